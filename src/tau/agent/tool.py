@@ -1,0 +1,56 @@
+"""What a tool is: described parameters, declared effects, one coroutine. It never draws."""
+
+import sys
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Generic, TypeVar, get_args
+
+from msgspec import Struct
+
+from tau.agent.arguments import decode_arguments, json_schema
+from tau.agent.effects import Effects
+from tau.agent.output import ToolOutput
+from tau.agent.ports import ToolContext
+from tau.ai.dialect import ToolSpec
+
+P = TypeVar("P", bound=Struct)
+
+
+class Tool(Generic[P]):
+    """Subclass as `class Read(Tool[ReadParams])`; the prompt is the `.md` file beside the module.
+
+    A tool whose schema is not a struct of ours (MCP, host tools) overrides `spec` and `decode`.
+    """
+
+    name: str
+    label: str
+    exclusive: bool = False  # runs alone, never beside another call
+    params: type[P]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for base in getattr(cls, "__orig_bases__", ()):
+            for argument in get_args(base):
+                if isinstance(argument, type):
+                    cls.params = argument
+
+    @cached_property
+    def description(self) -> str:
+        """The prompt, from the `.md` file beside the tool's module."""
+        source = sys.modules[type(self).__module__].__file__
+        assert source is not None
+        return Path(source).with_suffix(".md").read_text(encoding="utf-8").strip()
+
+    @cached_property
+    def spec(self) -> ToolSpec:
+        return ToolSpec(self.name, self.description, json_schema(self.params))
+
+    def decode(self, arguments: dict[str, Any]) -> tuple[P, list[str]]:
+        """The parameters and the names of fields that were ignored. Raises ToolError with a sentence for the model."""
+        return decode_arguments(self.params, arguments)
+
+    def effects(self, params: P, cwd: Path) -> Effects:
+        return Effects()
+
+    async def run(self, params: P, ctx: ToolContext) -> ToolOutput:
+        raise NotImplementedError

@@ -1,0 +1,118 @@
+"""The contract of a dialect: a request in, deltas and one `Done` out, `ProviderError` on failure.
+
+A dialect translates and nothing else: it builds no messages, retries nothing, reads no settings and no
+environment. `ai/assembler.py` builds the message, `ai/cost.py` prices it.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Any, Literal, Protocol, TypeAlias
+
+from msgspec import Struct
+
+from tau.ai.model import Model, ThinkingLevel
+from tau.ai.transport import Transport
+from tau.ai.wire import Message
+
+
+class ToolSpec(Struct, frozen=True):
+    """A tool as the model sees it."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]  # JSON schema
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """Everything of a request that does not depend on the dialect. `messages` are already sendable."""
+
+    system: str
+    messages: list[Message]
+    tools: list[ToolSpec]
+    max_tokens: int
+    thinking: ThinkingLevel = "off"
+    temperature: float | None = None
+    cache_key: str | None = None
+
+
+class Endpoint(Struct, frozen=True, kw_only=True):
+    """Where a request goes, with everything resolved."""
+
+    base_url: str
+    key: str | None
+    headers: dict[str, str] = {}
+
+
+class TextPiece(Struct, frozen=True, gc=False):
+    text: str
+
+
+class ThinkingPiece(Struct, frozen=True, gc=False):
+    text: str
+
+
+class Signature(Struct, frozen=True, gc=False):
+    """Belongs to the block that is open (thinking or text)."""
+
+    signature: str
+
+
+class RedactedThinking(Struct, frozen=True, gc=False):
+    """A whole thinking block that only the provider can read."""
+
+    data: str
+
+
+class BlockEnd(Struct, frozen=True, gc=False):
+    """The open text or thinking block is complete; the next piece starts a new one."""
+
+
+class CallStart(Struct, frozen=True, gc=False):
+    """`key` tells calls apart that arrive interleaved."""
+
+    key: int
+    id: str
+    name: str
+
+
+class CallPiece(Struct, frozen=True, gc=False):
+    key: int
+    json: str
+
+
+class CallEnd(Struct, frozen=True, gc=False):
+    key: int
+
+
+class Tokens(Struct, frozen=True, gc=False):
+    """Counts so far, absolute; None leaves what was said before."""
+
+    input: int | None = None
+    output: int | None = None
+    cache_read: int | None = None
+    cache_write: int | None = None
+
+
+class Done(Struct, frozen=True, gc=False):
+    reason: Literal["stop", "length", "toolUse"]
+
+
+Delta: TypeAlias = (
+    TextPiece
+    | ThinkingPiece
+    | Signature
+    | RedactedThinking
+    | BlockEnd
+    | CallStart
+    | CallPiece
+    | CallEnd
+    | Tokens
+    | Done
+)
+
+
+class Dialect(Protocol):
+    """The one function of a module in `ai/apis/`."""
+
+    def __call__(
+        self, model: Model, request: Request, endpoint: Endpoint, http: Transport
+    ) -> AsyncIterator[Delta]: ...

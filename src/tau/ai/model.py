@@ -1,0 +1,57 @@
+"""A model as data: which dialect it speaks, where it is served, what it can take and what it costs."""
+
+from typing import Literal, get_args
+
+from msgspec import Struct
+
+ThinkingLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
+THINKING_LEVELS: tuple[ThinkingLevel, ...] = get_args(ThinkingLevel)
+
+
+class Price(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """US dollars per million tokens."""
+
+    input: float = 0
+    output: float = 0
+    cache_read: float = 0
+    cache_write: float = 0
+
+
+class Compat(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Where a server departs from its dialect. Quirks are data: nothing in the code asks for a provider's name."""
+
+    supports_developer_role: bool = False
+    supports_store: bool = False
+    supports_reasoning_effort: bool = True
+    supports_usage_in_streaming: bool = True
+    supports_parallel_tool_calls: bool = True
+    supports_prompt_cache_key: bool = False
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    requires_tool_result_name: bool = False
+    requires_assistant_after_tool_result: bool = False
+    thinking_as_text: bool = False
+    thinking_field: Literal["", "reasoning_content", "reasoning"] = ""
+    adaptive_thinking: bool = False
+    cache_control: bool = True
+    first_tool_call_only: bool = False
+
+
+class Model(Struct, frozen=True, rename="camel", kw_only=True):
+    id: str
+    name: str
+    api: str
+    provider: str
+    base_url: str
+    reasoning: bool = False
+    input: list[Literal["text", "image"]] = ["text"]
+    cost: Price = Price()
+    context_window: int = 128_000
+    max_tokens: int = 16_384
+    headers: dict[str, str] = {}
+    compat: Compat = Compat()
+    demo: bool = False  # too small to be trusted: its commands always ask
+
+    @property
+    def key(self) -> str:
+        """How users write it: `provider/id`."""
+        return f"{self.provider}/{self.id}"

@@ -1,0 +1,126 @@
+"""What we say and hear: messages and their parts, as they stand in session files and on pipes.
+
+snake_case here, camelCase outside. A field that may be absent is `UNSET`, never null.
+"""
+
+from typing import Any, Literal, TypeAlias
+
+from msgspec import UNSET, Struct, UnsetType
+
+StopReason = Literal["stop", "length", "toolUse", "error", "aborted"]
+
+
+class TextContent(Struct, frozen=True, rename="camel", tag_field="type", tag="text"):
+    text: str
+    text_signature: str | UnsetType = UNSET
+
+
+class ThinkingContent(Struct, frozen=True, rename="camel", tag_field="type", tag="thinking"):
+    thinking: str
+    thinking_signature: str | UnsetType = UNSET
+    redacted: bool | UnsetType = UNSET
+
+
+class ImageContent(Struct, frozen=True, rename="camel", tag_field="type", tag="image"):
+    data: str  # base64
+    mime_type: str
+
+
+class ToolCall(Struct, frozen=True, rename="camel", tag_field="type", tag="toolCall"):
+    id: str
+    name: str
+    arguments: dict[str, Any]
+    thought_signature: str | UnsetType = UNSET
+
+
+UserContent: TypeAlias = TextContent | ImageContent
+AssistantContent: TypeAlias = TextContent | ThinkingContent | ToolCall
+
+
+class Cost(Struct, frozen=True, rename="camel"):
+    """US dollars."""
+
+    input: float = 0
+    output: float = 0
+    cache_read: float = 0
+    cache_write: float = 0
+    total: float = 0
+
+
+class Usage(Struct, frozen=True, rename="camel"):
+    """Tokens of one answer. `input` does not include what came from the cache or went into it."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    cost: Cost = Cost()
+
+
+class Attachment(Struct, frozen=True, rename="camel"):
+    id: str
+    type: Literal["image", "document"]
+    file_name: str
+    mime_type: str
+    size: int
+    content: str  # base64
+    extracted_text: str | UnsetType = UNSET
+    preview: str | UnsetType = UNSET
+
+
+class UserMessage(Struct, frozen=True, rename="camel", tag_field="role", tag="user"):
+    content: str | list[UserContent]
+    timestamp: int  # Unix time in milliseconds, here and below
+    attachments: list[Attachment] | UnsetType = UNSET
+
+
+class AssistantMessage(Struct, frozen=True, rename="camel", tag_field="role", tag="assistant"):
+    content: list[AssistantContent]
+    api: str
+    provider: str
+    model: str
+    usage: Usage
+    stop_reason: StopReason
+    timestamp: int
+    error_message: str | UnsetType = UNSET
+
+    @property
+    def text(self) -> str:
+        """The answer's words, without thinking and tool calls."""
+        return "".join(part.text for part in self.content if isinstance(part, TextContent))
+
+    @property
+    def tool_calls(self) -> list[ToolCall]:
+        return [part for part in self.content if isinstance(part, ToolCall)]
+
+
+class ToolResultMessage(Struct, frozen=True, rename="camel", tag_field="role", tag="toolResult"):
+    tool_call_id: str
+    tool_name: str
+    content: list[UserContent]
+    is_error: bool
+    timestamp: int
+    details: Any = UNSET
+
+
+class BashExecutionMessage(Struct, frozen=True, rename="camel", tag_field="role", tag="bashExecution"):
+    """A command that the user ran, not the model."""
+
+    command: str
+    output: str
+    exit_code: int | None
+    cancelled: bool
+    truncated: bool
+    timestamp: int
+    full_output_path: str | UnsetType = UNSET
+
+
+Message: TypeAlias = UserMessage | AssistantMessage | ToolResultMessage
+AppMessage: TypeAlias = Message | BashExecutionMessage
+
+
+def user_text(message: UserMessage) -> str:
+    """The words of a user's message, without its images."""
+    if isinstance(message.content, str):
+        return message.content
+    return "\n".join(part.text for part in message.content if isinstance(part, TextContent))

@@ -1,0 +1,69 @@
+"""Every error that a user or a model can meet, as one small tree.
+
+TauError                 one sentence for the user; the log file has the trace
+├── UsageError           wrong use of the command line (exit code 2)
+├── ConfigError          a settings, auth or models file is broken: its path and line
+├── ProviderError        a model's server refused, failed, stalled or cut the connection
+├── ToolError            a tool could not do its work: text for the model
+├── SessionError         a session cannot be read, written or found
+└── ExtensionError       code from outside failed: which one
+"""
+
+from pathlib import Path
+
+
+class TauError(Exception):
+    """Base of all errors that are part of the product; `str(error)` is one clear sentence."""
+
+
+class UsageError(TauError):
+    """The command line does not make sense."""
+
+
+class ConfigError(TauError):
+    """A configuration file cannot be used as it is; nothing was changed."""
+
+    def __init__(self, message: str, *, path: Path | None = None, line: int | None = None) -> None:
+        where = "" if path is None else f"{path}:{line}: " if line is not None else f"{path}: "
+        super().__init__(where + message)
+        self.path = path
+        self.line = line
+
+
+class ProviderError(TauError):
+    """A request to a model failed.
+
+    `retryable` says whether the same request may succeed later, `retry_after` how many seconds the server
+    asked us to wait, `overflow` that the request was larger than the model's context window.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        overflow: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.retryable = retryable
+        self.retry_after = retry_after
+        self.overflow = overflow
+
+
+class ToolError(TauError):
+    """A tool's failure, worded for the model that called it."""
+
+
+class SessionError(TauError):
+    """A session cannot be found, read or written."""
+
+
+class ExtensionError(TauError):
+    """Code from outside failed."""
+
+    def __init__(self, message: str, *, source: str) -> None:
+        super().__init__(f"{source}: {message}")
+        self.source = source

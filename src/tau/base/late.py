@@ -1,0 +1,29 @@
+"""Late imports, the one way: `pdf = late("tau.coding.readers.pdf")` at module top, loaded at first use."""
+
+import importlib
+from types import ModuleType
+from typing import Any
+
+
+class LateModule:
+    """Stands for a module until one of its names is asked for."""
+
+    __slots__ = ("_module", "_name")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._module: ModuleType | None = None
+
+    def __getattr__(self, attribute: str) -> Any:
+        if self._module is None:
+            self._module = importlib.import_module(self._name)
+        return getattr(self._module, attribute)
+
+    def __repr__(self) -> str:
+        state = "loaded" if self._module is not None else "not loaded"
+        return f"<late module {self._name}, {state}>"
+
+
+def late(name: str) -> Any:
+    """A stand-in for the module `name`. Write it at module top only; a shape test reads every such string."""
+    return LateModule(name)
