@@ -10,7 +10,6 @@ from msgspec import Struct
 from tau.agent.arguments import decode_arguments, json_schema
 from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
-from tau.agent.ports import ToolContext
 from tau.ai.dialect import ToolSpec
 
 P = TypeVar("P", bound=Struct)
@@ -52,5 +51,6 @@ class Tool(Generic[P]):
     def effects(self, params: P, cwd: Path) -> Effects:
         return Effects()
 
-    async def run(self, params: P, ctx: ToolContext) -> ToolOutput:
+    async def run(self, params: P, ctx: Any) -> ToolOutput:
+        """Do the work. `ctx` is a `ToolContext`; a tool of the coding agent is given a `CodingContext`."""
         raise NotImplementedError

@@ -4,7 +4,7 @@ A dialect translates and nothing else: it builds no messages, retries nothing, r
 environment. `ai/assembler.py` builds the message, `ai/cost.py` prices it.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -20,6 +20,15 @@ class ToolSpec(Struct, frozen=True):
     name: str
     description: str
     parameters: dict[str, Any]  # JSON schema
+
+    def brief(self) -> "ToolSpec":
+        """The same tool in a few words, for a model whose context is small and slow to fill."""
+        sentence = self.description.partition("\n")[0].partition(". ")[0]
+        properties = {
+            name: {key: value for key, value in schema.items() if key != "description"}
+            for name, schema in self.parameters.get("properties", {}).items()
+        }
+        return ToolSpec(self.name, sentence, {**self.parameters, "properties": properties})
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -115,4 +124,4 @@ class Dialect(Protocol):
 
     def __call__(
         self, model: Model, request: Request, endpoint: Endpoint, http: Transport
-    ) -> AsyncIterator[Delta]: ...
+    ) -> AsyncGenerator[Delta, None]: ...

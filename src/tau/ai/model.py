@@ -43,7 +43,7 @@ class Model(Struct, frozen=True, rename="camel", kw_only=True):
     provider: str
     base_url: str
     reasoning: bool = False
-    input: list[Literal["text", "image"]] = ["text"]
+    input: tuple[Literal["text", "image"], ...] = ("text",)
     cost: Price = Price()
     context_window: int = 128_000
     max_tokens: int = 16_384

@@ -1,8 +1,14 @@
-"""Late imports, the one way: `pdf = late("tau.coding.readers.pdf")` at module top, loaded at first use."""
+"""Late imports, the one way: `pdf = late("tau.coding.readers.pdf")` at module top, loaded at first use.
 
-import importlib
-from types import ModuleType
-from typing import Any
+The entry point uses this too, so it imports nothing itself, not even `typing`.
+"""
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
 
 
 class LateModule:
@@ -14,9 +20,10 @@ class LateModule:
         self._name = name
         self._module: ModuleType | None = None
 
-    def __getattr__(self, attribute: str) -> Any:
+    def __getattr__(self, attribute: str) -> "Any":
         if self._module is None:
-            self._module = importlib.import_module(self._name)
+            __import__(self._name)
+            self._module = sys.modules[self._name]
         return getattr(self._module, attribute)
 
     def __repr__(self) -> str:
@@ -24,6 +31,6 @@ class LateModule:
         return f"<late module {self._name}, {state}>"
 
 
-def late(name: str) -> Any:
+def late(name: str) -> "Any":
     """A stand-in for the module `name`. Write it at module top only; a shape test reads every such string."""
     return LateModule(name)

@@ -3,11 +3,16 @@
 `Runner` is the port, `LocalRunner` the implementation, `Sandbox` what a stricter one wraps around a command.
 """
 
+import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct
+
+from tau.base.late import late
+
+process = late("tau.base.process")
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -42,9 +47,9 @@ class Process(Protocol):
     def pid(self) -> int: ...
 
     def output(self) -> AsyncIterator[bytes]:
-        """Output (stdout and stderr, as they were written) until the process exits, then what is still in the pipe.
+        """Output (stdout and stderr, as they were written) until the exit, then what is still in the pipe.
 
-        A background child that keeps the pipe open does not hold this: it ends shortly after the process itself.
+        A background child that keeps the pipe open does not hold this: it ends shortly after the process.
         """
         ...
 
@@ -68,5 +73,80 @@ class Runner(Protocol):
         limits: Limits | None = None,
         stdin: bytes | None = None,
     ) -> Process:
-        """Start an argument list, or shell text. `env` is added to our own environment. stdin is closed unless given."""
+        """Start an argument list, or shell text.
+
+        `env` is added to our own environment. stdin is closed unless given.
+        """
         ...
+
+
+class NoSandbox:
+    """Runs a command as it is."""
+
+    def wrap(self, command: Command) -> Command:
+        return command
+
+
+class LocalRunner:
+    """Runs on this machine. Shell text goes to `shell -c`: the user's bash or zsh, else bash, else sh."""
+
+    def __init__(self, *, shell: str | None = None, sandbox: Sandbox | None = None) -> None:
+        self._shell = shell
+        self._sandbox = sandbox or NoSandbox()
+
+    @property
+    def shell(self) -> str:
+        if self._shell is None:
+            self._shell = _find_shell()
+        return self._shell
+
+    async def start(
+        self,
+        command: str | Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str] | None = None,
+        sandbox: Sandbox | None = None,
+        limits: Limits | None = None,
+        stdin: bytes | None = None,
+    ) -> Process:
+        """Raises OSError, with the name of what is missing, if the program or `cwd` cannot be used.
+
+        Every child sees TAU=1, and in TAU_RUN an id by which those that left our process group can be found.
+        """
+        argv = [self.shell, "-c", command] if isinstance(command, str) else list(command)
+        if not argv:
+            raise ValueError("There is no command to run")
+        everything = {**os.environ, **(env or {}), "TAU": "1", "TAU_RUN": os.urandom(8).hex()}
+        wrapped = (sandbox or self._sandbox).wrap(Command(argv=argv, cwd=cwd, env=everything))
+        started: Process = process.launch(wrapped, limits or Limits(), stdin)
+        return started
+
+
+class Captured(Struct, frozen=True, kw_only=True):
+    """The output of a finished process; `dropped_bytes` more came after it and were not kept."""
+
+    output: bytes
+    exit: Exit
+    dropped_bytes: int = 0
+
+
+async def capture(running: Process, *, max_bytes: int = 1024 * 1024) -> Captured:
+    """Read a process to its end, for commands whose output is small."""
+    kept = bytearray()
+    dropped = 0
+    async for chunk in running.output():
+        room = max_bytes - len(kept)
+        kept += chunk[:room]
+        dropped += max(0, len(chunk) - room)
+    return Captured(output=bytes(kept), exit=await running.wait(), dropped_bytes=dropped)
+
+
+def _find_shell() -> str:
+    users = os.environ.get("SHELL", "")
+    if users.rpartition("/")[2] in ("bash", "zsh") and os.access(users, os.X_OK):
+        return users
+    for folder in os.get_exec_path():
+        if os.access(bash := f"{folder}/bash", os.X_OK):
+            return bash
+    return "/bin/sh"

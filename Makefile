@@ -1,0 +1,108 @@
+# Needs python3 (3.11 or newer, with venv), make and git; all else is set up in .venv. `make help` lists what there is.
+# PYTHON names the interpreter, ARGS goes to the command. pip's own variables (PIP_*) and proxies are respected.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?=
+PYTHONS := python3.14 python3.13 python3.12 python3.11 python3
+PACKAGES := tmux openssl
+ARGS ?=
+export PROMPT
+
+# A stamp carries the checksum of pyproject.toml: the second run installs nothing and asks no network.
+CHECKSUM := $(shell cksum pyproject.toml | cut -d ' ' -f 1)
+RUN_STAMP := $(VENV)/.installed-run-$(CHECKSUM)
+TEST_STAMP := $(VENV)/.installed-test-$(CHECKSUM)
+
+.PHONY: help run test soak bench docs format clean packages weights
+
+help:
+	@echo "make run             set up and start a conversation (with a key: that provider; without: the demo model)"
+	@echo "make run PROMPT=...  set up and answer one prompt; ARGS=... adds flags, as in ARGS='--model sonnet'"
+	@echo "make test            set up and run formatting, lint, types, import contracts and all tests"
+	@echo "make soak            the long versions: fuzzing, stress, fault sweeps"
+	@echo "make bench           the benchmarks; ARGS=--quick for a short look"
+	@echo "make docs            write the generated tables in docs/ anew"
+	@echo "make format          format the code and mend what the linter can mend"
+	@echo "make clean           remove .venv and everything else that was made here"
+
+run: $(RUN_STAMP)
+	@$(BIN)/python tools/has_key.py || $(MAKE) --no-print-directory weights
+	@if [ -n "$$PROMPT" ]; then exec $(BIN)/tau $(ARGS) -p "$$PROMPT"; else exec $(BIN)/tau --plain $(ARGS); fi
+
+test: $(TEST_STAMP) packages weights
+	@$(BIN)/python tools/checks.py
+	@$(BIN)/python -m pytest -n 2 $(ARGS)
+
+soak: $(TEST_STAMP) packages weights
+	@$(BIN)/python -m pytest -n 2 --soak -m soak --timeout 1800 $(ARGS)
+
+bench: $(RUN_STAMP)
+	@$(BIN)/python bench/run.py $(ARGS)
+
+docs: $(RUN_STAMP)
+	@$(BIN)/python tools/docs_tables.py
+
+format: $(TEST_STAMP)
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests bench tools -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The demo model's weights, fetched once; without them (no network, no build for this platform) the rest still works.
+weights:
+	@if $(BIN)/python -c 'import xllamacpp' 2>/dev/null; then \
+	  $(BIN)/python -m tau.ai.local.weights >&2 || echo "Going on without the demo model." >&2; \
+	fi
+
+# Programs that some tests need. Where we may not install them, those tests say why they are skipped.
+packages: | $(BIN)/python
+	@missing=; for name in $(PACKAGES); do command -v $$name >/dev/null 2>&1 || missing="$$missing $$name"; done; \
+	if [ -n "$$missing" ] && [ ! -e $(VENV)/.packages ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "Installing$$missing"; \
+	  export DEBIAN_FRONTEND=noninteractive; \
+	  { apt-get install -y $$missing || { apt-get update && apt-get install -y $$missing; }; } \
+	    >$(VENV)/packages.log 2>&1 || echo "That did not work (see $(VENV)/packages.log); some tests will be skipped."; \
+	  touch $(VENV)/.packages; \
+	fi
+
+$(BIN)/python:
+	@found=; for name in $(or $(PYTHON),$(PYTHONS)); do \
+	  if $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then found=$$name; break; fi; \
+	done; \
+	if [ -z "$$found" ]; then \
+	  echo "No Python 3.11 or newer was found ($(or $(PYTHON),$(PYTHONS))). Install one, or name it with PYTHON=..." >&2; \
+	  exit 1; \
+	fi; \
+	echo "Making $(VENV) with $$($$found --version)"; \
+	$$found -m venv --clear $(VENV) || { \
+	  rm -rf $(VENV); \
+	  echo "This Python cannot make a virtual environment; on Debian and Ubuntu, install python3-venv." >&2; \
+	  exit 1; \
+	}
+
+# $(call install,EXTRAS WITH THE LOCAL MODEL,EXTRAS WITHOUT,STAMP): the embedded model has no build for some platforms.
+# pip comes first: launchers written by old versions of it import `re`, which costs half of what `tau --version` may.
+define install
+	@echo "Installing tau and what it needs into $(VENV) (once)"
+	@pip="$(BIN)/python -m pip --disable-pip-version-check install --quiet"; \
+	$$pip --upgrade pip >$(VENV)/pip.log 2>&1 || :; \
+	if $$pip --editable '.[$(1)]' >$(VENV)/pip.log 2>&1; then :; \
+	elif $$pip --editable '.$(2)' >$(VENV)/pip-without-local.log 2>&1; then \
+	  echo "The embedded demo model is left out: pip cannot install it here (see $(VENV)/pip.log)."; \
+	  echo "Everything else works. To try again: make clean"; \
+	else cat $(VENV)/pip.log >&2; exit 1; fi
+	@rm -f $(VENV)/.installed-$(3)-*
+	@touch $@
+endef
+
+$(RUN_STAMP): | $(BIN)/python
+	$(call install,local,,run)
+
+$(TEST_STAMP): | $(BIN)/python
+	$(call install,dev$(comma)local,[dev],test)
+	@rm -f $(VENV)/.installed-run-*; touch $(RUN_STAMP)
+
+comma := ,

@@ -1,0 +1,116 @@
+"""Runs a program to its end and tells how long it took, what it cost and how much memory it held."""
+
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+LIMIT_SECONDS = 120
+SAMPLE_SECONDS = 0.004
+
+
+@dataclass(frozen=True)
+class Run:
+    """`begun` is CLOCK_MONOTONIC in seconds; CPU time includes the children that the program waited for."""
+
+    begun: float
+    wall_ms: float
+    cpu_ms: float
+    rss_mb: float
+    pss_mb: float
+    code: int
+    output: str
+
+
+def spawn(command: Sequence[str], *, env: Mapping[str, str], cwd: Path, sample_memory: bool = False) -> Run:
+    peak = Peak()
+    with tempfile.TemporaryFile() as out:
+        begun = time.monotonic()
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            cwd=cwd,
+            env=env,
+            start_new_session=True,
+        )
+        overdue = threading.Timer(LIMIT_SECONDS, end_group, (process.pid,))
+        overdue.daemon = True
+        overdue.start()
+        if sample_memory:
+            threading.Thread(target=peak.watch, args=(process.pid,), daemon=True).start()
+        try:
+            _, status, used = os.wait4(process.pid, 0)
+            wall = time.monotonic() - begun
+        finally:
+            overdue.cancel()
+            end_group(process.pid)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        text = out.read().decode(errors="replace")
+    rss_unit = 1 if os.uname().sysname == "Darwin" else 1024
+    return Run(
+        begun,
+        wall * 1000,
+        (used.ru_utime + used.ru_stime) * 1000,
+        used.ru_maxrss * rss_unit / 1e6,
+        peak.kilobytes * 1024 / 1e6,
+        process.returncode,
+        text,
+    )
+
+
+def end_group(pid: int) -> None:
+    """Kill what a program left in its process group, if anything."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+class Peak:
+    """The largest sum of proportional memory over a process and its descendants; Linux only, else 0."""
+
+    def __init__(self) -> None:
+        self.kilobytes = 0
+
+    def watch(self, pid: int) -> None:
+        while (total := tree_kilobytes(pid)) is not None:
+            self.kilobytes = max(self.kilobytes, total)
+            time.sleep(SAMPLE_SECONDS)
+
+
+def tree_kilobytes(root: int) -> int | None:
+    """None once `root` is gone."""
+    children = children_by_parent()
+    waiting, total = [root], 0
+    while waiting:
+        pid = waiting.pop()
+        waiting += children.get(pid, [])
+        try:
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+            total += next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+        except (OSError, StopIteration):
+            if pid == root:
+                return None
+    return total
+
+
+def children_by_parent() -> dict[int, list[int]]:
+    children: dict[int, list[int]] = {}
+    try:
+        pids = [entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    except FileNotFoundError:
+        return {}
+    for pid in pids:
+        try:
+            parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        children.setdefault(parent, []).append(int(pid))
+    return children

@@ -1,0 +1,76 @@
+"""A user's stop: cancels the work in flight, never the loop that records it."""
+
+import asyncio
+from contextlib import suppress
+from types import TracebackType
+
+
+class Aborted(Exception):
+    """The user stopped this activity."""
+
+
+class Abort:
+    """One per activity. Work that may be stopped runs inside `async with abort.scope():`."""
+
+    def __init__(self) -> None:
+        self.aborted = False
+        self._scopes: set[Scope] = set()
+
+    def abort(self) -> None:
+        """Stop everything inside a scope of this abort, and all that is started later. May be called from anywhere."""
+        if self.aborted:
+            return
+        self.aborted = True
+        for scope in tuple(self._scopes):
+            scope.fire()
+
+    def scope(self) -> "Scope":
+        return Scope(self)
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait, or raise Aborted as soon as the user stops."""
+        async with self.scope():
+            await asyncio.sleep(seconds)
+
+
+class Scope:
+    """Turns a user's abort into a cancellation of the task inside, and that into `Aborted` on the way out.
+
+    A cancellation from outside wins: it is passed on untouched even if an abort came first.
+    """
+
+    def __init__(self, abort: Abort) -> None:
+        self._abort = abort
+        self._task: asyncio.Task[object] | None = None
+        self._cancelling = 0
+        self._fired = False
+
+    def fire(self) -> None:
+        assert self._task is not None
+        self._fired = True
+        self._task.cancel()
+
+    async def __aenter__(self) -> "Scope":
+        if self._abort.aborted:
+            raise Aborted
+        self._task = asyncio.current_task()
+        assert self._task is not None
+        self._cancelling = self._task.cancelling()
+        self._abort._scopes.add(self)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._abort._scopes.discard(self)
+        if not self._fired:
+            return
+        assert self._task is not None
+        if kind is None or not issubclass(kind, asyncio.CancelledError):
+            # The body ended before the cancellation could reach it: take it here, and let its work or its error stand.
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(0)
+            if self._task.uncancel() > self._cancelling:
+                raise asyncio.CancelledError
+        elif self._task.uncancel() <= self._cancelling:
+            raise Aborted from None

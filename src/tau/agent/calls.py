@@ -1,0 +1,174 @@
+"""Runs the tool calls of one answer: in parallel, an exclusive tool alone, and every call gets a result."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from typing import Any
+
+from tau.agent import events as e
+from tau.agent.abort import Abort, Aborted
+from tau.agent.hooks import ToolQuestion
+from tau.agent.output import ToolOutput
+from tau.agent.owner import Owner, Setup
+from tau.agent.tool import Tool
+from tau.ai.wire import AssistantMessage, TextContent, ToolCall, ToolResultMessage
+from tau.base import log
+from tau.base.clock import now_ms
+from tau.base.errors import ToolError
+from tau.base.tasks import spawn
+
+Take = Callable[[ToolResultMessage, e.ToolEnd], None]
+
+STOPPED = "The user interrupted this call; it may have done part of its work."
+NOT_STARTED = "Not run: the user interrupted before this call began."
+SKIPPED = "Not run: the user sent a new message, which comes next."
+
+
+async def run_calls(
+    owner: Owner,
+    setup: Setup,
+    message: AssistantMessage,
+    broken: Mapping[str, str],
+    abort: Abort,
+    take: Take,
+) -> None:
+    """Run the calls of `message`; `take` gets each result as soon as it is there."""
+    tools = {tool.name: tool for tool in setup.tools}
+    calls = _Calls(owner, setup, tools, broken, abort, take)
+    waiting = list(message.tool_calls)
+    try:
+        for batch in _batches(waiting, tools):
+            if abort.aborted:
+                break
+            if owner.queue.has_steering and setup.interrupt_mode == "immediate":
+                for call in batch:
+                    calls.skip(call, SKIPPED)
+            elif len(batch) == 1:
+                await calls.run(batch[0])
+            else:
+                await _side_by_side([calls.run(call) for call in batch])
+    finally:
+        for call in waiting:
+            if call.id not in calls.answered:
+                calls.skip(call, NOT_STARTED)
+
+
+async def _side_by_side(runs: list[Coroutine[Any, Any, None]]) -> None:
+    """Run them all. A call never fails by itself; what fails here is the recording, and the first failure tells."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for run in runs:
+                spawn(group, run)
+    except BaseExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+
+
+def _batches(calls: list[ToolCall], tools: Mapping[str, Tool[Any]]) -> Iterator[list[ToolCall]]:
+    """Neighbours that may run side by side; an exclusive call is a batch of its own."""
+    batch: list[ToolCall] = []
+    for call in calls:
+        tool = tools.get(call.name)
+        if tool is not None and tool.exclusive:
+            if batch:
+                yield batch
+            yield [call]
+            batch = []
+        else:
+            batch.append(call)
+    if batch:
+        yield batch
+
+
+class _Calls:
+    """What the calls of one answer share."""
+
+    def __init__(
+        self,
+        owner: Owner,
+        setup: Setup,
+        tools: Mapping[str, Tool[Any]],
+        broken: Mapping[str, str],
+        abort: Abort,
+        take: Take,
+    ) -> None:
+        self.owner = owner
+        self.setup = setup
+        self.tools = tools
+        self.broken = broken
+        self.abort = abort
+        self.take = take
+        self.answered: set[str] = set()
+
+    def skip(self, call: ToolCall, reason: str) -> None:
+        self.owner.emit(e.ToolStart(call.id, call.name, call.arguments))
+        self.finish(call, ToolOutput.text(reason, is_error=True))
+
+    async def run(self, call: ToolCall) -> None:
+        self.owner.emit(e.ToolStart(call.id, call.name, call.arguments))
+        try:
+            async with self.abort.scope():
+                output = await self.output(call)
+        except Aborted:
+            output = ToolOutput.text(STOPPED, is_error=True)
+        except asyncio.CancelledError:
+            self.finish(call, ToolOutput.text(STOPPED, is_error=True))
+            raise
+        self.finish(call, output)
+
+    async def output(self, call: ToolCall) -> ToolOutput:
+        """The call's output; whatever goes wrong in it becomes text that the model can read."""
+        try:
+            output = await self.attempt(call)
+        except ToolError as error:
+            output = ToolOutput.text(str(error), is_error=True)
+        except Exception as error:
+            log.error(f"the tool {call.name} failed", error)
+            output = ToolOutput.text(f"{call.name} failed: {type(error).__name__}: {error}", is_error=True)
+        try:
+            return await self.owner.hooks.after_tool(call, output)
+        except Exception as error:
+            log.error(f"a hook failed after the tool {call.name}", error)
+            return output
+
+    async def attempt(self, call: ToolCall) -> ToolOutput:
+        tool = self.tools.get(call.name)
+        if tool is None:
+            known = ", ".join(self.tools) or "none"
+            raise ToolError(f"There is no tool named {call.name!r}. Tools: {known}.")
+        problem = self.broken.get(call.id)
+        if problem is not None:
+            raise ToolError(f"This call of {call.name} cannot run: {problem}.")
+        params, ignored = tool.decode(call.arguments)
+        context = self.owner.tool_context(call, self.updater(call))
+        effects = tool.effects(params, context.cwd)
+        question = ToolQuestion(call, tool, effects, context, self.setup.model)
+        refusal = await self.owner.hooks.before_tool(question)
+        if refusal is not None:
+            raise ToolError(refusal)
+        output = await tool.run(params, context)
+        if ignored:
+            note = TextContent(f"[Ignored unknown parameters: {', '.join(ignored)}]")
+            output = ToolOutput([*output.content, note], output.details, output.is_error)
+        return output
+
+    def updater(self, call: ToolCall) -> Callable[[ToolOutput], None]:
+        def update(partial: ToolOutput) -> None:
+            result = e.ToolResult(partial.content, partial.details)
+            self.owner.emit(e.ToolUpdate(call.id, call.name, call.arguments, result))
+
+        return update
+
+    def finish(self, call: ToolCall, output: ToolOutput) -> None:
+        """Hand over the result: recorded first, then told."""
+        self.answered.add(call.id)
+        message = ToolResultMessage(
+            tool_call_id=call.id,
+            tool_name=call.name,
+            content=output.content,
+            is_error=output.is_error,
+            timestamp=now_ms(),
+            details=output.details,
+        )
+        shown: e.ToolResult | str = e.ToolResult(output.content, output.details)
+        if output.is_error:
+            shown = "\n".join(part.text for part in output.content if isinstance(part, TextContent))
+        self.take(message, e.ToolEnd(call.id, call.name, shown, output.is_error))

@@ -1,0 +1,107 @@
+"""Questions that the loop and the session ask at named points. Whoever answers may change or refuse."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from tau.agent.effects import Effects
+from tau.agent.output import ToolOutput
+from tau.agent.ports import ToolContext
+from tau.agent.tool import Tool
+from tau.ai.dialect import Request
+from tau.ai.model import Model
+from tau.ai.wire import AppMessage, ToolCall, UserMessage
+
+
+class ToolQuestion(Struct, frozen=True):
+    """A call that is about to run: may it?"""
+
+    call: ToolCall
+    tool: Tool[Any]
+    effects: Effects
+    context: ToolContext
+    model: Model
+
+
+class Hooks:
+    """The questions, each with the answer "as it is". Subclass and override what you care about."""
+
+    async def input(self, message: UserMessage) -> UserMessage | None:
+        """A user's message before it is recorded; None swallows it."""
+        return message
+
+    async def context(self, messages: list[AppMessage]) -> list[AppMessage]:
+        """The history as it goes into a request."""
+        return messages
+
+    async def before_request(self, request: Request) -> Request:
+        return request
+
+    async def before_tool(self, question: ToolQuestion) -> str | None:
+        """A sentence for the model refuses the call; None lets it run."""
+        return None
+
+    async def after_tool(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
+        return output
+
+    async def before_compact(self, messages: list[AppMessage]) -> bool:
+        return True
+
+    async def before_switch(self, target: str) -> bool:
+        return True
+
+    async def user_bash(self, command: str) -> str | None:
+        """The command to run in its place, or None to refuse it."""
+        return command
+
+
+class HookChain(Hooks):
+    """Asks several in turn; each sees what the one before it made of the question."""
+
+    def __init__(self, hooks: Sequence[Hooks]) -> None:
+        self._hooks = list(hooks)
+
+    async def input(self, message: UserMessage) -> UserMessage | None:
+        current: UserMessage | None = message
+        for hook in self._hooks:
+            if current is None:
+                break
+            current = await hook.input(current)
+        return current
+
+    async def context(self, messages: list[AppMessage]) -> list[AppMessage]:
+        for hook in self._hooks:
+            messages = await hook.context(messages)
+        return messages
+
+    async def before_request(self, request: Request) -> Request:
+        for hook in self._hooks:
+            request = await hook.before_request(request)
+        return request
+
+    async def before_tool(self, question: ToolQuestion) -> str | None:
+        for hook in self._hooks:
+            refusal = await hook.before_tool(question)
+            if refusal is not None:
+                return refusal
+        return None
+
+    async def after_tool(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
+        for hook in self._hooks:
+            output = await hook.after_tool(call, output)
+        return output
+
+    async def before_compact(self, messages: list[AppMessage]) -> bool:
+        return all([await hook.before_compact(messages) for hook in self._hooks])
+
+    async def before_switch(self, target: str) -> bool:
+        return all([await hook.before_switch(target) for hook in self._hooks])
+
+    async def user_bash(self, command: str) -> str | None:
+        current: str | None = command
+        for hook in self._hooks:
+            if current is None:
+                break
+            current = await hook.user_bash(current)
+        return current

@@ -1,0 +1,183 @@
+"""The loop: ask the model, run the tools it calls, repeat until it stops.
+
+It keeps nothing: history, settings and queues belong to its owner (a session). A message is recorded before it
+is reported as ended, every start has its end, and every tool call gets a result, whatever happens in between.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+
+from msgspec import Struct
+
+from tau.agent import events as e
+from tau.agent.abort import Abort, Aborted
+from tau.agent.calls import run_calls
+from tau.agent.owner import Owner, Setup
+from tau.ai.assembler import Assembler
+from tau.ai.dialect import Request
+from tau.ai.history import sendable
+from tau.ai.wire import AppMessage, AssistantMessage, StopReason, ToolResultMessage, UserMessage
+from tau.base import log
+from tau.base.clock import now_ms
+from tau.base.errors import ProviderError, TauError
+
+MAX_CUT_OFF_TURNS = 3
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """How a run ended: its last answer, and what went wrong if anything did."""
+
+    message: AssistantMessage | None
+    messages: list[AppMessage]
+    error: TauError | None = None
+    aborted: bool = False
+
+
+class Answer(Struct, frozen=True):
+    """One answer of the model. `broken` names calls that cannot run, and why."""
+
+    message: AssistantMessage
+    broken: dict[str, str]
+    error: TauError | None = None
+    cancelled: bool = False
+
+
+async def run(owner: Owner, prompts: Sequence[UserMessage], abort: Abort) -> Outcome:
+    """Work on `prompts` (none: go on from where the history stands) until the model stops."""
+    loop = _Run(owner, abort)
+    owner.emit(e.AgentStart())
+    try:
+        return await loop.until_done(list(prompts))
+    finally:
+        owner.emit(e.AgentEnd(loop.messages))
+
+
+class _Run:
+    """One run of the loop."""
+
+    def __init__(self, owner: Owner, abort: Abort) -> None:
+        self.owner = owner
+        self.abort = abort
+        self.messages: list[AppMessage] = []
+        self.cut_off_turns = 0
+
+    async def until_done(self, prompts: list[UserMessage]) -> Outcome:
+        queue = self.owner.queue
+        while True:
+            self.owner.emit(e.TurnStart())
+            for prompt in prompts:
+                self.note(prompt)
+            answer, results = await self.turn()
+            message = answer.message
+            if answer.error is not None or message.stop_reason in ("aborted", "error") or self.abort.aborted:
+                return Outcome(
+                    message=message, messages=self.messages, error=answer.error, aborted=self.abort.aborted
+                )
+            prompts = queue.take_steering()
+            if results or prompts:
+                continue
+            prompts = queue.take_follow_ups()
+            if not prompts:
+                return Outcome(message=message, messages=self.messages)
+
+    async def turn(self) -> tuple[Answer, list[ToolResultMessage]]:
+        """One answer and the results of its calls, told as one turn."""
+        setup = self.owner.setup()
+        answer = await self.answer(setup)
+        results: list[ToolResultMessage] = []
+        try:
+            if answer.cancelled:
+                raise asyncio.CancelledError
+            if answer.message.stop_reason in ("toolUse", "length"):
+                answer = self.check_cut_off(answer)
+                await run_calls(self.owner, setup, answer.message, answer.broken, self.abort, self.result_into(results))
+        finally:
+            self.owner.emit(e.TurnEnd(answer.message, results))
+        return answer, results
+
+    def check_cut_off(self, answer: Answer) -> Answer:
+        """Calls of an answer that reached the length limit never run; a model that keeps doing so is stopped."""
+        if answer.message.stop_reason != "length" or not answer.message.tool_calls:
+            self.cut_off_turns = 0
+            return answer
+        self.cut_off_turns += 1
+        reason = (
+            "it was not run because the answer reached its length limit (max_tokens) and was cut off; "
+            "nothing was changed: send it again in smaller pieces"
+        )
+        broken = {call.id: reason for call in answer.message.tool_calls}
+        error = None
+        if self.cut_off_turns >= MAX_CUT_OFF_TURNS:
+            error = ProviderError(
+                f"the model's answers were cut off {MAX_CUT_OFF_TURNS} times in a row by its output limit"
+            )
+        return Answer(answer.message, broken, error)
+
+    async def answer(self, setup: Setup) -> Answer:
+        owner = self.owner
+        assembler = Assembler(setup.model, now_ms())
+        owner.emit(e.MessageStart(assembler.message("stop")))
+        error: TauError | None = None
+        cancelled = False
+        stop: StopReason = "error"
+        try:
+            async with self.abort.scope():
+                request = await self.request(setup)
+                async with aclosing(owner.stream(setup.model, request)) as deltas:
+                    async for delta in deltas:
+                        for event in assembler.feed(delta):
+                            owner.emit(e.MessageUpdate(event))
+            if assembler.done is None:
+                raise ProviderError("the answer ended before it was complete", retryable=True)
+            stop = assembler.done.reason
+        except Aborted:
+            stop = "aborted"
+        except asyncio.CancelledError:
+            stop, cancelled = "aborted", True
+        except TauError as caught:
+            error = caught
+        except Exception as caught:
+            log.error("a request failed unexpectedly", caught)
+            error = TauError(f"unexpected failure while talking to the model: {caught!r}")
+        for event in assembler.end_blocks():
+            owner.emit(e.MessageUpdate(event))
+        text = str(error) if error is not None else "Interrupted by the user" if stop == "aborted" else None
+        message = assembler.message(stop, text)
+        self.record(message)
+        owner.emit(e.MessageEnd(message))
+        return Answer(message, assembler.broken, error, cancelled)
+
+    async def request(self, setup: Setup) -> Request:
+        hooks = self.owner.hooks
+        history = await hooks.context(self.owner.history())
+        return await hooks.before_request(
+            Request(
+                system=setup.system,
+                messages=sendable(history, setup.model),
+                tools=[tool.spec.brief() if setup.model.demo else tool.spec for tool in setup.tools],
+                max_tokens=setup.max_tokens,
+                thinking=setup.thinking,
+                cache_key=setup.cache_key,
+            )
+        )
+
+    def record(self, message: AppMessage) -> None:
+        self.owner.record(message)
+        self.messages.append(message)
+
+    def note(self, message: AppMessage) -> None:
+        """Record a message that is complete from the start."""
+        self.record(message)
+        self.owner.emit(e.MessageStart(message))
+        self.owner.emit(e.MessageEnd(message))
+
+    def result_into(self, results: list[ToolResultMessage]) -> Callable[[ToolResultMessage, e.ToolEnd], None]:
+        def take(message: ToolResultMessage, end: e.ToolEnd) -> None:
+            self.record(message)
+            results.append(message)
+            self.owner.emit(end)
+            self.owner.emit(e.MessageStart(message))
+            self.owner.emit(e.MessageEnd(message))
+
+        return take

@@ -1,0 +1,51 @@
+"""Whom the loop works for: it keeps the history, the queue and the settings, and is asked for them."""
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from msgspec import Struct
+
+from tau.agent.events import AgentEvent
+from tau.agent.hooks import Hooks
+from tau.agent.output import ToolOutput
+from tau.agent.ports import ToolContext
+from tau.agent.queue import Queue
+from tau.agent.tool import Tool
+from tau.ai.dialect import Delta, Request
+from tau.ai.model import Model, ThinkingLevel
+from tau.ai.wire import AppMessage, ToolCall
+
+
+InterruptMode = Literal["immediate", "wait"]
+
+
+class Setup(Struct, frozen=True, kw_only=True):
+    """What the next request is made with. Asked for before each one: a user may change it between turns."""
+
+    model: Model
+    thinking: ThinkingLevel
+    system: str
+    tools: Sequence[Tool[Any]]
+    max_tokens: int
+    cwd: Path
+    cache_key: str | None = None
+    interrupt_mode: InterruptMode = "immediate"
+
+
+class Owner(Protocol):
+    """A session, in practice; `agent/agent.py` is the smallest one."""
+
+    @property
+    def hooks(self) -> Hooks: ...
+    @property
+    def queue(self) -> Queue: ...
+    def setup(self) -> Setup: ...
+    def history(self) -> list[AppMessage]: ...
+    def record(self, message: AppMessage) -> None:
+        """Make it durable. An error here ends the run: better to stop than to go on unrecorded."""
+        ...
+
+    def emit(self, event: AgentEvent) -> None: ...
+    def stream(self, model: Model, request: Request) -> AsyncGenerator[Delta, None]: ...
+    def tool_context(self, call: ToolCall, update: Callable[[ToolOutput], None]) -> ToolContext: ...

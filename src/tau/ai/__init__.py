@@ -1,0 +1,1 @@
+"""Talks to models: wire types, one module per dialect, provider and model tables, local servers."""

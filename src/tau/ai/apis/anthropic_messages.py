@@ -1,0 +1,254 @@
+"""The dialect `anthropic-messages`: POST /v1/messages, answered by server-sent events."""
+
+from collections.abc import AsyncGenerator, Iterator
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from tau.ai.apis.anthropic_body import build_body
+from tau.ai.apis.request import encode, headers, is_stream, new_call_id
+from tau.ai.dialect import (
+    BlockEnd,
+    CallEnd,
+    CallPiece,
+    CallStart,
+    Delta,
+    Done,
+    Endpoint,
+    RedactedThinking,
+    Request,
+    Signature,
+    TextPiece,
+    ThinkingPiece,
+    Tokens,
+)
+from tau.ai.model import Model
+from tau.ai.sse import decode_event, events
+from tau.ai.transport import Transport
+from tau.base.late import late
+
+failure = late("tau.ai.apis.failure")
+
+VERSION = "2023-06-01"
+
+# Keys that go into `authorization` instead of `x-api-key`, with the feature they need switched on.
+BEARER_KEYS = {"sk-ant-oat": "oauth-2025-04-20", "sk-or-": ""}
+
+STOP_REASONS: dict[str, Literal["stop", "length", "toolUse"]] = {
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "toolUse",
+}
+
+
+async def stream(
+    model: Model, request: Request, endpoint: Endpoint, http: Transport
+) -> AsyncGenerator[Delta, None]:
+    """The answer to `request`, as it arrives."""
+    body = encode(build_body(model, request))
+    async with http.open("POST", url(endpoint.base_url), headers=_headers(endpoint), body=body) as response:
+        if not is_stream(response):
+            raise await failure.refusal(response, provider=model.provider, key=endpoint.key)
+        answer = _Answer(model.provider, endpoint.key)
+        async for _, data in events(response):
+            event = answer.decode(data)
+            if event is None:
+                continue
+            delta = event.delta
+            if delta is not None and event.type == "content_block_delta":
+                # By far the most frequent, so they take the shortest way.
+                if delta.text:
+                    yield TextPiece(delta.text)
+                elif delta.thinking:
+                    yield ThinkingPiece(delta.thinking)
+                elif delta.partial_json:
+                    if answer.continues_call(event.index):
+                        yield CallPiece(event.index, delta.partial_json)
+                elif delta.signature:
+                    yield Signature(delta.signature)
+                continue
+            for other in answer.read(event, data):
+                yield other
+            if answer.done:
+                return
+    raise failure.cut_off(model.provider)
+
+
+def url(base_url: str) -> str:
+    """Where to send it: people write the base with and without the version."""
+    base = base_url.rstrip("/")
+    return f"{base}/messages" if base.endswith("/v1") else f"{base}/v1/messages"
+
+
+def _headers(endpoint: Endpoint) -> dict[str, str]:
+    ours = {"anthropic-version": VERSION}
+    key = endpoint.key
+    if not key:
+        return headers(endpoint, ours)
+    for prefix, feature in BEARER_KEYS.items():
+        if key.startswith(prefix):
+            sent = headers(endpoint, {**ours, "authorization": f"Bearer {key}"})
+            if feature:
+                sent["anthropic-beta"] = ",".join(filter(None, (feature, sent.get("anthropic-beta"))))
+            return sent
+    return headers(endpoint, {**ours, "x-api-key": key})
+
+
+class _Usage(Struct, frozen=True, gc=False):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+
+class _Start(Struct, frozen=True):
+    usage: _Usage | None = None
+
+
+class _Block(Struct, frozen=True):
+    type: str = ""
+    id: str | None = None
+    name: str | None = None
+    text: str | None = None
+    thinking: str | None = None
+    signature: str | None = None
+    data: str | None = None
+    input: Any = None
+
+
+class _Delta(Struct, frozen=True, gc=False):
+    type: str = ""
+    text: str | None = None
+    thinking: str | None = None
+    signature: str | None = None
+    partial_json: str | None = None
+    stop_reason: str | None = None
+
+
+class _Event(Struct, frozen=True):
+    """All events in one: unknown kinds then need no care, and the frequent ones decode at once."""
+
+    type: str = ""
+    index: int = 0
+    delta: _Delta | None = None
+    content_block: _Block | None = None
+    message: _Start | None = None
+    usage: _Usage | None = None
+
+
+class _Kind(Struct, frozen=True):
+    type: str = ""
+
+
+_EVENT = msgspec.json.Decoder(_Event)
+_KIND = msgspec.json.Decoder(_Kind)
+_decode = _EVENT.decode
+
+_KNOWN = frozenset(
+    {
+        "message_start",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_stop",
+        "message_delta",
+        "message_stop",
+        "error",
+    }
+)
+
+
+class _Answer:
+    """What must be remembered between the events of one answer."""
+
+    def __init__(self, provider: str, key: str | None) -> None:
+        self._provider = provider
+        self._key = key
+        self._calls: dict[int, Any] = {}  # the input that came with the start, until pieces of it arrive
+        self._called = False
+        self._reason: Literal["stop", "length", "toolUse"] = "stop"
+        self.done = False
+
+    def decode(self, data: bytes) -> _Event | None:
+        """None for an event of a kind that we do not know."""
+        try:
+            return _decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            if not data.strip():
+                return None
+            kind = decode_event(_KIND, data).type
+            if kind == "error":
+                return _Event("error")
+            return decode_event(_EVENT, data) if kind in _KNOWN else None
+
+    def continues_call(self, index: int) -> bool:
+        """Whether pieces of this block belong to a call; if so, they replace what came with its start."""
+        if index not in self._calls:
+            return False
+        self._calls[index] = None
+        return True
+
+    def read(self, event: _Event, data: bytes) -> Iterator[Delta]:
+        match event.type:
+            case "message_start":
+                if event.message is not None and event.message.usage is not None:
+                    yield _tokens(event.message.usage)
+            case "content_block_start":
+                if event.content_block is not None:
+                    yield from self._start(event.index, event.content_block)
+            case "content_block_stop":
+                yield from self._stop(event.index)
+            case "message_delta":
+                if event.usage is not None:
+                    yield _tokens(event.usage)
+                if event.delta is not None and event.delta.stop_reason is not None:
+                    self._reason = self._stopped(event.delta.stop_reason)
+            case "message_stop":
+                self.done = True
+                yield Done("toolUse" if self._reason == "stop" and self._called else self._reason)
+            case "error":
+                raise failure.stream_failure(data, provider=self._provider, key=self._key)
+            case _:
+                pass
+
+    def _start(self, index: int, block: _Block) -> Iterator[Delta]:
+        match block.type:
+            case "text":
+                if block.text:
+                    yield TextPiece(block.text)
+            case "thinking":
+                # Even without text: the signature that follows belongs to it.
+                yield ThinkingPiece(block.thinking or "")
+                if block.signature:
+                    yield Signature(block.signature)
+            case "redacted_thinking":
+                yield RedactedThinking(block.data or "")
+            case "tool_use":
+                self._called = True
+                self._calls[index] = block.input
+                yield CallStart(index, block.id or new_call_id(), block.name or "")
+            case _:
+                pass  # what the server does by itself, such as its own search
+
+    def _stop(self, index: int) -> Iterator[Delta]:
+        if index not in self._calls:
+            yield BlockEnd()
+            return
+        whole = self._calls.pop(index)
+        if whole:
+            yield CallPiece(index, msgspec.json.encode(whole).decode())
+        yield CallEnd(index)
+
+    def _stopped(self, reason: str) -> Literal["stop", "length", "toolUse"]:
+        if reason == "refusal":
+            raise failure.refused(self._provider, "the model will not do this. Word the request differently.")
+        return STOP_REASONS.get(reason, "stop")
+
+
+def _tokens(usage: _Usage) -> Tokens:
+    return Tokens(
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.cache_read_input_tokens,
+        usage.cache_creation_input_tokens,
+    )

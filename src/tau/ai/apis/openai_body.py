@@ -1,0 +1,163 @@
+"""Requests in the dialect `openai-completions`, with the departures of the servers that speak it."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, assert_never
+
+import msgspec
+
+from tau.ai.dialect import Request, ToolSpec
+from tau.ai.model import Model, ThinkingLevel
+from tau.ai.wire import (
+    AssistantMessage,
+    ImageContent,
+    TextContent,
+    ThinkingContent,
+    ToolCall,
+    ToolResultMessage,
+    UserContent,
+    UserMessage,
+)
+
+# Only the levels that every server with this field knows.
+EFFORT: dict[ThinkingLevel, str] = {
+    "minimal": "low",
+    "low": "low",
+    "medium": "medium",
+    "high": "high",
+    "xhigh": "high",
+}
+MAX_CACHE_KEY_CHARS = 64
+NO_OUTPUT = "(no output)"
+SEE_IMAGES = "(the images follow)"
+BRIDGE = "I have the results."
+
+
+def build_body(model: Model, request: Request) -> dict[str, Any]:
+    """The request in this dialect. What stays the same between requests comes first."""
+    compat = model.compat
+    body: dict[str, Any] = {"model": model.id}
+    if request.tools:
+        body["tools"] = [{"type": "function", "function": _tool(tool)} for tool in request.tools]
+    body["messages"] = list(_messages(model, request))
+    body["stream"] = True
+    if compat.supports_usage_in_streaming:
+        body["stream_options"] = {"include_usage": True}
+    body[compat.max_tokens_field] = min(request.max_tokens, model.max_tokens)
+    if request.tools and not compat.supports_parallel_tool_calls:
+        body["parallel_tool_calls"] = False
+    if model.reasoning and compat.supports_reasoning_effort and request.thinking != "off":
+        body["reasoning_effort"] = EFFORT[request.thinking]
+    if request.temperature is not None:
+        body["temperature"] = request.temperature
+    if compat.supports_prompt_cache_key and request.cache_key:
+        body["prompt_cache_key"] = request.cache_key[:MAX_CACHE_KEY_CHARS]
+    if compat.supports_store:
+        body["store"] = False
+    return body
+
+
+def _tool(tool: ToolSpec) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+
+
+def _messages(model: Model, request: Request) -> Iterator[dict[str, Any]]:
+    if request.system.strip():
+        role = "developer" if model.compat.supports_developer_role else "system"
+        yield {"role": role, "content": request.system}
+    shown: list[dict[str, Any]] = []  # images of results, which only a user's message may carry
+    after_result = False
+    for message in request.messages:
+        if not isinstance(message, ToolResultMessage):
+            if after_result and (shown or isinstance(message, UserMessage)):
+                yield from _bridge(model)
+            after_result = False
+            yield from _show(shown)
+            shown = []
+        match message:
+            case UserMessage():
+                yield {"role": "user", "content": _user(message)}
+            case AssistantMessage():
+                yield _assistant(message, model)
+            case ToolResultMessage():
+                yield _result(message, model)
+                after_result = True
+                if images := [part for part in message.content if isinstance(part, ImageContent)]:
+                    shown.append(_text(f"Images from the call of {message.tool_name}:"))
+                    shown.extend(_image(image) for image in images)
+            case _:
+                assert_never(message)
+    if shown:
+        yield from _bridge(model)
+        yield from _show(shown)
+
+
+def _bridge(model: Model) -> Iterator[dict[str, Any]]:
+    """Some servers refuse a user's message directly behind a result."""
+    if model.compat.requires_assistant_after_tool_result:
+        yield {"role": "assistant", "content": BRIDGE}
+
+
+def _show(parts: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    if parts:
+        yield {"role": "user", "content": parts}
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _image(image: ImageContent) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": f"data:{image.mime_type};base64,{image.data}"}}
+
+
+def _user(message: UserMessage) -> str | list[dict[str, Any]]:
+    """Plain text wherever there is no image: not every server takes a list."""
+    content = message.content
+    if isinstance(content, str):
+        return content
+    if any(isinstance(part, ImageContent) for part in content):
+        return [_image(part) if isinstance(part, ImageContent) else _text(part.text) for part in content]
+    return _joined(content)
+
+
+def _joined(parts: Sequence[UserContent]) -> str:
+    return "\n".join(part.text for part in parts if isinstance(part, TextContent))
+
+
+def _result(message: ToolResultMessage, model: Model) -> dict[str, Any]:
+    text = _joined(message.content)
+    sent = {
+        "role": "tool",
+        "tool_call_id": message.tool_call_id,
+        "content": text or (SEE_IMAGES if message.content else NO_OUTPUT),
+    }
+    if model.compat.requires_tool_result_name:
+        sent["name"] = message.tool_name
+    return sent
+
+
+def _assistant(message: AssistantMessage, model: Model) -> dict[str, Any]:
+    compat = model.compat
+    text = message.text
+    thinking = "\n".join(
+        part.thinking
+        for part in message.content
+        if isinstance(part, ThinkingContent) and part.thinking and part.redacted is not True
+    )
+    if compat.thinking_as_text and thinking:
+        text = f"{thinking}\n\n{text}" if text else thinking
+    sent: dict[str, Any] = {"role": "assistant"}
+    if text:
+        sent["content"] = text
+    else:
+        sent["content"] = "" if compat.requires_assistant_after_tool_result else None
+    if compat.thinking_field and model.reasoning:
+        sent[compat.thinking_field] = thinking  # even if empty: where it is read, it is required
+    if calls := [_call(call) for call in message.tool_calls]:
+        sent["tool_calls"] = calls
+    return sent
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    arguments = msgspec.json.encode(call.arguments).decode()
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}

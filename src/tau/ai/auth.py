@@ -1,0 +1,96 @@
+"""Keys for model servers: the port that gives them, and what a configured value stands for."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from tau.base.errors import ConfigError
+from tau.base.late import late
+from tau.base.run import Limits, Runner
+
+tempfile = late("tempfile")
+shlex = late("shlex")
+
+COMMAND_SECONDS = 10
+MAX_OUTPUT_BYTES = 65_536
+
+# What `!command` values printed, for the life of the process: some of them ask for a finger or a password.
+_printed: dict[str, str] = {}
+
+
+class Credentials(Protocol):
+    """Where keys come from. None means that there is no key, which a local server accepts."""
+
+    async def get(self, provider: str) -> str | None: ...
+
+    async def refresh(self, provider: str, rejected: str) -> str | None:
+        """Another key, after the server refused this one; None if there is no other."""
+        ...
+
+
+def is_variable(value: str) -> bool:
+    """Whether a value is the name of an environment variable rather than a secret."""
+    return re.fullmatch(r"[A-Z][A-Z0-9_]+", value) is not None
+
+
+async def resolve_value(
+    value: str, environ: Mapping[str, str], run: Runner, *, fresh: bool = False
+) -> str | None:
+    """What a value from a file means: the text itself, a variable's content, or what `!command` prints.
+
+    The name of a variable that is not set gives None, so that the name is never sent as a key.
+    `fresh` runs a command again that has already been run.
+    """
+    value = value.strip()
+    if value.startswith("!"):
+        command = value[1:].strip()
+        if fresh or command not in _printed:
+            _printed[command] = await _run(command, run)
+        return _printed[command]
+    if is_variable(value):
+        value = environ.get(value, "").strip()
+    return value or None
+
+
+async def resolve_headers(
+    headers: Mapping[str, str], environ: Mapping[str, str], run: Runner
+) -> dict[str, str]:
+    """Headers with their values resolved; one whose variable is not set is left out."""
+    resolved = {name: await resolve_value(value, environ, run) for name, value in headers.items()}
+    return {name: value for name, value in resolved.items() if value is not None}
+
+
+async def _run(command: str, run: Runner) -> str:
+    """The one line that a command prints. Only its error output is ever shown: the rest may be the secret."""
+    if not command:
+        raise ConfigError('A value is only "!": write the command after it.')
+    with tempfile.NamedTemporaryFile(prefix="tau-") as errors:
+        try:
+            process = await run.start(
+                f"exec 2>{shlex.quote(errors.name)}\n{command}",
+                cwd=Path.home(),  # not the project: a key is the same in every folder
+                limits=Limits(timeout=COMMAND_SECONDS),
+            )
+        except OSError as error:
+            raise ConfigError(f"The command `{command}` cannot be run: {error}.") from error
+        output = b""
+        async with process:
+            async for piece in process.output():
+                output += piece
+                if len(output) > MAX_OUTPUT_BYTES:
+                    raise ConfigError(f"The command `{command}` prints far more than a key.")
+            ended = await process.wait()
+        complaint = errors.read(2_000).decode("utf-8", "replace").strip()
+    if ended.timed_out:
+        raise ConfigError(f"The command `{command}` gave no key within {COMMAND_SECONDS} s.")
+    if ended.code != 0:
+        how = f"signal {ended.signal}" if ended.code is None else f"exit code {ended.code}"
+        first = complaint.splitlines()[0] if complaint else how
+        raise ConfigError(f"The command `{command}` failed: {first}")
+    printed = output.decode("utf-8", "replace").strip()
+    if not printed:
+        raise ConfigError(f"The command `{command}` printed nothing.")
+    if "\n" in printed or "\r" in printed:
+        raise ConfigError(f"The command `{command}` printed more than one line; a key is one line.")
+    return printed

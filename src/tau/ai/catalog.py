@@ -1,0 +1,282 @@
+"""The tables of providers and models, and how what a user types finds one model in them.
+
+`data/providers.json` is a list of providers. `data/models.json` maps a provider's id to its models; what a
+model does not say itself (api, base URL, headers, compat) comes from its provider.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Literal
+
+from msgspec import Struct, convert, json, to_builtins
+from msgspec.structs import replace
+
+from tau.ai.model import THINKING_LEVELS, Compat, Model, Price, ThinkingLevel
+from tau.base.errors import UsageError
+from tau.base.late import late
+
+difflib = late("difflib")
+
+KNOWN_APIS = ("anthropic-messages", "openai-completions")
+
+DATA = Path(__file__).parent / "data"
+
+# Not compiled here: most runs name their model exactly and need none of them.
+_DATE = r"[-@](\d{8}|\d{4}-\d\d-\d\d|\d{4})$"
+_SIZE = r"\d+(\.\d+)?[bkm](?![a-z])"
+
+
+class Provider(Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):
+    """A row of `data/providers.json`. `key_variables` are tried in order; `local` ones work without a key."""
+
+    id: str
+    name: str
+    api: str
+    base_url: str
+    key_variables: list[str] = []
+    default_model: str = ""
+    headers: dict[str, str] = {}
+    compat: Compat = Compat()
+    local: bool = False
+
+
+class ModelRow(Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):
+    """A row of `data/models.json`. `compat` names only what differs from the provider's."""
+
+    id: str
+    name: str
+    reasoning: bool = False
+    input: tuple[Literal["text", "image"], ...] = ("text",)
+    cost: Price = Price()
+    context_window: int = 128_000
+    max_tokens: int = 16_384
+    api: str = ""
+    headers: dict[str, str] = {}
+    compat: dict[str, Any] = {}
+    demo: bool = False
+
+
+class Catalog(Struct, frozen=True):
+    """All providers by id, and all models in the order of the table."""
+
+    providers: dict[str, Provider]
+    models: list[Model]
+
+    def provider(self, name: str) -> Provider | None:
+        """A provider by its id, whatever the case of the letters."""
+        if found := self.providers.get(name):
+            return found
+        return next((row for id, row in self.providers.items() if id.lower() == name.lower()), None)
+
+
+def load_catalog(data: Path = DATA) -> Catalog:
+    """The tables that come with tau."""
+    rows = json.decode((data / "providers.json").read_bytes(), type=list[Provider])
+    providers = {row.id: row for row in rows}
+    table = json.decode((data / "models.json").read_bytes(), type=dict[str, list[ModelRow]])
+    return Catalog(
+        providers,
+        [model_from_row(providers[provider], row) for provider, models in table.items() for row in models],
+    )
+
+
+def model_from_row(provider: Provider, row: ModelRow) -> Model:
+    """A model, completed by what its provider says."""
+    return Model(
+        id=row.id,
+        name=row.name,
+        api=row.api or provider.api,
+        provider=provider.id,
+        base_url=provider.base_url,
+        reasoning=row.reasoning,
+        input=row.input,
+        cost=row.cost,
+        context_window=row.context_window,
+        max_tokens=row.max_tokens,
+        headers={**provider.headers, **row.headers} if row.headers else provider.headers,
+        compat=merge_compat(provider.compat, row.compat) if row.compat else provider.compat,
+        demo=row.demo,
+    )
+
+
+def merge_compat(base: Compat, changes: Mapping[str, Any]) -> Compat:
+    """`base` with some of its fields changed, under the names that stand in files. Raises ValidationError."""
+    return convert({**to_builtins(base), **changes}, Compat)
+
+
+class Choice(Struct, frozen=True):
+    """The model that a pattern means. `known` is False for an id that is not in the table."""
+
+    model: Model
+    known: bool = True
+    thinking: ThinkingLevel | None = None
+
+
+def split_thinking(pattern: str) -> tuple[str, ThinkingLevel | None]:
+    """`sonnet:high` is `sonnet` and `high`; a colon of an id (`gpt-oss:20b`) stays where it is."""
+    start, colon, end = pattern.rpartition(":")
+    for level in THINKING_LEVELS:
+        if colon and end.lower() == level:
+            return start, level
+    return pattern, None
+
+
+def find_models(
+    catalog: Catalog, pattern: str, provider: str | None = None, *, prefer: Sequence[str] = ()
+) -> list[Model]:
+    """Models that match `provider/id`, `id`, a part of the id or name, or a glob: the best match first.
+
+    Exact beats prefix beats part; among equals the providers in `prefer` come first (those with a key, say),
+    then ids without a date, newer versions, a provider's default model, shorter ids.
+    """
+    wanted = pattern.strip().lower()
+    glob = any(letter in wanted for letter in "*?[")
+    owner = catalog.provider(provider) if provider else None
+    if provider and owner is None:
+        return []
+    found = []
+    for index, model in enumerate(catalog.models):
+        if owner is not None and model.provider != owner.id:
+            continue
+        match = _match_glob(model, wanted) if glob else _match(model, wanted)
+        if match is not None:
+            place = prefer.index(model.provider) if model.provider in prefer else len(prefer)
+            found.append((match[0], place, match[1], *_preference(catalog, model), index, model))
+    found.sort(key=lambda row: row[:-1])
+    return [row[-1] for row in found]
+
+
+def pick_model(
+    catalog: Catalog, pattern: str, provider: str | None = None, *, prefer: Sequence[str] = ()
+) -> Choice:
+    """The one model that `PATTERN[:level]` means; UsageError with near names where there is none.
+
+    An id that the table does not have is taken where the provider is named: it gets the provider's defaults.
+    """
+    pattern = pattern.strip()
+    if provider is not None and catalog.provider(provider) is None:
+        raise UsageError(_unknown_provider(catalog, provider))
+    if exact := _exact(catalog, pattern, provider):
+        return Choice(exact)
+    name, thinking = split_thinking(pattern)
+    if exact := _exact(catalog, name, provider):
+        return Choice(exact, thinking=thinking)
+    found = find_models(catalog, name, provider, prefer=prefer) if name else []
+    if found:
+        return Choice(found[0], thinking=thinking)
+    return Choice(_unlisted(catalog, name, provider), known=False, thinking=thinking)
+
+
+def _exact(catalog: Catalog, pattern: str, provider: str | None) -> Model | None:
+    """The common case, without ranking: `provider/id`, or the id where the provider is given; `provider/`."""
+    owner, slash, id = (provider, "/", pattern) if provider else pattern.partition("/")
+    if not slash:
+        return None
+    if not id and owner in catalog.providers:
+        id = catalog.providers[owner].default_model
+    for model in catalog.models:
+        if model.id == id and model.provider == owner:
+            return model
+    return None
+
+
+def _match(model: Model, wanted: str) -> tuple[int, int] | None:
+    """How well it matches: 0 with provider, 1 exactly, 2 by its start, 3 by a word, 4 by a part; finer."""
+    id, name = model.id.lower(), model.name.lower()
+    tail = id.rpartition("/")[2]
+    owner, slash, rest = wanted.partition("/")
+    if slash and owner == model.provider.lower():
+        if id == rest:
+            return 0, 0
+        if id.startswith(rest):
+            return 2, 0
+        if rest in id or rest in name:
+            return _match_part(id, name, rest), 0
+    if wanted in (id, tail):
+        return 1, int(id != wanted)
+    if id.startswith(wanted) or tail.startswith(wanted):
+        return 2, int(not id.startswith(wanted))
+    return (_match_part(id, name, wanted), 0) if wanted in id or wanted in name else None
+
+
+def _match_part(id: str, name: str, wanted: str) -> int:
+    """`mini` means gpt-5-mini rather than gemini."""
+    return 3 if any(gap + wanted in text for gap in "-/.:_ " for text in (id, " " + name)) else 4
+
+
+def _match_glob(model: Model, wanted: str) -> tuple[int, int] | None:
+    id = model.id.lower()
+    names = (id, f"{model.provider.lower()}/{id}", model.name.lower())
+    return (0, 0) if any(fnmatchcase(name, wanted) for name in names) else None
+
+
+def _preference(catalog: Catalog, model: Model) -> tuple[bool, list[int], bool, int]:
+    """Orders equal matches: ids without a date, newer ones, the provider's default, shorter ones."""
+    provider = catalog.providers.get(model.provider)
+    date = re.search(_DATE, model.id)
+    bare = model.id[: date.start()] if date else model.id
+    numbers = [-int(number) for number in re.findall(r"\d+", re.sub(_SIZE, "", bare.lower()))][:4]
+    return (
+        date is not None,
+        numbers + [0] * (4 - len(numbers)),
+        provider is None or provider.default_model != model.id,
+        len(model.id),
+    )
+
+
+def _unlisted(catalog: Catalog, name: str, provider: str | None) -> Model:
+    """A model that the table does not have, on a provider that it has."""
+    owner = catalog.provider(provider) if provider else None
+    prefix, slash, id = name.partition("/")
+    if owner is None:
+        owner = catalog.provider(prefix) if slash else None
+    elif prefix.lower() != owner.id.lower():
+        id = name
+    if owner is None or not id or any(letter in id for letter in "*?[ "):
+        raise UsageError(_no_match(catalog, name, provider))
+    _refuse_misspelt_level(catalog, id, owner)
+    _refuse_other_provider(catalog, id, owner)
+    date = re.search(_DATE, id)
+    if date and (known := _exact(catalog, id[: date.start()], owner.id)):
+        return replace(known, id=id, name=id)
+    return model_from_row(owner, ModelRow(id=id, name=id))
+
+
+def _refuse_misspelt_level(catalog: Catalog, id: str, owner: Provider) -> None:
+    start, colon, end = id.rpartition(":")
+    if (
+        colon
+        and difflib.get_close_matches(end.lower(), THINKING_LEVELS, 1)
+        and find_models(catalog, start, owner.id)
+    ):
+        raise UsageError(f'"{end}" is not a thinking level; use one of {", ".join(THINKING_LEVELS)}.')
+
+
+def _refuse_other_provider(catalog: Catalog, id: str, owner: Provider) -> None:
+    """`--provider openai --model anthropic/x` is a mistake, unless the provider serves models of others."""
+    other = catalog.provider(id.partition("/")[0]) if "/" in id else None
+    served = [model for model in catalog.models if model.provider == owner.id]
+    if other is not None and other.id != owner.id and served and not any("/" in model.id for model in served):
+        raise UsageError(f'"{id}" names the provider {other.id}, but the provider asked for is {owner.id}.')
+
+
+def _no_match(catalog: Catalog, name: str, provider: str | None) -> str:
+    owner = catalog.provider(provider) if provider else None
+    models = [model for model in catalog.models if owner is None or model.provider == owner.id]
+    names = {
+        spelling.lower(): model.key
+        for model in reversed(models)
+        for spelling in (model.key, model.id, model.name)
+    }
+    close = difflib.get_close_matches(name.lower(), names, 8, 0.5)
+    near = list(dict.fromkeys(names[spelling] for spelling in close))[:5]
+    hint = f" Near names: {', '.join(near)}." if near else ""
+    return f'No model matches "{name}".{hint} All models: tau --list-models. A newer one: write PROVIDER/ID.'
+
+
+def _unknown_provider(catalog: Catalog, name: str) -> str:
+    near = difflib.get_close_matches(name.lower(), catalog.providers, 3, 0.5)
+    hint = f"Did you mean {' or '.join(near)}?" if near else f"Known: {', '.join(sorted(catalog.providers))}."
+    return f'There is no provider "{name}". {hint} Others can be added in models.json.'

@@ -1,0 +1,130 @@
+"""A model that follows a script: for tests, demonstrations and developing without a network.
+
+    faux = Faux([[Say("Let me look."), Use("read", path="a.py")], [Say("Done.")]])
+    session = ...  # with stream=faux.stream
+    faux.requests  # what it was asked
+
+Each answer is a list of steps; the script's last answer repeats when it is asked more often.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from tau.ai import dialect as d
+from tau.ai.model import Model
+
+FAUX_MODEL = Model(
+    id="faux",
+    name="Faux (scripted)",
+    api="faux",
+    provider="faux",
+    base_url="",
+    reasoning=True,
+    input=("text", "image"),
+    context_window=200_000,
+    max_tokens=8_192,
+)
+
+
+class Say(Struct, frozen=True):
+    """Text, in `pieces` deltas."""
+
+    text: str
+    pieces: int = 1
+
+
+class Think(Struct, frozen=True):
+    text: str
+    signature: str | None = None
+
+
+class Use:
+    """A tool call; `cut` ends the JSON of its arguments after so many characters, as a length limit does."""
+
+    def __init__(self, tool: str, *, id: str = "", cut: int | None = None, **arguments: Any) -> None:
+        self.tool = tool
+        self.id = id
+        self.cut = cut
+        self.arguments = arguments
+
+
+class Wait(Struct, frozen=True):
+    """Silence; None waits for ever."""
+
+    seconds: float | None = None
+
+
+class Fail(Struct, frozen=True):
+    error: Exception
+
+
+class Count(Struct, frozen=True):
+    """The usage to report."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+
+
+class Stop(Struct, frozen=True):
+    """End with this reason. Without it: toolUse after a call, else stop."""
+
+    reason: Literal["stop", "length", "toolUse"]
+
+
+class Act(Struct, frozen=True):
+    """Call something at this moment, such as a user's abort."""
+
+    action: Callable[[], object]
+
+
+Step: TypeAlias = Say | Think | Use | Wait | Fail | Count | Stop | Act
+
+
+class Faux:
+    def __init__(self, script: Sequence[Sequence[Step]]) -> None:
+        self._script = [list(answer) for answer in script]
+        self.requests: list[d.Request] = []
+
+    async def stream(self, model: Model, request: d.Request) -> AsyncGenerator[d.Delta, None]:
+        """Stands in for the real one: same arguments, same deltas."""
+        number = min(len(self.requests), len(self._script) - 1)
+        self.requests.append(request)
+        reason: Literal["stop", "length", "toolUse"] = "stop"
+        for key, step in enumerate(self._script[number]):
+            match step:
+                case Say(text, pieces):
+                    for piece in _pieces(text, pieces):
+                        yield d.TextPiece(piece)
+                case Think(text, signature):
+                    yield d.ThinkingPiece(text)
+                    if signature is not None:
+                        yield d.Signature(signature)
+                    yield d.BlockEnd()
+                case Use():
+                    reason = "toolUse"
+                    yield d.CallStart(key, step.id or f"call_{len(self.requests)}_{key}", step.tool)
+                    for piece in _pieces(msgspec.json.encode(step.arguments).decode()[: step.cut], 3):
+                        yield d.CallPiece(key, piece)
+                    yield d.CallEnd(key)
+                case Wait(seconds):
+                    await (asyncio.Event().wait() if seconds is None else asyncio.sleep(seconds))
+                case Fail(error):
+                    raise error
+                case Count(input, output, cache_read, cache_write):
+                    yield d.Tokens(input, output, cache_read, cache_write)
+                case Stop(wanted):
+                    reason = wanted
+                case Act(action):
+                    action()
+        yield d.Done(reason)
+
+
+def _pieces(text: str, count: int) -> list[str]:
+    size = max(1, -(-len(text) // count))
+    return [text[start : start + size] for start in range(0, len(text), size)]

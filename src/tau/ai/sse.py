@@ -1,0 +1,134 @@
+"""Server-sent events: the bytes of an answer in, whole events out, and their JSON decoded."""
+
+import re
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Protocol, TypeAlias, TypeVar
+
+from msgspec import DecodeError
+
+from tau.ai.transport import Response
+from tau.base.errors import ProviderError
+
+EVENT_BYTES = 16 * 1024 * 1024
+EXCERPT_CHARS = 120
+BOM = b"\xef\xbb\xbf"
+# The escapes of a JSON string; the group catches halves of surrogate pairs that stand alone.
+ESCAPES = r"\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(\\u[dD][89a-fA-F]\w\w)|\\."
+
+SseEvent: TypeAlias = tuple[str, bytes]  # the event's name, "message" if it has none, and its data
+T_co = TypeVar("T_co", covariant=True)
+T = TypeVar("T")
+
+
+class Splitter:
+    """Cuts a stream into events, however it is cut into chunks."""
+
+    def __init__(self) -> None:
+        self._pending = bytearray()
+        self._after_cr = False
+        self._at_start = True
+
+    @property
+    def rest(self) -> bytes:
+        """The beginning of an event whose end has not come."""
+        return bytes(self._pending).strip(b"\n")
+
+    def feed(self, chunk: bytes) -> list[SseEvent]:
+        if self._after_cr and chunk.startswith(b"\n"):
+            chunk = chunk[1:]
+            self._after_cr = False
+        if b"\r" in chunk:
+            self._after_cr = chunk.endswith(b"\r")
+            chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        elif chunk:
+            self._after_cr = False
+        if self._pending:
+            ends = b"\n\n" in chunk or (self._pending.endswith(b"\n") and chunk.startswith(b"\n"))
+            self._pending += chunk
+            if not ends:
+                self._check_size()
+                return []
+            chunk = bytes(self._pending)
+            self._pending.clear()
+        *blocks, tail = chunk.split(b"\n\n")
+        self._pending += tail
+        self._check_size()
+        if blocks and self._at_start:
+            self._at_start = False
+            blocks[0] = blocks[0].removeprefix(BOM)
+        found: list[SseEvent] = []
+        for block in blocks:
+            if block.startswith(b"data: ") and b"\n" not in block:
+                found.append(("message", block[6:]))
+            elif event := _parse(block):
+                found.append(event)
+        return found
+
+    def _check_size(self) -> None:
+        if len(self._pending) > EVENT_BYTES:
+            raise ProviderError(f"The server sent an event of more than {EVENT_BYTES} bytes.")
+
+
+def _parse(block: bytes) -> SseEvent | None:
+    first, _, rest = block.partition(b"\n")
+    if first.startswith(b"event: ") and rest.startswith(b"data: ") and b"\n" not in rest:
+        return first[7:].decode("utf-8", "replace") or "message", rest[6:]
+    name = ""
+    data: list[bytes] = []
+    for line in block.split(b"\n"):
+        field, _, value = line.partition(b":")
+        value = value[1:] if value.startswith(b" ") else value
+        if field == b"data":
+            data.append(value)
+        elif field == b"event":
+            name = value.decode("utf-8", "replace")
+    return (name or "message", b"\n".join(data)) if data else None
+
+
+class Events:
+    """The events of an answer, one after the other; a plain iterator, so that nothing must be closed."""
+
+    def __init__(self, response: Response, dropped: Callable[[bytes], None] | None) -> None:
+        self._chunks = response.chunks()
+        self._dropped = dropped
+        self._splitter = Splitter()
+        self._ready: Iterator[SseEvent] = iter(())
+
+    def __aiter__(self) -> AsyncIterator[SseEvent]:
+        return self
+
+    async def __anext__(self) -> SseEvent:
+        for event in self._ready:
+            return event
+        async for chunk in self._chunks:
+            self._ready = iter(self._splitter.feed(chunk))
+            for event in self._ready:
+                return event
+        if self._dropped is not None and self._splitter.rest:
+            self._dropped(self._splitter.rest)
+        raise StopAsyncIteration
+
+
+def events(response: Response, *, dropped: Callable[[bytes], None] | None = None) -> AsyncIterator[SseEvent]:
+    """The events of an answer. An event that the stream's end cuts off is not one: `dropped` hears of it."""
+    return Events(response, dropped)
+
+
+class Decoder(Protocol[T_co]):
+    """What we need of `msgspec.json.Decoder`."""
+
+    def decode(self, buf: bytes | str, /) -> T_co: ...
+
+
+def decode_event(decoder: Decoder[T], data: bytes) -> T:
+    """An event's JSON. A bad character (not UTF-8, half a surrogate pair) is replaced and costs no answer."""
+    try:
+        return decoder.decode(data)
+    except (DecodeError, UnicodeDecodeError) as error:
+        text = data.decode("utf-8", "replace")
+        try:
+            return decoder.decode(re.sub(ESCAPES, lambda found: r"\ufffd" if found[1] else found[0], text))
+        except DecodeError:
+            excerpt = text[:EXCERPT_CHARS] + ("…" if len(text) > EXCERPT_CHARS else "")
+            message = f"The server sent an event that cannot be read ({error}): {excerpt!r}"
+            raise ProviderError(message, retryable=True) from error

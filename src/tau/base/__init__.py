@@ -1,0 +1,1 @@
+"""Knows no agents: files, processes, text, late imports, errors."""

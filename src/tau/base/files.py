@@ -1,0 +1,266 @@
+"""Files that hold the old content or the new one, never half of it, and locks between processes."""
+
+import errno
+import os
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_MAX_LINKS = 40
+_LOCK_PAUSE_S = 0.02
+_SYNC_UNSUPPORTED = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}
+_CANNOT_REPLACE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV}
+_KEPT_ATTRIBUTES = ("user.", "system.posix_acl_access")
+
+if sys.platform == "win32":
+
+    def try_lock(fd: int) -> bool:
+        """There is no flock here: tau then relies on being the only writer."""
+        return True
+
+    def unlock(fd: int) -> None:
+        """Nothing to give back."""
+
+else:
+    import fcntl
+
+    def try_lock(fd: int) -> bool:
+        """Take the exclusive lock of an open file without waiting; False if someone else has it.
+
+        A file system that knows no locks counts as locked: refusing to work there would help nobody.
+        """
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            if error.errno in (errno.EACCES, errno.EAGAIN):
+                return False
+            if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL):
+                raise
+        return True
+
+    def unlock(fd: int) -> None:
+        with suppress(OSError):
+            fcntl.flock(fd, fcntl.LOCK_UN)
+
+
+@contextmanager
+def locked(path: Path, *, timeout: float = 10.0) -> Iterator[None]:
+    """Hold the one lock that goes with `path`, between processes and threads; it cannot be taken twice.
+
+    The lock lives in `<name>.lock`, which stays: deleting it would let two writers hold two different locks.
+    """
+    lock = path.with_name(path.name + ".lock")
+    fd = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        deadline = time.monotonic() + timeout
+        pause = 0.001
+        while not try_lock(fd):
+            if time.monotonic() >= deadline:
+                raise TimeoutError(
+                    errno.ETIMEDOUT, f"Another process has held the lock for {timeout:g} s", str(lock)
+                )
+            time.sleep(pause)
+            pause = min(pause * 2, _LOCK_PAUSE_S)
+        try:
+            yield
+        finally:
+            unlock(fd)
+    finally:
+        os.close(fd)
+
+
+def write_atomic(path: Path, data: bytes, *, mode: int | None = None, sync: bool = True) -> None:
+    """Replace the content of `path`: who reads it, even after a crash, finds all of the old or of the new.
+
+    Symbolic links are followed, mode, owner and access lists kept; `mode` sets the permissions, else a new
+    file takes them from the umask. On failure the old content is there and OSError is raised.
+    """
+    try:
+        target = _follow(path)
+        old = _existing(target)
+        if old is not None and old.st_nlink > 1:
+            # A rename would split the file from its other names, which then silently keep the old content.
+            _write_in_place(target, data, mode, sync)
+            return
+        try:
+            _replace(target, data, old, mode, sync)
+        except OSError as error:
+            # A writable file in a folder that is not, or a mount point of its own, as containers have them.
+            if old is None or error.errno not in _CANNOT_REPLACE:
+                raise
+            _write_in_place(target, data, mode, sync)
+    except OSError as error:
+        error.filename, error.filename2 = str(path), None
+        raise
+
+
+def _follow(path: Path) -> Path:
+    """Where a chain of symbolic links ends, which need not exist."""
+    for _ in range(_MAX_LINKS):
+        try:
+            link = path.readlink()
+        except OSError as error:
+            if error.errno in (errno.EINVAL, errno.ENOENT):
+                return path
+            raise
+        path = path.parent / link
+    raise OSError(errno.ELOOP, "Too many symbolic links", str(path))
+
+
+def _existing(target: Path) -> os.stat_result | None:
+    try:
+        info = target.lstat()
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(info.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "Is a folder, not a file", str(target))
+    if not stat.S_ISREG(info.st_mode):
+        raise OSError(errno.EINVAL, "Is a device or a pipe, not a regular file", str(target))
+    # A rename asks the folder for permission, not the file: one that was made read-only shall stay as it is.
+    if not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, "The file is read-only", str(target))
+    return info
+
+
+def _replace(target: Path, data: bytes, old: os.stat_result | None, mode: int | None, sync: bool) -> None:
+    temp = target.parent / f".tau-{os.urandom(4).hex()}.tmp"
+    fd = _create(temp, 0o666 if old is None and mode is None else 0o600)
+    try:
+        try:
+            if old is not None:
+                _keep_identity(fd, target, old, mode)
+            elif mode is not None:
+                _set_mode(fd, mode)
+            write_all(fd, data)
+            if sync:
+                sync_file(fd)
+        finally:
+            os.close(fd)
+        temp.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            temp.unlink()
+        raise
+    if sync:
+        sync_folder(target.parent)
+
+
+def _create(path: Path, mode: int) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
+
+
+def _keep_identity(fd: int, target: Path, old: os.stat_result, mode: int | None) -> None:
+    """Give the new file the owner, permissions and access list of the old one, as far as we may."""
+    wanted = stat.S_IMODE(old.st_mode) if mode is None else mode
+    new = os.fstat(fd)
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        try:
+            os.fchown(fd, old.st_uid, old.st_gid)
+        except OSError:
+            wanted &= ~stat.S_ISUID
+            try:
+                os.fchown(fd, -1, old.st_gid)
+            except OSError:
+                # Another group must not inherit rights that were meant for the old one.
+                wanted = (wanted & 0o707) | ((wanted & 0o007) << 3)
+    _set_mode(fd, wanted)
+    if sys.platform == "linux":
+        with suppress(OSError):
+            for name in os.listxattr(target):
+                if name.startswith(_KEPT_ATTRIBUTES) and (mode is None or name.startswith("user.")):
+                    os.setxattr(fd, name, os.getxattr(target, name))
+
+
+def _set_mode(fd: int, mode: int) -> None:
+    if stat.S_IMODE(os.fstat(fd).st_mode) != mode:
+        with suppress(PermissionError):  # some file systems have no modes to set
+            os.fchmod(fd, mode)
+
+
+def _write_in_place(target: Path, data: bytes, mode: int | None, sync: bool) -> None:
+    """Overwrite a file that cannot be replaced, with its old content safe in a second file meanwhile."""
+    old = target.read_bytes()
+    fd = os.open(target, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        backup = _back_up(target, old)
+        try:
+            _overwrite(fd, data, sync)
+            if mode is not None:
+                _set_mode(fd, mode)
+        except BaseException as failure:
+            try:
+                _overwrite(fd, old, sync)
+            except OSError as error:
+                number = getattr(failure, "errno", None) or error.errno
+                raise OSError(
+                    number, f"Writing failed and the file is damaged; its old content is in {backup}"
+                ) from failure
+            backup.unlink()
+            raise
+        backup.unlink()
+    finally:
+        os.close(fd)
+
+
+def _back_up(target: Path, old: bytes) -> Path:
+    """A synced copy beside the file, or in the temporary folder where that is not allowed."""
+    name = f"{target.name[:40]}.tau-backup-{os.urandom(4).hex()}"
+    backup = target.parent / name
+    try:
+        fd = _create(backup, 0o600)
+    except OSError as error:
+        if error.errno not in _CANNOT_REPLACE:
+            raise
+        backup = Path(os.environ.get("TMPDIR") or "/tmp") / name
+        fd = _create(backup, 0o600)
+    try:
+        try:
+            write_all(fd, old)
+            sync_file(fd)
+        finally:
+            os.close(fd)
+    except BaseException:
+        with suppress(OSError):
+            backup.unlink()
+        raise
+    sync_folder(backup.parent)
+    return backup
+
+
+def _overwrite(fd: int, data: bytes, sync: bool) -> None:
+    os.lseek(fd, 0, os.SEEK_SET)
+    write_all(fd, data)
+    os.ftruncate(fd, len(data))
+    if sync:
+        sync_file(fd)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write every byte, however many calls it takes."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def sync_file(fd: int) -> None:
+    """fsync, where the file system knows it."""
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        if error.errno not in _SYNC_UNSUPPORTED:
+            raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename last. Its failure is not the write's: the new content is already what everyone reads."""
+    with suppress(OSError):
+        fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)

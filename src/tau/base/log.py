@@ -1,0 +1,67 @@
+"""The log file: what went wrong, for people who want to know more than the one line on the screen.
+
+Nothing here raises or prints. Callers never pass keys or the text of a conversation.
+"""
+
+import os
+import traceback
+from contextlib import suppress
+from pathlib import Path
+
+from tau.base.clock import iso, now_ms
+
+MAX_BYTES = 2 * 1024 * 1024
+MAX_RECORD_BYTES = 64 * 1024
+_CUT = b"\n    [cut: the record was longer than 64 KiB]\n"
+_VISIBLE = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if code not in (9, 10)}
+_folder: Path | None = None
+
+
+def to(folder: Path | None) -> None:
+    """Where the log is written, as `tau.log`; None switches it off, as it is before the first call."""
+    global _folder
+    _folder = folder
+
+
+def error(message: str, exc: BaseException | None = None) -> None:
+    _write("error", message, exc)
+
+
+def warning(message: str, exc: BaseException | None = None) -> None:
+    _write("warning", message, exc)
+
+
+def debug(message: str, exc: BaseException | None = None) -> None:
+    """Written only when TAU_DEBUG is set."""
+    if os.environ.get("TAU_DEBUG"):
+        _write("debug", message, exc)
+
+
+def _write(level: str, message: str, exc: BaseException | None) -> None:
+    if _folder is None:
+        return
+    with suppress(Exception):
+        _append(_folder, _record(level, message, exc))
+
+
+def _record(level: str, message: str, exc: BaseException | None) -> bytes:
+    text = f"{iso(now_ms())} {os.getpid()} {level} {message}"
+    if exc is not None:
+        text = f"{text}\n{''.join(traceback.format_exception(exc))}"
+    lines = text.rstrip().translate(_VISIBLE).split("\n")
+    data = "\n    ".join(lines).encode("utf-8", "backslashreplace") + b"\n"
+    return data if len(data) <= MAX_RECORD_BYTES else data[: MAX_RECORD_BYTES - len(_CUT)] + _CUT
+
+
+def _append(folder: Path, record: bytes) -> None:
+    # The file is opened for every record, so that several processes agree on which file is the current one.
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = folder / "tau.log"
+    with suppress(FileNotFoundError):
+        if path.stat().st_size + len(record) > MAX_BYTES:
+            path.replace(folder / "tau.log.1")
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(fd, record)
+    finally:
+        os.close(fd)

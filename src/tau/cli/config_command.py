@@ -1,0 +1,183 @@
+"""`tau config list|get|set|reset|path`: the settings from the command line."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import json
+
+from tau.base.errors import UsageError
+from tau.config.layers import LoadedSettings, load_settings
+from tau.config.paths import Paths, project_dir, user_paths
+from tau.config.settings import describe_settings, setting_values, settings_schema
+from tau.config.values import find_setting, reset_setting, set_setting
+
+USAGE = """\
+usage: tau config list [--json]           all settings, their values and where these come from
+       tau config get KEY [--json]        one value
+       tau config set KEY VALUE [--json]  write one value to your settings file
+       tau config reset KEY [--json]      take one value out of your settings file
+       tau config path [--json]           where your settings file is
+       tau config schema                  JSON schema of a settings file, for editors
+"""
+
+
+def run(argv: Sequence[str]) -> int:
+    """Do what the words after `tau config` say. Raises UsageError and ConfigError."""
+    words, as_json, wants_help = _split(argv)
+    if wants_help:
+        sys.stdout.write(USAGE)
+        return 0
+    action, arguments = (words[0], words[1:]) if words else ("list", [])
+    if action not in ACTIONS:
+        raise UsageError(f'"tau config {action}" does not exist; there are {", ".join(ACTIONS)}.')
+    do, wanted = ACTIONS[action]
+    if len(arguments) != len(wanted):
+        raise UsageError(f"Write: {' '.join(['tau config', action, *wanted])}")
+    do(user_paths(os.environ), arguments, as_json)
+    return 0
+
+
+def _split(argv: Sequence[str]) -> tuple[list[str], bool, bool]:
+    """Words and options. What follows `set KEY` is a value, also with a dash in front."""
+    words: list[str] = []
+    options: set[str] = set()
+    rest = list(argv)
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            words += rest
+            break
+        is_value = len(words) == 2 and words[0] == "set" and word != "--json"
+        if word.startswith("-") and not is_value:
+            options.add("--help" if word == "-h" else word)
+        else:
+            words.append(word)
+    unknown = options - {"--json", "--help"}
+    if unknown:
+        raise UsageError(f'"tau config" has no option {min(unknown)}; there are --json and --help.')
+    return words, "--json" in options, "--help" in options
+
+
+def _list(paths: Paths, _: list[str], as_json: bool) -> None:
+    loaded = _load(paths)
+    values = setting_values(loaded.settings)
+    if as_json:
+        _write_json([_row(key, value, loaded) for key, value in values.items()])
+        return
+    rows = [("setting", "value", "from")]
+    rows += [(key, _show(value), _place(loaded, key)) for key, value in values.items()]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    for key, value, place in rows:
+        sys.stdout.write(f"{key:{widths[0]}}  {value:{widths[1]}}  {place}\n")
+
+
+def _get(paths: Paths, arguments: list[str], as_json: bool) -> None:
+    key = find_setting(arguments[0]).key
+    loaded = _load(paths)
+    value = setting_values(loaded.settings)[key]
+    if as_json:
+        _write_json(_row(key, value, loaded))
+    else:
+        sys.stdout.write((value if isinstance(value, str) else json.encode(value).decode()) + "\n")
+
+
+def _set(paths: Paths, arguments: list[str], as_json: bool) -> None:
+    key, text = arguments
+    value = set_setting(paths, key, text)
+    loaded = _load(paths)
+    if as_json:
+        _write_json(_row(key, setting_values(loaded.settings)[key], loaded))
+        return
+    sys.stdout.write(f"{key} = {_show(value)}, in {paths.settings}\n")
+    _tell_what_wins(loaded, key)
+
+
+def _reset(paths: Paths, arguments: list[str], as_json: bool) -> None:
+    (key,) = arguments
+    was_set = reset_setting(paths, key)
+    loaded = _load(paths)
+    values = setting_values(loaded.settings)
+    if as_json:
+        _write_json(_row(key, values[key], loaded) if key in values else {"key": key, "value": None})
+        return
+    done = "taken out of" if was_set else "is not set in"
+    now = f"; it is now {_show(values[key])}" if key in values else ""
+    sys.stdout.write(f"{key} {done} {paths.settings}{now}\n")
+    _tell_what_wins(loaded, key)
+
+
+def _path(paths: Paths, _: list[str], as_json: bool) -> None:
+    if not as_json:
+        sys.stdout.write(f"{paths.settings}\n")
+        return
+    project = project_dir(Path.cwd(), paths)
+    names = ("home", "settings", "auth", "models", "sessions", "logs")
+    _write_json(
+        {
+            **{name: str(getattr(paths, name)) for name in names},
+            "project": str(project / "settings.json") if project else None,
+        }
+    )
+
+
+def _schema(paths: Paths, _: list[str], as_json: bool) -> None:
+    _write_json(settings_schema())
+
+
+Action = Callable[[Paths, list[str], bool], None]
+
+ACTIONS: dict[str, tuple[Action, tuple[str, ...]]] = {
+    "list": (_list, ()),
+    "get": (_get, ("KEY",)),
+    "set": (_set, ("KEY", "VALUE")),
+    "reset": (_reset, ("KEY",)),
+    "path": (_path, ()),
+    "schema": (_schema, ()),
+}
+
+
+def _load(paths: Paths) -> LoadedSettings:
+    loaded = load_settings(paths, Path.cwd())
+    for warning in loaded.warnings:
+        sys.stderr.write(f"tau: {warning}\n")
+    return loaded
+
+
+def _tell_what_wins(loaded: LoadedSettings, key: str) -> None:
+    origin = loaded.origin(key)
+    if origin.layer == "project":
+        sys.stderr.write(f"tau: in this folder {origin.path} sets {key}, and wins.\n")
+
+
+def _place(loaded: LoadedSettings, key: str) -> str:
+    origin = loaded.origin(key)
+    return origin.layer if origin.path is None else str(origin.path)
+
+
+def _row(key: str, value: Any, loaded: LoadedSettings) -> dict[str, Any]:
+    setting = next(setting for setting in describe_settings() if setting.key == key)
+    origin = loaded.origin(key)
+    return {
+        "key": key,
+        "value": value,
+        "origin": origin.layer,
+        "path": str(origin.path) if origin.path else None,
+        "default": setting.default,
+        "type": setting.type,
+        "scope": setting.scope,
+        "description": setting.description,
+    }
+
+
+def _show(value: Any) -> str:
+    """Text bare, nothing as a dash, everything else as JSON."""
+    if isinstance(value, str):
+        return value
+    return "-" if value is None else json.encode(value).decode()
+
+
+def _write_json(value: Any) -> None:
+    sys.stdout.write(json.format(json.encode(value), indent=2).decode() + "\n")

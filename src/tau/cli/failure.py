@@ -1,0 +1,35 @@
+"""What an error that ended the program looks like: one line on stderr, the rest in the log file."""
+
+import os
+import sys
+
+from tau.base import log
+from tau.base.errors import TauError
+from tau.config.paths import user_paths
+from tau.modes.output import tell
+from tau.modes.verdict import FAILED, INTERRUPTED, NOBODY_READS, code_of
+
+
+def exit_code(error: BaseException) -> int:
+    """Tell the user in one line and say how to exit."""
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    if isinstance(error, BrokenPipeError):
+        silence_stdout()
+        return NOBODY_READS
+    folder = user_paths().logs
+    log.to(folder)
+    if isinstance(error, TauError):
+        log.debug(str(error), error)
+        tell(str(error))
+        return code_of(error)
+    log.error("tau ended by an error that it did not expect", error)
+    tell(f"unexpected error: {type(error).__name__}: {error}; the details are in {folder / 'tau.log'}")
+    return FAILED
+
+
+def silence_stdout() -> None:
+    """Nobody reads stdout any more: what is left in its buffer goes nowhere, without a complaint at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

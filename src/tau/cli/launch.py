@@ -1,0 +1,218 @@
+"""From a parsed command line to a face: chooses it, builds the prompts, opens the session and runs it."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+from tau.agent.events import AgentEvent, MessageStart, MessageUpdate
+from tau.ai.model import THINKING_LEVELS
+from tau.ai.wire import AssistantMessage
+from tau.base.errors import UsageError
+from tau.base.late import late
+from tau.cli import timing
+from tau.cli.parse import Parsed
+from tau.cli.prompts import build_prompts
+from tau.cli.signals import Signals
+from tau.cli.stdin import STDIN, piped_text
+from tau.coding.session.session import Session
+from tau.modes.output import STDOUT, Output, tell
+from tau.modes.prompt import Prompt
+from tau.sdk import SessionOptions, open_session
+
+console = late("tau.modes.console")
+json_mode = late("tau.modes.json")
+lines = late("tau.modes.lines")
+models_table = late("tau.cli.models_table")
+print_mode = late("tau.modes.print")
+
+Face = Literal["print", "json", "json-lines", "console"]
+
+NO_PROMPT = (
+    'there is no prompt: write tau -p "your question", pipe one in, or start tau in a terminal to talk'
+)
+HOME_REMARK = (
+    "this is your home folder: tau does not look through it by itself; "
+    "give the folder of your project with --cwd DIR (--allow-home hides this line)"
+)
+
+
+def launch(parsed: Parsed) -> int:
+    """Run to the end and return the exit code; what goes wrong is raised."""
+    if sys.stdout is None:
+        raise UsageError("stdout is closed, so nobody could see the answer")
+    occupy_standard_streams()
+    try:
+        return asyncio.run(_until_done(parsed))
+    finally:
+        timing.report()
+
+
+def occupy_standard_streams() -> None:
+    """Where stdin or stderr was closed before we started, the next file we open would take its place."""
+    while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(fd)
+
+
+async def _until_done(parsed: Parsed) -> int:
+    with Signals() as signals:
+        try:
+            code = await _run(parsed, signals)
+        except asyncio.CancelledError:
+            if signals.code is None:
+                raise
+            code = signals.code
+        return code if signals.code is None else signals.code
+
+
+async def _run(parsed: Parsed, signals: Signals) -> int:
+    cwd = working_folder(parsed.value("cwd"))
+    if parsed.has("list-models"):
+        return await _list_models(parsed, cwd)
+    face = choose_face(parsed, talks=os.isatty(STDIN) and os.isatty(STDOUT))
+    if face == "console":
+        return await _converse(parsed, cwd, signals)
+    piped = "" if face == "json-lines" else await piped_text()
+    prompts = build_prompts(parsed.words, piped)
+    if not prompts and face != "json-lines":
+        raise UsageError(NO_PROMPT)
+    if is_home(cwd) and not parsed.has("allow-home"):
+        tell(HOME_REMARK)
+    out = Output()
+    async with open_session(options(parsed, cwd)) as session:
+        _watch_start(session)
+        signals.stop = session.abort
+        if face == "print":
+            code: int = await print_mode.run(session, prompts, out)
+        elif face == "json":
+            code = await json_mode.run(session, prompts, out)
+        else:
+            source = lines.Lines(STDIN)
+            signals.stop = _both(source.close, session.abort)
+            code = await json_mode.run_lines(session, prompts, source, out)
+        timing.mark("the rest of the run")
+    return code
+
+
+def choose_face(parsed: Parsed, *, talks: bool) -> Face:
+    """`talks`: somebody sits at a terminal and sees what is written."""
+    if parsed.has("json"):
+        return "json-lines"
+    if parsed.value("mode") == "json":
+        return "json"
+    if parsed.has("print") or parsed.has("mode"):
+        return "print"
+    return "console" if talks or parsed.has("plain") else "print"
+
+
+async def _converse(parsed: Parsed, cwd: Path, signals: Signals) -> int:
+    talk = console.Console(lines.Lines(STDIN), Output())
+    prompts: list[Prompt] = build_prompts(parsed.words, "")
+    if is_home(cwd) and not parsed.has("allow-home"):
+        cwd = await _offer_folder(talk.ui, cwd)
+    async with open_session(options(parsed, cwd, ui=talk.ui)) as session:
+        _watch_start(session)
+        signals.stop, signals.interrupt = talk.stop, talk.interrupt
+        code: int = await talk.run(session, prompts)
+    return code
+
+
+async def _offer_folder(ui: Any, home: Path) -> Path:
+    """A person who starts in the home folder most likely meant another one."""
+    question = "This is your home folder, which tau does not look through by itself. Folder to work in"
+    answer = await ui.input(question, "empty: stay here")
+    return working_folder(answer) if answer else home
+
+
+async def _list_models(parsed: Parsed, cwd: Path) -> int:
+    query = parsed.value("list-models") or ""
+    table = await models_table.models_table(query, parsed.value("provider"), cwd, _files(parsed))
+    if not table:
+        raise UsageError(f"no model matches '{query}'; tau --list-models shows all of them")
+    Output().text(table)
+    return 0
+
+
+def options(parsed: Parsed, cwd: Path, ui: Any = None) -> SessionOptions:
+    """What the flags ask of a session."""
+    level = parsed.value("thinking")
+    folder = parsed.value("session-dir")
+    return SessionOptions(
+        cwd=cwd,
+        provider=parsed.value("provider"),
+        model=parsed.value("model"),
+        thinking=next((known for known in THINKING_LEVELS if known == level), None),
+        api_key=parsed.value("api-key"),
+        base_url=parsed.value("base-url"),
+        system_prompt=parsed.value("system-prompt"),
+        append_system_prompt=parsed.value("append-system-prompt"),
+        tools=chosen_tools(parsed),
+        resume=parsed.value("resume"),
+        continue_recent=parsed.has("continue"),
+        save=not parsed.has("no-session"),
+        session_dir=Path(folder).expanduser().absolute() if folder else None,
+        config_files=_files(parsed),
+        settings=_settings(parsed),
+        ui=ui,
+    )
+
+
+def chosen_tools(parsed: Parsed) -> tuple[str, ...] | None:
+    if parsed.has("no-tools"):
+        return ()
+    names = parsed.value("tools")
+    if names is None:
+        return None
+    return tuple(name for part in names.split(",") if (name := part.strip()))
+
+
+def working_folder(name: str | None) -> Path:
+    try:
+        folder = Path(name).expanduser().resolve() if name else Path.cwd()
+    except FileNotFoundError:
+        raise UsageError("the folder that you are in no longer exists; go to another one") from None
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {folder}")
+    return folder
+
+
+def is_home(folder: Path) -> bool:
+    home = Path.home()
+    return folder == home or (home.exists() and folder.samefile(home))
+
+
+def _settings(parsed: Parsed) -> dict[str, Any]:
+    mode = "yolo" if parsed.has("yolo") else parsed.value("approval-mode")
+    return {} if mode is None else {"tools.approvalMode": mode}
+
+
+def _files(parsed: Parsed) -> tuple[Path, ...]:
+    return tuple(Path(name).expanduser().absolute() for name in parsed.all("config"))
+
+
+def _both(one: Callable[[], None], other: Callable[[], None]) -> Callable[[], None]:
+    def call() -> None:
+        one()
+        other()
+
+    return call
+
+
+def _watch_start(session: Session) -> None:
+    """Note when the first request goes out and the first of its answer comes back."""
+    if not timing.ON:
+        return
+    timing.mark("settings, model, session")
+
+    def watch(event: AgentEvent) -> None:
+        match event:
+            case MessageStart(AssistantMessage()):
+                timing.mark("prompt recorded, request begun")
+            case MessageUpdate():
+                timing.mark("first words of the answer")
+                stop()
+
+    stop = session.subscribe(watch)

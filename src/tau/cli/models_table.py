@@ -1,0 +1,80 @@
+"""`tau --list-models`: the models to choose from, what they can do and cost, and whether there is a key."""
+
+import os
+from pathlib import Path
+
+from tau.ai.catalog import Catalog, find_models, load_catalog
+from tau.ai.http import HttpTransport
+from tau.ai.local.discovery import discover
+from tau.ai.model import Model
+from tau.base.run import LocalRunner
+from tau.config.auth_file import AuthFile
+from tau.config.credentials import KeyCredentials
+from tau.config.layers import load_settings
+from tau.config.models_file import load_models_file, merge
+from tau.config.paths import user_paths
+
+HEADS = ("provider", "model", "name", "context", "output", "thinks", "images", "$ in", "$ out", "key")
+RIGHT = {"context", "output", "$ in", "$ out"}
+
+
+async def models_table(query: str, provider: str | None, cwd: Path, config_files: tuple[Path, ...]) -> str:
+    """The table, or an empty text if nothing matches. Prices are for a million tokens."""
+    paths = user_paths()
+    settings = load_settings(paths, cwd, files=config_files).settings
+    models_file = load_models_file(paths.models)
+    catalog = merge(load_catalog(), models_file)
+    keys = KeyCredentials(catalog, AuthFile(paths.auth), LocalRunner(), os.environ, models=models_file.keys)
+    local = await _local_models() if settings.local.discover else []
+    everything = Catalog(catalog.providers, [*catalog.models, *local])
+    served = {model.provider for model in local}
+    rows = []
+    for model in find_models(everything, query, provider) if query else everything.models:
+        if provider and model.provider.lower() != provider.lower():
+            continue
+        row = everything.providers.get(model.provider)
+        free = model.provider in served or (row is not None and row.local)
+        rows.append(_row(model, "not needed" if free else "yes" if keys.available(model.provider) else "no"))
+    return _aligned([HEADS, *rows]) if rows else ""
+
+
+async def _local_models() -> list[Model]:
+    http = HttpTransport(os.environ)
+    try:
+        return [model for found in await discover(http, os.environ) for model in found.models]
+    finally:
+        await http.close()
+
+
+def _row(model: Model, key: str) -> tuple[str, ...]:
+    free = not model.cost.input and not model.cost.output
+    return (
+        model.provider,
+        model.id,
+        model.name,
+        _tokens(model.context_window),
+        _tokens(model.max_tokens),
+        "yes" if model.reasoning else "no",
+        "yes" if "image" in model.input else "no",
+        "-" if free else f"{model.cost.input:g}",
+        "-" if free else f"{model.cost.output:g}",
+        key,
+    )
+
+
+def _tokens(count: int) -> str:
+    if count >= 1_000_000:
+        return f"{count / 1_000_000:.1f}".removesuffix(".0") + "M"
+    return f"{count / 1000:.0f}K" if count >= 1000 else str(count)
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> str:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADS))]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.rjust(width) if head in RIGHT else cell.ljust(width)
+            for cell, width, head in zip(row, widths, HEADS, strict=True)
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines) + "\n"

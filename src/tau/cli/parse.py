@@ -1,0 +1,132 @@
+"""Reads the command line by the table in `flags.py`; what is wrong with it comes back as one sentence."""
+
+from tau.cli.flags import CONFLICTS, FLAGS, LIST, OPTIONAL, SUBCOMMANDS, SWITCH, Flag
+
+
+class Parsed:
+    """The flags that were given, by name, and the other words in order. With a `problem`, ignore the rest."""
+
+    __slots__ = ("problem", "subcommand", "values", "words")
+
+    def __init__(self) -> None:
+        self.subcommand = ""
+        self.values: dict[str, list[str]] = {}
+        self.words: list[str] = []
+        self.problem = ""
+
+    def has(self, name: str) -> bool:
+        return name in self.values
+
+    def value(self, name: str) -> str | None:
+        """The value that counts: the last one."""
+        given = self.values.get(name)
+        return given[-1] if given else None
+
+    def all(self, name: str) -> list[str]:
+        return self.values.get(name, [])
+
+
+def parse(argv: list[str]) -> Parsed:
+    """A subcommand is one only as the very first word: `tau -p config` is a prompt."""
+    parsed = Parsed()
+    if argv and any(argv[0] == command.name for command in SUBCOMMANDS):
+        parsed.subcommand = argv[0]
+        parsed.words = argv[1:]
+        return parsed
+    rest = list(reversed(argv))
+    while rest and not parsed.problem:
+        word = rest.pop()
+        if word == "--":
+            parsed.words.extend(reversed(rest))
+            break
+        if word.startswith("--"):
+            parsed.problem = _long(word, rest, parsed)
+        elif word.startswith("-") and word != "-":
+            parsed.problem = _shorts(word, rest, parsed)
+        else:
+            parsed.words.append(word)
+    parsed.problem = parsed.problem or _conflict(parsed)
+    return parsed
+
+
+def _long(word: str, rest: list[str], parsed: Parsed) -> str:
+    name, equals, value = word[2:].partition("=")
+    for flag in FLAGS:
+        if flag.name == name:
+            return _take(flag, f"--{name}", value if equals else None, rest, parsed)
+    guess = _nearest(name)
+    hint = f"; did you mean --{guess}?" if guess else "; tau --help lists the flags"
+    return f"unknown flag --{name}{hint}"
+
+
+def _shorts(word: str, rest: list[str], parsed: Parsed) -> str:
+    """`-pc` is `-p -c`; what follows a short flag that takes a value is its value."""
+    letters = word[1:]
+    for position, letter in enumerate(letters):
+        flag = next((flag for flag in FLAGS if flag.short == letter), None)
+        if flag is None:
+            guess = next((flag.name for flag in FLAGS if flag.name == letters), "")
+            return f"unknown flag {word}" + (
+                f"; did you mean --{guess}?" if guess else f": there is no -{letter}"
+            )
+        if flag.kind == SWITCH:
+            _add(flag, "", parsed)
+            continue
+        attached = letters[position + 1 :]
+        return _take(flag, f"-{letter}", attached.removeprefix("=") if attached else None, rest, parsed)
+    return ""
+
+
+def _take(flag: Flag, written: str, value: str | None, rest: list[str], parsed: Parsed) -> str:
+    if flag.kind == SWITCH:
+        if value is not None:
+            return f"{written} takes no value"
+    elif value is None and rest and (flag.kind != OPTIONAL or not rest[-1].startswith("-")):
+        value = rest.pop()
+    if value is None and flag.kind not in (SWITCH, OPTIONAL):
+        return f"{written} needs a value: {written} {flag.metavar}"
+    if flag.choices and value not in flag.choices:
+        return f"{written} cannot be '{value}': choose one of {', '.join(flag.choices)}"
+    if not value and flag.kind not in (SWITCH, OPTIONAL):
+        return f"{written} needs a value that is not empty: {written} {flag.metavar}"
+    _add(flag, value or "", parsed)
+    return ""
+
+
+def _add(flag: Flag, value: str, parsed: Parsed) -> None:
+    if flag.kind == LIST:
+        parsed.values.setdefault(flag.name, []).append(value)
+    else:
+        parsed.values[flag.name] = [value]
+
+
+def _conflict(parsed: Parsed) -> str:
+    for one, other in CONFLICTS:
+        if parsed.has(one) and parsed.has(other):
+            return f"--{one} and --{other} cannot be used together"
+    return ""
+
+
+def _nearest(name: str) -> str:
+    """The flag that was probably meant: the closest one, if it is at most a third wrong."""
+    best = min(
+        (flag.name for flag in FLAGS), key=lambda known: (_distance(name, known), abs(len(known) - len(name)))
+    )
+    if _distance(name, best) <= max(1, len(name) // 3):
+        return best
+    starts = [flag.name for flag in FLAGS if len(name) > 2 and flag.name.startswith(name)]
+    return starts[0] if starts else ""
+
+
+def _distance(one: str, other: str) -> int:
+    """How many letters must be added, removed, replaced or swapped with their neighbour."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, a in enumerate(one, 1):
+        before, last, row = row, before, [i]
+        for j, b in enumerate(other, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (a != b))
+            if i > 1 and j > 1 and a == other[j - 2] and one[i - 2] == b:
+                cost = min(cost, last[j - 2] + 1)
+            row.append(cost)
+    return row[-1]

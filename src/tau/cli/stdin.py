@@ -1,0 +1,77 @@
+"""What is piped into tau, read to its end through the event loop."""
+
+import asyncio
+import os
+
+from tau.base.errors import UsageError
+from tau.base.text import decode, is_binary
+from tau.modes.output import tell
+
+STDIN = 0
+MAX_BYTES = 4 * 1024 * 1024
+CHUNK_BYTES = 256 * 1024
+REMARK_AFTER_S = 3.0
+
+
+async def piped_text() -> str:
+    """The text on stdin; nothing if stdin is a terminal.
+
+    A pipe that stays open holds us, because a slow program may still write to it; after a while we say so.
+    """
+    if os.isatty(STDIN):
+        return ""
+    reading = _Reading()
+    remark = asyncio.get_running_loop().call_later(
+        REMARK_AFTER_S,
+        tell,
+        "waiting for the end of what is piped in (start tau with </dev/null to leave it out)",
+    )
+    try:
+        return _text(await reading.to_end())
+    finally:
+        remark.cancel()
+
+
+class _Reading:
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._data = bytearray()
+        self._end: asyncio.Future[None] = self._loop.create_future()
+
+    async def to_end(self) -> bytes:
+        try:
+            self._loop.add_reader(STDIN, self._read)
+        except PermissionError:  # a file, or /dev/null: never makes anyone wait
+            while not self._end.done():
+                self._read()
+            return bytes(self._data)
+        try:
+            await self._end
+        finally:
+            self._loop.remove_reader(STDIN)
+        return bytes(self._data)
+
+    def _read(self) -> None:
+        try:
+            chunk = os.read(STDIN, CHUNK_BYTES)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            chunk = b""
+        self._data += chunk
+        if self._end.done():
+            return
+        if len(self._data) > MAX_BYTES:
+            problem = f"more than {MAX_BYTES // 1024**2} MiB are piped in; put them into a file and name it"
+            self._end.set_exception(UsageError(problem))
+        elif not chunk:
+            self._end.set_result(None)
+
+
+def _text(data: bytes) -> str:
+    if is_binary(data):
+        raise UsageError("what is piped in is not text; name a file in the prompt, or give an image as @FILE")
+    try:
+        return decode(data).text
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace")

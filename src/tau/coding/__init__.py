@@ -1,0 +1,1 @@
+"""What makes it a coding agent: sessions, tools, prompts, policy."""

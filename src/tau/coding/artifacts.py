@@ -1,0 +1,110 @@
+"""Full outputs of tools, one file each, in the session's artifact folder or in a temporary one."""
+
+import errno
+import os
+import re
+from pathlib import Path
+from typing import BinaryIO
+
+from tau.agent.ports import Sink
+from tau.base.errors import ToolError
+from tau.base.late import late
+
+shutil = late("shutil")
+tempfile = late("tempfile")
+
+FOLDER_CAP_BYTES = 1024 * 1024 * 1024
+_NUMBERED = re.compile(r"(?P<id>\d{1,9})\.[\w-]+\.log")
+_ODD = re.compile(r"[^a-z0-9_-]+")
+
+
+class FolderArtifacts:
+    """Files `<n>.<tool>.log` in one folder, made with the first of them; their size together is bounded.
+
+    Numbers go on where an earlier run of the session stopped. Nobody but the user can read the files.
+    """
+
+    def __init__(self, folder: Path, *, cap_bytes: int = FOLDER_CAP_BYTES) -> None:
+        self._folder: Path | None = folder
+        self._cap_bytes = cap_bytes
+        self._used_bytes = 0
+        self._next_id: int | None = None
+
+    def create(self, tool: str) -> Sink:
+        folder = self._made_folder()
+        if self._next_id is None:
+            self._survey(folder)
+        number = self._next_id or 0
+        name = _ODD.sub("_", tool.lower()) or "tool"
+        while True:
+            path = folder / f"{number}.{name}.log"
+            try:
+                fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            except FileExistsError:  # another process shares the folder
+                number += 1
+                continue
+            self._next_id = number + 1
+            return _FileSink(str(number), path, open(fd, "wb"), self)  # noqa: PTH123 - it is a descriptor
+
+    def open(self, id: str) -> Path:
+        if self._folder is not None and re.fullmatch(r"\d{1,9}", id):
+            for path in self._folder.glob(f"{int(id)}.*.log"):
+                return path
+        raise ToolError(f"There is no artifact {id!r} in this session.")
+
+    def close(self) -> None:
+        """A session's artifacts stay; nothing is to be done."""
+
+    def take(self, size: int) -> None:
+        """Count bytes about to be written. Raises OSError when the folder holds all it may."""
+        if self._used_bytes + size > self._cap_bytes:
+            raise OSError(errno.ENOSPC, "the session's artifacts have reached their limit")
+        self._used_bytes += size
+
+    def _made_folder(self) -> Path:
+        assert self._folder is not None
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return self._folder
+
+    def _survey(self, folder: Path) -> None:
+        self._next_id = 0
+        for entry in os.scandir(folder):
+            match = _NUMBERED.fullmatch(entry.name)
+            if match:
+                self._next_id = max(self._next_id, int(match["id"]) + 1)
+                self._used_bytes += entry.stat(follow_symlinks=False).st_size
+
+
+class TemporaryArtifacts(FolderArtifacts):
+    """For a run without a session: a private temporary folder, made when needed and removed by `close`."""
+
+    def __init__(self, *, cap_bytes: int = FOLDER_CAP_BYTES) -> None:
+        super().__init__(Path(), cap_bytes=cap_bytes)
+        self._folder = None
+
+    def _made_folder(self) -> Path:
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="tau-artifacts-"))
+        return self._folder
+
+    def close(self) -> None:
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+            self._next_id = None
+            self._used_bytes = 0
+
+
+class _FileSink:
+    def __init__(self, id: str, path: Path, file: BinaryIO, owner: FolderArtifacts) -> None:
+        self.id = id
+        self.path: Path | None = path
+        self._file = file
+        self._owner = owner
+
+    def write(self, data: bytes) -> None:
+        self._owner.take(len(data))
+        self._file.write(data)
+
+    def close(self) -> None:
+        self._file.close()

@@ -1,0 +1,38 @@
+"""What the coding agent's tools are given: the loop's ports and those of `coding/ports.py`."""
+
+from collections.abc import Callable, Mapping
+
+from tau.agent.agent import CallContext, World
+from tau.agent.output import ToolOutput
+from tau.ai.model import Model
+from tau.ai.wire import ToolCall
+from tau.coding.ports import Jobs, Snapshots, UrlRouter
+
+
+class ModelRoles:
+    """The model in use, and other models for particular work; a role that is not set is the model in use."""
+
+    def __init__(self, default: Model, roles: Mapping[str, Model] | None = None) -> None:
+        self.default = default
+        self._roles = dict(roles or {})
+
+    def role(self, name: str) -> Model:
+        return self._roles.get(name, self.default)
+
+
+class CodingWorld(World, frozen=True, kw_only=True):
+    urls: UrlRouter
+    snapshots: Snapshots
+    models: ModelRoles
+    jobs: Jobs
+
+
+class CodingCall(CallContext):
+    """A `CodingContext` over a `CodingWorld`, for one call."""
+
+    def __init__(self, world: CodingWorld, call: ToolCall, update: Callable[[ToolOutput], None]) -> None:
+        super().__init__(world, call, update)
+        self.urls = world.urls
+        self.snapshots = world.snapshots
+        self.models = world.models
+        self.jobs = world.jobs

@@ -1,0 +1,56 @@
+"""The local file system behind the tools' port: whole reads, atomic writes, no surprise overwrites."""
+
+import os
+import stat as modes
+from collections.abc import Sequence
+from pathlib import Path
+
+from tau.agent.ports import Stat
+from tau.base.errors import ToolError
+from tau.base.files import write_atomic
+
+
+class LocalFileSystem:
+    """Synchronous inside: for files of this size a thread costs more than the disk does."""
+
+    async def read(self, path: Path) -> bytes:
+        return path.read_bytes()
+
+    async def write(self, path: Path, data: bytes, *, expect: Stat | None = None) -> Stat:
+        """A new file that begins with `#!` becomes executable for those who may read it."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        before = _stat(path)
+        if expect is not None and before != expect:
+            state = "has been deleted" if before is None else "has changed on disk"
+            raise ToolError(f"{path} {state} since it was read; nothing was written. Read it again first.")
+        write_atomic(path, data)
+        if before is None and data.startswith(b"#!"):
+            mode = modes.S_IMODE(path.stat().st_mode)
+            path.chmod(mode | (mode & 0o444) >> 2)
+        after = _stat(path)
+        if after is None:
+            raise FileNotFoundError(f"{path} was deleted by somebody else right after it was written")
+        return after
+
+    async def stat(self, path: Path) -> Stat | None:
+        return _stat(path)
+
+    async def list(self, path: Path) -> Sequence[str]:
+        return os.listdir(path)  # noqa: PTH208 - names are wanted, not paths
+
+    async def remove(self, path: Path) -> None:
+        path.unlink()
+
+
+def _stat(path: Path) -> Stat | None:
+    try:
+        info = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return Stat(
+        size=info.st_size,
+        mtime_ns=info.st_mtime_ns,
+        inode=info.st_ino,
+        is_dir=modes.S_ISDIR(info.st_mode),
+        mode=info.st_mode,
+    )

@@ -1,0 +1,334 @@
+"""The one place for output limits: what of a long text a model sees, how it is told, where the rest is."""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, Self
+
+from msgspec import UNSET, Struct, UnsetType
+
+from tau.agent.ports import Artifacts, Sink
+from tau.base.text import plain
+
+KIB = 1024
+ARTIFACT_CAP_BYTES = 64 * KIB * KIB
+Keep = Literal["head", "tail", "ends"]
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """`columns` are characters of one line; `bytes` counts UTF-8 without the notices."""
+
+    lines: int = 3_000
+    bytes: int = 50 * KIB
+    columns: int = 2_000
+
+
+class Truncation(Struct, frozen=True, rename="camel", kw_only=True):
+    """What is shown of how much. `ranges` are the shown lines, both ends included and counted from 1."""
+
+    kept: Keep
+    ranges: list[tuple[int, int]]
+    total_lines: int
+    total_bytes: int
+    shown_bytes: int
+    cut_lines: int = 0  # lines of which only the first `columns` characters are shown
+    artifact_id: str | UnsetType = UNSET
+    artifact_note: str | UnsetType = UNSET  # why the artifact is missing or not complete
+
+
+class EntryLimit(Struct, frozen=True, rename="camel"):
+    """A list that was cut: entries shown of entries there are."""
+
+    shown: int
+    total: int
+
+
+class OutputMeta(Struct, frozen=True, rename="camel", kw_only=True):
+    """Stands under `details.meta` of every tool that may show less than there is."""
+
+    truncation: Truncation | UnsetType = UNSET
+    entries: EntryLimit | UnsetType = UNSET
+
+
+class Shown(Struct, frozen=True):
+    """A text within its limits; `truncation` is None when it is whole."""
+
+    text: str
+    truncation: Truncation | None = None
+
+    @property
+    def meta(self) -> OutputMeta | UnsetType:
+        return UNSET if self.truncation is None else OutputMeta(truncation=self.truncation)
+
+
+def truncate(text: str, limits: Limits, keep: Keep = "head") -> Shown:
+    """As much of the text as the limits allow, in whole lines; a line that is too long itself is cut."""
+    lines = lines_of(text)
+    size = len(text.encode(errors="surrogatepass"))
+    if (
+        size <= limits.bytes
+        and len(lines) <= limits.lines
+        and len(max(lines, key=len, default="")) <= limits.columns
+    ):
+        return Shown(text)
+    if keep == "head":
+        head, tail = take(lines, limits), Taken()
+    elif keep == "tail":
+        head, tail = Taken(), take(lines[::-1], limits)
+    else:
+        whole = take(lines, limits)
+        if len(whole.lines) == len(lines):
+            head, tail = whole, Taken()
+        else:
+            head = take(lines, limits, 2)
+            tail = take(lines[: len(head.lines) - 1 : -1] if head.lines else lines[::-1], limits, 2)
+    return _joined(head, tail, keep, len(lines), size, text.endswith("\n"))
+
+
+def notice(truncation: Truncation | None, *, more: str = "") -> str:
+    """The truncation in words, as one line for the model, or nothing. `more` says how to see the rest."""
+    if truncation is None:
+        return ""
+    parts: list[str] = []
+    shown = sum(last - first + 1 for first, last in truncation.ranges)
+    if shown < truncation.total_lines:
+        ranges = " and ".join(_range_text(*lines) for lines in truncation.ranges) or "none"
+        parts.append(f"Showing lines {ranges} of {truncation.total_lines}")
+    else:
+        size = format_bytes(truncation.shown_bytes)
+        parts.append(f"Showing {size} of {format_bytes(truncation.total_bytes)}")
+    if truncation.cut_lines:
+        parts.append(
+            "1 long line cut" if truncation.cut_lines == 1 else f"{truncation.cut_lines} long lines cut"
+        )
+    if truncation.artifact_id is not UNSET:
+        what = "full output" if truncation.artifact_note is UNSET else truncation.artifact_note
+        parts.append(f"{what}: artifact://{truncation.artifact_id}")
+    elif truncation.artifact_note is not UNSET:
+        parts.append(truncation.artifact_note)
+    if more:
+        parts.append(more)
+    return f"[{'; '.join(parts)}]"
+
+
+def with_notice(text: str, line: str) -> str:
+    """The text, then the notice on a line of its own."""
+    if not line:
+        return text
+    return f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{line}"
+
+
+def format_bytes(size: int) -> str:
+    if size < KIB:
+        return f"{size} bytes" if size != 1 else "1 byte"
+    if size < KIB * KIB:
+        return f"{size / KIB:.1f} KiB"
+    return f"{size / KIB / KIB:.1f} MiB" if size < KIB**3 else f"{size / KIB**3:.1f} GiB"
+
+
+class OutputSink:
+    """Takes the output of a command as it comes and keeps little of it: the beginning, the end, and counts.
+
+    What passes the limits goes to an artifact, up to a cap. A context manager: leaving it closes the file.
+    """
+
+    def __init__(
+        self,
+        artifacts: Artifacts,
+        tool: str,
+        limits: Limits | None = None,
+        *,
+        artifact_cap_bytes: int = ARTIFACT_CAP_BYTES,
+    ) -> None:
+        self.limits = limits or Limits()
+        self.total_bytes = 0
+        self._newlines = 0
+        self._ends_open = False  # the last line has no newline yet
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._tail_cap = max(self.limits.bytes // 2, 1)
+        self._artifacts = artifacts
+        self._artifact_cap = artifact_cap_bytes
+        self._tool = tool
+        self._spill: Sink | None = None
+        self._closed = False
+        self._spilled_bytes = 0
+        self._spill_note: str | UnsetType = UNSET
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def total_lines(self) -> int:
+        return self._newlines + self._ends_open
+
+    def push(self, data: bytes) -> None:
+        if not data:
+            return
+        self.total_bytes += len(data)
+        self._newlines += data.count(b"\n")
+        self._ends_open = not data.endswith(b"\n")
+        room = self.limits.bytes - len(self._head)
+        if self.total_bytes > self.limits.bytes:
+            if self._spill is None:
+                self._to_artifact(bytes(self._head))
+            self._to_artifact(data)
+        if room > 0:
+            self._head += data[:room]
+            data = data[room:]
+        self._tail += data[-2 * self._tail_cap :]
+        if len(self._tail) > 2 * self._tail_cap:
+            del self._tail[: -self._tail_cap]
+
+    def tail(self, max_bytes: int = 8 * KIB) -> str:
+        """The end of what came so far, in whole lines where possible; for showing progress."""
+        kept = (self._head[-max_bytes:] + self._tail[-max_bytes:])[-max_bytes:]
+        text = _readable(bytes(kept))
+        return text.partition("\n")[2] or text if len(kept) < self.total_bytes else text
+
+    def finish(self) -> Shown:
+        """What to show. Everything is in the artifact, if anything is missing here."""
+        if len(self._head) + len(self._tail) == self.total_bytes:
+            shown = truncate(_readable(bytes(self._head + self._tail)), self.limits, "ends")
+        else:
+            shown = self._finish_long()
+        if shown.truncation is None:
+            return shown
+        if self._spill is None:
+            self._to_artifact(bytes(self._head + self._tail))
+        self.close()
+        return Shown(shown.text, self._accounted(shown.truncation))
+
+    def close(self) -> None:
+        if self._spill is not None and not self._closed:
+            self._closed = True
+            try:
+                self._spill.close()
+            except OSError as error:
+                self._spill_note = f"the rest of the output could not be kept ({error.strerror}), what was"
+
+    def _finish_long(self) -> Shown:
+        """The middle is gone from memory: whole lines of both ends, or parts of one enormous line."""
+        head = lines_of(_readable(bytes(self._head)))
+        tail = lines_of(_readable(bytes(self._tail)))
+        if len(head) > 1 and not self._head.endswith(b"\n"):
+            del head[-1]
+        if len(tail) > 1:
+            del tail[0]
+        else:
+            tail = [f"…{line[-self.limits.columns + 1 :]}" for line in tail]
+        return _joined(
+            take(head, self.limits, 2),
+            take(tail[::-1], self.limits, 2),
+            "ends",
+            self.total_lines,
+            self.total_bytes,
+            not self._ends_open,
+        )
+
+    def _accounted(self, truncation: Truncation) -> Truncation:
+        return Truncation(
+            kept=truncation.kept,
+            ranges=truncation.ranges,
+            total_lines=self.total_lines,
+            total_bytes=self.total_bytes,
+            shown_bytes=truncation.shown_bytes,
+            cut_lines=truncation.cut_lines,
+            artifact_id=UNSET if self._spill is None else self._spill.id,
+            artifact_note=self._spill_note,
+        )
+
+    def _to_artifact(self, data: bytes) -> None:
+        if self._spill_note is not UNSET:
+            return
+        room = self._artifact_cap - self._spilled_bytes
+        try:
+            if self._spill is None:
+                self._spill = self._artifacts.create(self._tool)
+            self._spill.write(data[:room])
+        except OSError as error:
+            if self._spill is None:
+                self._spill_note = f"the full output could not be kept ({error.strerror})"
+            else:
+                self._spill_note = f"the rest of the output could not be kept ({error.strerror}), what was"
+            return
+        self._spilled_bytes += min(len(data), room)
+        if len(data) > room:
+            self._spill_note = f"first {format_bytes(self._artifact_cap)} of the output"
+
+
+class Taken(Struct, frozen=True):
+    """Lines taken from one end, in the order they were taken."""
+
+    lines: Sequence[str] = ()
+    cut: int = 0
+
+
+def take(lines: Iterable[str], limits: Limits, share: int = 1) -> Taken:
+    """The first lines that fit into 1/share of the limits; of the first one at least a part."""
+    taken: list[str] = []
+    cut = 0
+    max_lines = max(limits.lines // share, 1)
+    room = limits.bytes // share
+    for line in lines:
+        if len(taken) == max_lines:
+            break
+        fitted = line if len(line) <= limits.columns else f"{line[: limits.columns - 1]}…"
+        size = len(fitted.encode()) + 1
+        if size > room:
+            if taken:
+                break
+            fitted = fitted.encode()[: max(room - 4, 0)].decode(errors="ignore") + "…"
+        taken.append(fitted)
+        cut += fitted != line
+        room -= size
+        if room <= 0:
+            break
+    return Taken(taken, cut)
+
+
+def _joined(head: Taken, tail: Taken, keep: Keep, total_lines: int, total_bytes: int, closed: bool) -> Shown:
+    ends = list(tail.lines[::-1])
+    missing = total_lines - len(head.lines) - len(ends)
+    first_of_tail = max(total_lines - len(ends) + 1, 1)
+    gap = [f"[… {missing} lines not shown …]"] if missing > 0 and head.lines and ends else []
+    complete_end = bool(ends) or missing <= 0
+    text = "\n".join([*head.lines, *gap, *ends]) + ("\n" if closed and complete_end and total_lines else "")
+    cut = head.cut + tail.cut
+    if missing <= 0 and not cut and total_lines == len(head.lines) + len(ends):
+        return Shown(text)
+    ranges = [(1, len(head.lines))] if head.lines else []
+    if ends:
+        ranges.append((first_of_tail, total_lines))
+    size = sum(len(line.encode()) + 1 for line in (*head.lines, *ends))
+    return Shown(
+        text,
+        Truncation(
+            kept=keep,
+            ranges=ranges,
+            total_lines=total_lines,
+            total_bytes=total_bytes,
+            shown_bytes=min(size, total_bytes),
+            cut_lines=cut,
+        ),
+    )
+
+
+def lines_of(text: str) -> list[str]:
+    lines = text.split("\n")
+    if not lines[-1]:
+        del lines[-1]
+    return lines
+
+
+def _readable(data: bytes) -> str:
+    """Command output as text: no escape sequences, and of a line that was redrawn only its last form."""
+    text = data.decode("utf-8", "replace").replace("\r\n", "\n")
+    if "\r" in text:
+        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+    return plain(text)
+
+
+def _range_text(first: int, last: int) -> str:
+    return f"{first}-{last}" if last > first else str(first)

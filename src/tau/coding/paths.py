@@ -1,0 +1,148 @@
+"""Path rules for tools: what a model's path text means, which lines it asks for, where it really leads."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from tau.base.errors import ToolError
+from tau.base.late import late
+
+unicodedata = late("unicodedata")
+urllib_parse = late("urllib.parse")
+
+_RANGE = r"L?\d+(?:-(?:L?\d+)?|\+L?\d+)?"
+_SELECTOR = re.compile(rf":(?:raw:)?(?:raw|{_RANGE}(?:,{_RANGE})*(?::raw)?)$")
+_ONE_RANGE = re.compile(r"L?(?P<first>\d+)(?:(?P<dash>-)(?:L?(?P<last>\d+))?|\+L?(?P<count>\d+))?$")
+_CLOCK_SPACE = re.compile(r" (?=[AaPp][Mm]\b)")
+
+
+class Lines(Struct, frozen=True):
+    """Lines `first` to `last`, both included and counted from 1; `last` is None for "to the end"."""
+
+    first: int
+    last: int | None = None
+
+
+class Selector(Struct, frozen=True):
+    """What stands behind the path: line ranges in order, none overlapping; `raw` asks for no line numbers."""
+
+    ranges: tuple[Lines, ...] = ()
+    raw: bool = False
+
+
+def resolve(path_text: str, cwd: Path, *, existing: bool = True) -> Path:
+    """The absolute path that a model's text means. Symbolic links in its last part are kept.
+
+    With `existing`, a name that differs from an existing one only in how Unicode spells it finds that one.
+    """
+    path = _absolute(path_text, cwd)
+    if os.path.lexists(path):
+        return path
+    cleaned = _absolute(_cleaned(path_text, cwd), cwd)
+    if existing and not os.path.lexists(cleaned):
+        return next((variant for variant in _variants(cleaned) if os.path.lexists(variant)), cleaned)
+    return cleaned
+
+
+def real(path: Path) -> Path:
+    """Where the path leads with every symbolic link followed.
+
+    Holds for a path that does not exist yet (its existing parents are followed) and for a dangling link (its
+    target is what counts), so that a write can be judged before it happens.
+    """
+    return Path(os.path.realpath(path))
+
+
+def shown(path: Path, cwd: Path) -> str:
+    """The path as one likes to read it: relative inside the working folder, absolute elsewhere."""
+    return str(path.relative_to(cwd)) if path.is_relative_to(cwd) else str(path)
+
+
+def split_selector(path_text: str) -> tuple[str, Selector]:
+    """`src/a.py:50-100` as a path and its selector. Text that is no selector stays part of the path."""
+    match = _SELECTOR.search(path_text)
+    if match is None or match.start() == 0:
+        return path_text, Selector()
+    words = match[0][1:].split(":")
+    chunks = [chunk for word in words if word != "raw" for chunk in word.split(",")]
+    return path_text[: match.start()], Selector(_merged([_lines(chunk) for chunk in chunks]), "raw" in words)
+
+
+def _lines(text: str) -> Lines:
+    match = _ONE_RANGE.match(text)
+    assert match is not None, "the selector's own pattern was checked before"
+    first = int(match["first"])
+    if first == 0:
+        raise ToolError("Lines are counted from 1: there is no line 0, so use :1 for the first line.")
+    if match["count"] is not None:
+        if int(match["count"]) == 0:
+            raise ToolError(f"The selector :{text} asks for no lines; the count after + must be at least 1.")
+        return Lines(first, first + int(match["count"]) - 1)
+    if match["last"] is None:
+        return Lines(first)
+    if int(match["last"]) < first:
+        raise ToolError(f"The selector :{text} ends before it starts; write the smaller line number first.")
+    return Lines(first, int(match["last"]))
+
+
+def _merged(ranges: list[Lines]) -> tuple[Lines, ...]:
+    merged: list[Lines] = []
+    for lines in sorted(ranges, key=lambda lines: lines.first):
+        previous = merged[-1] if merged else None
+        if previous is None or (previous.last is not None and lines.first > previous.last + 1):
+            merged.append(lines)
+        elif previous.last is not None:
+            last = None if lines.last is None else max(previous.last, lines.last)
+            merged[-1] = Lines(previous.first, last)
+    return tuple(merged)
+
+
+def _absolute(text: str, cwd: Path) -> Path:
+    if not text.strip():
+        raise ToolError("The path is empty; name a file, or `.` for the working directory.")
+    if "\0" in text:
+        raise ToolError("The path contains a NUL character, which no file name can have.")
+    path = cwd / os.path.expanduser(text)  # noqa: PTH111 - Path.expanduser raises where this leaves `~x` alone
+    if ".." not in path.parts:
+        return path
+    # `link/..` is the parent of what the link leads to: only the file system can say what that is.
+    after = len(path.parts) - path.parts[::-1].index("..")
+    return Path(os.path.realpath(Path(*path.parts[:after])), *path.parts[after:])
+
+
+def _cleaned(text: str, cwd: Path) -> str:
+    """Without what models and people put around a path: blanks, quotes, a leading @, file://."""
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'`":
+        text = text[1:-1].strip()
+    if text.startswith("file://"):
+        host_and_path = text.removeprefix("file://")
+        text = str(urllib_parse.unquote(host_and_path[max(host_and_path.find("/"), 0) :]))
+    if len(text) > 1 and text[0] == "@" and not os.path.lexists(cwd / Path(text).parts[0]):
+        text = text[1:]
+    return text
+
+
+def _variants(path: Path) -> Iterator[Path]:
+    """Other spellings of the last names: macOS writes a narrow no-break space before AM and PM, typographic
+    apostrophes and decomposed letters."""
+    text = str(path)
+    spellings = [text]
+    if _CLOCK_SPACE.search(path.name):
+        spellings.append(str(path.with_name(_CLOCK_SPACE.sub("\u202f", path.name))))
+    if "'" in path.name:
+        spellings += [spelling.replace("'", "’") for spelling in spellings]
+    yield from map(Path, spellings[1:])
+    if text.isascii() and len(spellings) == 1:
+        return
+    for spelling in spellings:
+        for form in ("NFC", "NFD"):
+            yield Path(unicodedata.normalize(form, spelling))
+
+
+def failure(verb: str, where: str, error: OSError) -> ToolError:
+    """What the system said, as a sentence for the model: `Cannot read x: Permission denied.`"""
+    return ToolError(f"Cannot {verb} {where}: {error.strerror or error}.")

@@ -1,0 +1,86 @@
+"""The ports that a coding agent's tools see on top of the loop's own."""
+
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from msgspec import Struct
+
+from tau.agent.ports import Stat, ToolContext
+from tau.ai.model import Model
+
+
+class Resource(Struct, frozen=True, kw_only=True):
+    """What an internal address leads to. `path` is set where it is a file; immutable ones cannot be edited."""
+
+    url: str
+    data: bytes
+    path: Path | None = None
+    immutable: bool = True
+
+
+class UrlHandler(Protocol):
+    @property
+    def scheme(self) -> str: ...
+    async def resolve(self, rest: str, ctx: ToolContext) -> Resource:
+        """`rest` is what stands behind `scheme://`. Raises ToolError when it leads nowhere."""
+        ...
+
+
+class UrlRouter(Protocol):
+    """Each subsystem registers its own scheme."""
+
+    def register(self, handler: UrlHandler) -> None: ...
+    def handles(self, text: str) -> bool:
+        """Whether this is an address of ours, rather than a path."""
+        ...
+
+    async def resolve(self, url: str, ctx: ToolContext) -> Resource: ...
+
+
+class Snapshots(Protocol):
+    """What the model has seen of each file, so that a change by somebody else is noticed before it is lost."""
+
+    def remember(self, path: Path, stat: Stat) -> None: ...
+    def last_seen(self, path: Path) -> Stat | None: ...
+
+
+class Models(Protocol):
+    """Models by what they are for: `smol`, `slow`, `vision`, `plan`; an unset role falls back to `default`."""
+
+    def role(self, name: str) -> Model: ...
+
+
+class Job(Struct, frozen=True, kw_only=True):
+    id: str
+    label: str
+    state: Literal["running", "done", "failed", "cancelled"]
+    result: Any = None
+
+
+class Jobs(Protocol):
+    """Work that goes on while the conversation does; it ends with the session."""
+
+    def start(self, label: str, work: Callable[[], Coroutine[Any, Any, Any]]) -> str: ...
+    def list(self) -> Sequence[Job]: ...
+    def cancel(self, id: str) -> None: ...
+
+
+class CodingContext(ToolContext, Protocol):
+    @property
+    def urls(self) -> UrlRouter: ...
+    @property
+    def snapshots(self) -> Snapshots: ...
+    @property
+    def models(self) -> Models: ...
+    @property
+    def jobs(self) -> Jobs: ...
+
+
+class SessionFactory(Protocol):
+    """Makes another session like this one. The composition root passes it in: subagents need not import it."""
+
+    def __call__(
+        self, *, cwd: Path, model: str | None, tools: Sequence[str] | None, system_prompt: str | None
+    ) -> AbstractAsyncContextManager[Any]: ...

@@ -1,0 +1,1 @@
+"""Prompt templates, as text files, and the code that fills them."""

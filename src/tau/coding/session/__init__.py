@@ -1,0 +1,1 @@
+"""A conversation that is kept: its log, its context, its runs."""

@@ -1,0 +1,68 @@
+"""Where sessions are kept, and how one is found again."""
+
+from pathlib import Path
+
+import msgspec
+
+from tau.base.errors import UsageError
+from tau.coding.session.entries import decode_header
+from tau.coding.session.ids import folder_name
+from tau.coding.session.log import SessionLog
+
+
+class SessionStore:
+    """One folder per working directory below `root`; with `flat`, all sessions in `root` itself (`--session-dir`)."""
+
+    def __init__(self, root: Path, cwd: Path, *, flat: bool = False) -> None:
+        self._root = root
+        self._flat = flat
+        self._cwd = cwd
+        self.folder = root if flat else root / folder_name(cwd)
+
+    def new(self) -> SessionLog:
+        return SessionLog.new(self.folder, self._cwd)
+
+    def recent(self) -> SessionLog:
+        """The session of this working directory that was written to last."""
+        for path in sorted(self.folder.glob("*.jsonl"), key=_written, reverse=True):
+            if _is_session(path):
+                return SessionLog.open(path)
+        raise UsageError(f"there is no session of {self._cwd} to continue; start one without --continue")
+
+    def find(self, wanted: str) -> SessionLog:
+        """By path, by id, or by the beginning of an id; this working directory's sessions first."""
+        path = Path(wanted).expanduser()
+        if path.suffix == ".jsonl" or "/" in wanted:
+            if not path.is_file():
+                raise UsageError(f"there is no session file {path}")
+            return SessionLog.open(path)
+        found = self._with_id(self.folder, wanted)
+        if not found and not self._flat and self._root.is_dir():
+            found = [path for folder in sorted(self._root.iterdir()) for path in self._with_id(folder, wanted)]
+        if not found:
+            raise UsageError(f"no session has an id that begins with {wanted!r}; sessions are kept in {self._root}")
+        if len(found) > 1:
+            ids = ", ".join(path.stem.rpartition("_")[2] for path in found[:5])
+            raise UsageError(f"{len(found)} sessions have an id that begins with {wanted!r}: {ids}; give more of it")
+        return SessionLog.open(found[0])
+
+    def _with_id(self, folder: Path, prefix: str) -> list[Path]:
+        if not prefix:
+            return []
+        return [path for path in folder.glob("*.jsonl") if path.stem.rpartition("_")[2].startswith(prefix)]
+
+
+def _written(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:  # gone meanwhile
+        return 0
+
+
+def _is_session(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            decode_header(file.readline())
+    except (OSError, msgspec.DecodeError):
+        return False
+    return True

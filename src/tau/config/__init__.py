@@ -1,0 +1,1 @@
+"""Files to data: paths, settings, keys, custom models, context files."""

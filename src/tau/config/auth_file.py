@@ -1,0 +1,105 @@
+"""`auth.json`: the keys that the user has stored, closed to everyone else."""
+
+import os
+import stat
+from pathlib import Path
+
+from msgspec import Raw, json
+
+from tau.base.errors import ConfigError
+from tau.base.files import locked
+from tau.config.json_file import JsonFile, change_json, read_json
+
+PRIVATE = 0o600
+
+
+class AuthFile:
+    """`{"provider": {"type": "api_key", "key": "..."}}`; entries of other types are kept and left alone.
+
+    `warnings` collects what the user should know about the file, once.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.warnings: list[str] = []
+
+    def get(self, provider: str) -> str | None:
+        """The stored value, not yet resolved: it may name a variable or a command."""
+        source = self._read()
+        entry = source.content.get(provider)
+        if entry is None:
+            return None
+        if isinstance(entry, dict) and entry.get("type", "api_key") != "api_key":
+            return None
+        key = entry.get("key") if isinstance(entry, dict) else None
+        if not isinstance(key, str):
+            form = '{"type": "api_key", "key": "..."}'
+            raise source.error(f'The entry of "{provider}" must have the form {form}.', provider)
+        return key.strip() or None
+
+    def get_settled(self, provider: str) -> str | None:
+        """Like `get`, after whoever is writing the file now."""
+        if not self.path.exists():
+            return None
+        try:
+            with locked(self.path):
+                return self.get(provider)
+        except OSError:
+            return self.get(provider)
+
+    def providers(self) -> list[str]:
+        """Who has an entry, of whatever type."""
+        return list(self._read().content)
+
+    def set_key(self, provider: str, key: str) -> None:
+        """Store a key, or what stands for one (a variable's name, `!command`)."""
+        entry = json.encode({"type": "api_key", "key": key})
+
+        def change(members: dict[str, Raw]) -> None:
+            members[provider] = Raw(entry)
+
+        change_json(self.path, change, mode=PRIVATE)
+
+    def remove(self, provider: str) -> bool:
+        """Forget a provider's entry; tells whether there was one."""
+        if provider not in self._read().content:
+            return False
+        found = False
+
+        def change(members: dict[str, Raw]) -> None:
+            nonlocal found
+            found = members.pop(provider, None) is not None
+
+        change_json(self.path, change, mode=PRIVATE)
+        return found
+
+    def _read(self) -> JsonFile:
+        self._tighten()
+        return read_json(self.path)
+
+    def _tighten(self) -> None:
+        try:
+            if not stat.S_IMODE(self.path.stat().st_mode) & 0o077:
+                return
+        except OSError:
+            return  # missing, or unreadable: reading it says so
+        try:
+            self.path.chmod(PRIVATE)
+            done = "could be read by others; it is now closed to them (0600)"
+        except OSError as error:
+            done = f"can be read by others, and that cannot be changed: {error.strerror}"
+        warning = f"{self.path} {done}."
+        if os.name == "posix" and warning not in self.warnings:
+            self.warnings.append(warning)
+
+
+def stored_form(provider: str) -> str:
+    """What to write into the file, as an example."""
+    return json.encode({provider: {"type": "api_key", "key": "..."}}).decode()
+
+
+def check_sendable(key: str, source: str) -> str:
+    """The key, if it may stand in a header; ConfigError if it has line breaks or letters that no key has."""
+    if key.isascii() and key.isprintable():
+        return key
+    raise ConfigError(f"The key from {source} has characters that no key has; copy it again.")

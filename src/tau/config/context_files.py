@@ -1,0 +1,87 @@
+"""The instructions that user and project have written down for agents: AGENTS.md, or else CLAUDE.md."""
+
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from tau.config.paths import Paths, project_folders
+
+NAMES = ("AGENTS.md", "CLAUDE.md")
+MAX_FILE_BYTES = 65_536
+MAX_TOTAL_BYTES = 4 * MAX_FILE_BYTES
+
+
+class ContextFile(Struct, frozen=True):
+    path: Path
+    text: str
+
+
+def find_context_files(
+    cwd: Path, paths: Paths, warn: Callable[[str], None] | None = None
+) -> list[ContextFile]:
+    """The user's file first, then those of the folders from the repository's root down to `cwd`.
+
+    What cannot be read is left out and told to `warn`. Where all of them together are too long, those nearest
+    to `cwd` come first.
+    """
+    say = warn or (lambda message: None)
+    seen: set[tuple[int, int]] = set()
+    found: list[ContextFile] = []
+    budget = MAX_TOTAL_BYTES
+    for path in _candidates(cwd, paths, say):
+        file = _read(path, min(budget, MAX_FILE_BYTES), seen, say)
+        if file is not None:
+            budget -= min(len(file.text.encode()), budget)
+            found.append(file)
+    return found[::-1]
+
+
+def _candidates(cwd: Path, paths: Paths, warn: Callable[[str], None]) -> Iterator[Path]:
+    """From `cwd` upwards, the user's file last."""
+    folders = list(project_folders(cwd))
+    root = folders[-1].resolve()
+    for folder in folders:
+        path = _first(folder)
+        if path is None:
+            continue
+        # A repository must not be able to send us for a file elsewhere on the user's disk.
+        if path.resolve().is_relative_to(root):
+            yield path
+        else:
+            warn(f"{path} is left out: it leads to {path.resolve()}, outside the project.")
+    path = _first(paths.home)
+    if path is not None:
+        yield path
+
+
+def _first(folder: Path) -> Path | None:
+    return next((folder / name for name in NAMES if (folder / name).exists()), None)
+
+
+def _read(
+    path: Path, limit: int, seen: set[tuple[int, int]], warn: Callable[[str], None]
+) -> ContextFile | None:
+    try:
+        info = path.stat()
+        if (info.st_dev, info.st_ino) in seen:
+            return None
+        seen.add((info.st_dev, info.st_ino))
+        if not stat.S_ISREG(info.st_mode):
+            warn(f"{path} is left out: it is not a file.")
+            return None
+        with path.open("rb") as file:
+            data = file.read(limit + 1)
+        text = data[:limit].decode("utf-8", "strict" if len(data) <= limit else "ignore")
+    except OSError as error:
+        warn(f"{path} is left out: {error.strerror or error}.")
+        return None
+    except UnicodeDecodeError:
+        warn(f"{path} is left out: it is not UTF-8 text.")
+        return None
+    if len(data) > limit:
+        text += f"\n\n[{path.name} is cut here: {limit} of {info.st_size} bytes are shown.]"
+        warn(f"{path} is too long: only {limit} of its {info.st_size} bytes are used.")
+    text = text.removeprefix("\ufeff").strip()
+    return ContextFile(path, text) if text else None

@@ -1,0 +1,113 @@
+"""Checks hand-written data against a struct; errors name the field, its line and what is allowed there."""
+
+import re
+from collections.abc import Collection, Mapping
+from functools import cache
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin
+
+from msgspec import Struct, UnsetType, ValidationError, convert, json
+from msgspec.structs import fields
+
+from tau.base.errors import ConfigError
+from tau.base.late import late
+from tau.config.json_file import JsonFile
+from tau.config.words import describe_type, show_value
+
+difflib = late("difflib")
+
+_PLACE = r" - at `\$(.*)`$"
+_STEP = r"\.([^.\[]+)|\[(\d+|\.\.\.)\]"
+
+# Fields whose values are never shown, not even in an error.
+SECRET = frozenset({"apiKey", "headers"})
+
+S = TypeVar("S", bound=Struct)
+Way = tuple[str | int, ...]
+
+
+@cache
+def field_types(struct: type[Struct]) -> dict[str, Any]:
+    """The fields of a struct as files spell them, with their annotations."""
+    return {field.encode_name: field.type for field in fields(struct)}
+
+
+def decode_struct(source: JsonFile, way: Way, plain: Any, struct: type[S]) -> S:
+    """Plain data at `way` in the file, as a struct."""
+    try:
+        return convert(plain, struct)
+    except ValidationError as error:
+        raise _explain(source, way, plain, struct, str(error)) from error
+
+
+def check_members(source: JsonFile, way: Way, members: Mapping[str, Any], struct: type[Struct]) -> None:
+    """Members that change single fields of a struct: each must be one of its fields and fit."""
+    known = field_types(struct)
+    for name, value in members.items():
+        if name not in known:
+            raise source.error(
+                f"{spell(*way, name)} is not known. Known are: {', '.join(known)}.", *way, name
+            )
+        try:
+            convert(value, known[name])
+        except ValidationError:
+            raise _wrong(source, (*way, name), value, known[name]) from None
+
+
+def unknown_fields(
+    source: JsonFile, way: Way, members: Mapping[str, Any], known: Collection[str]
+) -> list[str]:
+    """A warning for every field that nothing reads."""
+    warnings = []
+    for name in members:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1, 0.7)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            warnings.append(
+                str(source.error(f"Unknown field {spell(*way, name)} is ignored.{hint}", *way, name))
+            )
+    return warnings
+
+
+def spell(*way: str | int) -> str:
+    """`providers.x.models[0]`"""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in way).lstrip(".")
+
+
+def _wrong(source: JsonFile, way: Way, value: Any, annotation: Any) -> ConfigError:
+    shown = "" if SECRET.intersection(way) else f", not {show_value(value)}"
+    return source.error(f"{spell(*way)} must be {describe_type(annotation)}{shown}.", *way)
+
+
+def _explain(source: JsonFile, way: Way, plain: Any, annotation: Any, text: str) -> ConfigError:
+    """The decoder's complaint in our words. It tells the way to the value, but hides the keys of objects."""
+    place = re.search(_PLACE, text)
+    value = plain
+    for name, index in re.findall(_STEP, place[1] if place else ""):
+        annotation = _inside(annotation, name)
+        step = _misfit(value, annotation) if index == "..." else int(index) if index else name
+        value = value[step]
+        way = (*way, step)
+    if text.startswith("Object missing"):
+        missing = next(name for name in field_types(annotation) if f"`{name}`" in text)
+        return source.error(f'{spell(*way)} needs "{missing}".', *way)
+    return _wrong(source, way, value, annotation)
+
+
+def _inside(annotation: Any, name: str) -> Any:
+    """The annotation of a field, or of the elements if there is no field name."""
+    if get_origin(annotation) in (Union, UnionType):
+        annotation = next(part for part in get_args(annotation) if part is not UnsetType)
+    if name:
+        return field_types(annotation)[name]
+    return get_args(annotation)[1 if get_origin(annotation) is dict else 0]
+
+
+def _misfit(members: Mapping[str, Any], annotation: Any) -> str:
+    """The key of the first member that does not fit."""
+    for key, value in members.items():
+        try:
+            convert(value, annotation)
+        except ValidationError:
+            return key
+    raise AssertionError(f"every member fits: {json.encode(members)!r}")

@@ -1,0 +1,145 @@
+"""JSON files that people write by hand: errors name the line, a change touches one key and loses nothing."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec import DecodeError, Raw, Struct
+from msgspec import json as fast_json
+
+from tau.base.errors import ConfigError
+from tau.base.files import locked, write_atomic
+from tau.base.late import late
+
+json = late("json")
+
+MAX_BYTES = 4 * 1_048_576
+LOCK_SECONDS = 30
+
+_TOKEN = r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+'
+_BOM = b"\xef\xbb\xbf"
+
+
+class JsonFile(Struct, frozen=True):
+    """A file that holds a JSON object, or would: `content` is empty where there is no file."""
+
+    path: Path
+    data: bytes
+    content: dict[str, Any]
+
+    def line_of(self, *keys: str | int) -> int | None:
+        """The line where a key or an element stands; `a`, `b` also finds the spelling `a.b`."""
+        return find_line(self.data.decode(), *keys)
+
+    def error(self, message: str, *keys: str | int) -> ConfigError:
+        return ConfigError(message, path=self.path, line=self.line_of(*keys) if keys else None)
+
+
+def read_json(path: Path) -> JsonFile:
+    """A JSON object from a file. Raises ConfigError with path and line; a missing or empty file is `{}`."""
+    data = _read(path)
+    if not data.strip():
+        return JsonFile(path, b"", {})
+    try:
+        content = fast_json.decode(data)
+    except (DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _explain(path, data, error) from error
+    if not isinstance(content, dict):
+        raise ConfigError("The file must hold one JSON object: { ... }.", path=path, line=1)
+    return JsonFile(path, data, content)
+
+
+def change_json(path: Path, change: Callable[[dict[str, Raw]], None], *, mode: int | None = None) -> None:
+    """Change a file's object in place, safe against other writers: locked, read again, replaced as a whole.
+
+    Members that `change` leaves alone keep their text. A broken file is refused and stays as it is.
+    """
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with locked(path, timeout=LOCK_SECONDS):
+            data = read_json(path).data
+            members = fast_json.decode(data, type=dict[str, Raw]) if data else {}
+            before = fast_json.encode(members)
+            change(members)
+            after = fast_json.encode(members)
+            if after != before:
+                write_atomic(path, fast_json.format(after, indent=2) + b"\n", mode=mode)
+    except OSError as error:
+        message = f"The file cannot be saved and stays as it was: {error.strerror or error}."
+        raise ConfigError(message, path=path) from error
+
+
+def find_line(text: str, *keys: str | int) -> int | None:
+    """The line, from 1, of a key or element of a valid JSON text."""
+    wanted = ".".join(map(str, keys))
+    found = None
+    for place, offset in _places(text):
+        if ".".join(map(str, place)) == wanted:
+            found = offset
+    return None if found is None else text.count("\n", 0, found) + 1
+
+
+def _places(text: str) -> Iterator[tuple[list[str | int], int]]:
+    """Every key and every element of a valid JSON text, as the way to it, with its offset."""
+    way: list[str | int] = []
+    at_key = False
+    for match in re.finditer(_TOKEN, text):
+        token = match.group()
+        if at_key and token[0] == '"':
+            way[-1] = fast_json.decode(token)
+            at_key = False
+            yield way, match.start()
+            continue
+        if token not in "}],:" and way and isinstance(way[-1], int):
+            yield way, match.start()
+        match token:
+            case "{":
+                way.append("")
+                at_key = True
+            case "[":
+                way.append(0)
+            case "}" | "]":
+                way.pop()
+                at_key = False
+            case ",":
+                last = way[-1]
+                at_key = isinstance(last, str)
+                if isinstance(last, int):
+                    way[-1] = last + 1
+            case _:
+                pass
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise ConfigError(f"The file cannot be read: {error.strerror or error}.", path=path) from error
+    if len(data) > MAX_BYTES:
+        raise ConfigError(f"The file is larger than {MAX_BYTES // 1_048_576} MiB.", path=path)
+    return data.removeprefix(_BOM)
+
+
+def _explain(path: Path, data: bytes, error: Exception) -> ConfigError:
+    """What is wrong in a broken file, and where. The slower parser of the standard library knows better."""
+    try:
+        json.loads(data.decode())
+    except UnicodeDecodeError as wrong:
+        line = data.count(b"\n", 0, wrong.start) + 1
+        return ConfigError("The file is not UTF-8 text.", path=path, line=line)
+    except json.JSONDecodeError as wrong:
+        rule = "The file is plain JSON: no comments, no trailing commas."
+        return ConfigError(
+            f"This is not valid JSON: {wrong.msg} at column {wrong.colno}. {rule}",
+            path=path,
+            line=wrong.lineno,
+        )
+    except RecursionError:
+        return ConfigError("The file is nested too deeply.", path=path)
+    offset = re.search(r"\(byte (\d+)\)", str(error))
+    at = data.count(b"\n", 0, int(offset[1])) + 1 if offset else None
+    return ConfigError(f"This is not valid JSON: {error}.", path=path, line=at)

@@ -1,0 +1,153 @@
+"""Settings from their layers: defaults < user < project < --config files < flags, merged as plain data."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from msgspec import Struct, ValidationError, convert
+
+from tau.base.errors import UsageError
+from tau.config.json_file import JsonFile, read_json
+from tau.config.paths import Paths, project_dir
+from tau.config.settings import Settings, setting_groups, settings_by_key
+from tau.config.values import near_names, wrong_value
+
+Layer = Literal["default", "user", "project", "file", "flag"]
+
+
+class Origin(Struct, frozen=True):
+    """Where a value comes from; `path` where that is a file."""
+
+    layer: Layer
+    path: Path | None = None
+
+    def __str__(self) -> str:
+        return self.layer if self.path is None else f"{self.layer}: {self.path}"
+
+
+DEFAULT = Origin("default")
+
+
+class LoadedSettings(Struct, frozen=True):
+    """`origins` holds the keys that some layer sets; the others have their defaults."""
+
+    settings: Settings
+    origins: dict[str, Origin]
+    warnings: list[str]
+
+    def origin(self, key: str) -> Origin:
+        return self.origins.get(key, DEFAULT)
+
+
+def load_settings(
+    paths: Paths, cwd: Path, *, files: Sequence[Path] = (), flags: Mapping[str, Any] | None = None
+) -> LoadedSettings:
+    """Read and merge all layers. `files` are those of --config; a flag whose value is None was not given."""
+    merged: dict[str, Any] = {}
+    origins: dict[str, Origin] = {}
+    warnings: list[str] = []
+    sources: list[tuple[JsonFile, Layer]] = []
+    for path, layer in _files(paths, cwd, files):
+        source = read_json(path)
+        values, ignored = _accepted(source, layer, paths)
+        warnings += ignored
+        if values:
+            sources.append((source, layer))
+        _merge(merged, values)
+        origins.update(dict.fromkeys(values, Origin(layer, path)))
+    given = {key: value for key, value in _flatten(flags or {}) if value is not None}
+    _merge(merged, given)
+    origins.update(dict.fromkeys(given, Origin("flag")))
+    try:
+        settings = convert(_nest(merged), Settings)
+    except ValidationError:
+        _report(sources, given)
+        raise
+    _refuse_unknown_flags(given)
+    return LoadedSettings(settings, origins, warnings)
+
+
+def _files(paths: Paths, cwd: Path, files: Sequence[Path]) -> Iterator[tuple[Path, Layer]]:
+    yield paths.settings, "user"
+    project = project_dir(cwd, paths)
+    if project is not None:
+        yield project / "settings.json", "project"
+    for path in files:
+        if not path.is_file():
+            raise UsageError(f"There is no settings file {path}.")
+        yield path, "file"
+
+
+def _accepted(source: JsonFile, layer: Layer, paths: Paths) -> tuple[dict[str, Any], list[str]]:
+    """What a file may say, under dotted keys, and a sentence for everything else in it."""
+    accepted: dict[str, Any] = {}
+    ignored: list[str] = []
+    known = settings_by_key() if source.content else {}
+    for key, value in _flatten(source.content):
+        setting = known.get(key)
+        if setting is not None and (layer != "project" or setting.scope != "user"):
+            accepted[key] = value
+            continue
+        if key in setting_groups():
+            raise source.error(f'"{key}" is a group of settings and must be an object: {{ ... }}.', key)
+        if setting is not None:
+            reason = f'"{key}" is ignored here: only the user can set it, in {paths.settings}.'
+        elif key == "$schema":
+            continue
+        else:
+            reason = f'Unknown setting "{key}" is ignored.{near_names(key)}'
+        ignored.append(str(source.error(reason, key)))
+    return accepted, ignored
+
+
+def _flatten(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted keys and their values, from nested or dotted spelling; an unknown object counts as one value."""
+    groups = setting_groups() if content else frozenset()
+    for name, value in content.items():
+        key = prefix + name
+        if key in groups and isinstance(value, dict):
+            yield from _flatten(value, key + ".")
+        else:
+            yield key, value
+
+
+def _merge(merged: dict[str, Any], values: Mapping[str, Any]) -> None:
+    """Objects are merged member by member, everything else is replaced."""
+    for key, value in values.items():
+        old = merged.get(key)
+        if isinstance(old, dict) and isinstance(value, dict):
+            merged[key] = dict(old)
+            _merge(merged[key], value)
+        else:
+            merged[key] = value
+
+
+def _nest(values: Mapping[str, Any]) -> dict[str, Any]:
+    nested: dict[str, Any] = {}
+    for key, value in values.items():
+        *groups, name = key.split(".")
+        members = nested
+        for group in groups:
+            members = members.setdefault(group, {})
+        members[name] = value
+    return nested
+
+
+def _report(sources: Sequence[tuple[JsonFile, Layer]], flags: Mapping[str, Any]) -> None:
+    """Find the value that does not fit, and raise the error that says where it stands and what is allowed."""
+    known = settings_by_key()
+    for key, value in flags.items():
+        if key in known and (problem := wrong_value(known[key], value)):
+            raise UsageError(problem)
+    for source, layer in reversed(sources):
+        for key, value in _flatten(source.content):
+            if key not in known or (layer == "project" and known[key].scope == "user"):
+                continue
+            if problem := wrong_value(known[key], value):
+                raise source.error(problem, key)
+
+
+def _refuse_unknown_flags(flags: Mapping[str, Any]) -> None:
+    for key in flags:
+        if key not in settings_by_key():
+            raise UsageError(f'There is no setting "{key}".{near_names(key)}')

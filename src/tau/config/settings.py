@@ -1,0 +1,184 @@
+"""The settings: one declared struct, from which the table, the schema and the checks are all made."""
+
+from functools import cache
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct, to_builtins
+from msgspec.json import schema
+from msgspec.structs import fields
+
+from tau.ai.model import ThinkingLevel
+from tau.config.words import describe_type
+
+QueueMode = Literal["one-at-a-time", "all"]
+Scope = Literal["any", "user"]
+
+# What loosens or runs anything: a project's file cannot set it.
+USER = {"scope": "user"}
+
+
+class Retry(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[bool, Meta(description="Try again when a request fails and may succeed later")] = True
+    max_retries: Annotated[int, Meta(description="Tries after the first one", ge=0, le=100)] = 10
+    base_delay_ms: Annotated[
+        int, Meta(description="Wait before the first retry; doubled each time", ge=0, le=60_000)
+    ] = 500
+    max_delay_ms: Annotated[
+        int,
+        Meta(
+            description="Longest wait that is accepted; a server that asks for more fails",
+            ge=0,
+            le=86_400_000,
+        ),
+    ] = 300_000
+
+
+class Stream(Struct, frozen=True, rename="camel"):
+    connect_timeout_ms: Annotated[
+        int, Meta(description="Time to reach a model's server", ge=1, le=3_600_000)
+    ] = 15_000
+    first_event_timeout_ms: Annotated[
+        int, Meta(description="Time from the request to the first event of the answer", ge=1, le=3_600_000)
+    ] = 300_000
+    idle_timeout_ms: Annotated[
+        int, Meta(description="Longest silence inside an answer; pings do not count", ge=1, le=3_600_000)
+    ] = 120_000
+
+
+class Tools(Struct, frozen=True, rename="camel"):
+    approval_mode: Annotated[
+        Literal["ask", "workspace", "yolo"],
+        Meta(
+            description="ask: writes and commands ask first; workspace: writes inside the workspace and"
+            " commands run; yolo: everything runs",
+            extra=USER,
+        ),
+    ] = "workspace"
+    artifact_spill_threshold: Annotated[
+        int, Meta(description="Output above this many KB is kept as an artifact", ge=1, le=10_240)
+    ] = 50
+    artifact_head_bytes: Annotated[
+        int, Meta(description="KB of such output shown from its start", ge=0, le=10_240)
+    ] = 20
+    artifact_tail_bytes: Annotated[
+        int, Meta(description="KB of such output shown from its end", ge=0, le=10_240)
+    ] = 20
+    output_max_columns: Annotated[
+        int, Meta(description="Longer lines of output are cut here", ge=1, le=1_000_000)
+    ] = 768
+
+
+class Bash(Struct, frozen=True, rename="camel"):
+    timeout_seconds: Annotated[
+        int, Meta(description="Time limit of a command that asks for none", ge=1, le=86_400)
+    ] = 300
+
+
+class Read(Struct, frozen=True, rename="camel"):
+    default_limit: Annotated[
+        int, Meta(description="Lines shown of a file when no range is asked for", ge=1, le=3_000)
+    ] = 300
+
+
+class Local(Struct, frozen=True, rename="camel"):
+    discover: Annotated[bool, Meta(description="Look for model servers on this machine", extra=USER)] = True
+    embedded: Annotated[
+        bool, Meta(description="Start the demo model when nothing else is there", extra=USER)
+    ] = True
+
+
+class ContextFiles(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[
+        bool, Meta(description="Give the AGENTS.md and CLAUDE.md files of user and project to the model")
+    ] = True
+
+
+class Settings(Struct, frozen=True, rename="camel", kw_only=True):
+    """What a user may set, with its default. Keys are written in camelCase, groups nested or with dots."""
+
+    default_provider: Annotated[str | None, Meta(description="Provider of the model to start with")] = None
+    default_model: Annotated[str | None, Meta(description="Model to start with: an id or a pattern")] = None
+    default_thinking_level: Annotated[ThinkingLevel, Meta(description="How much a model thinks")] = "high"
+    enabled_models: Annotated[
+        list[str], Meta(description="Patterns of the models that are offered first, such as claude-*")
+    ] = []
+    shell_path: Annotated[str | None, Meta(description="Shell that runs commands", extra=USER)] = None
+    session_dir: Annotated[str | None, Meta(description="Folder for the sessions", extra=USER)] = None
+    steering_mode: Annotated[
+        QueueMode, Meta(description="How many steering messages are handed over at once")
+    ] = "one-at-a-time"
+    follow_up_mode: Annotated[
+        QueueMode, Meta(description="How many follow-up messages are handed over at once")
+    ] = "one-at-a-time"
+    interrupt_mode: Annotated[
+        Literal["immediate", "wait"],
+        Meta(description="Whether a steering message skips the tool calls that have not started"),
+    ] = "immediate"
+    retry: Retry = Retry()
+    stream: Stream = Stream()
+    tools: Tools = Tools()
+    bash: Bash = Bash()
+    read: Read = Read()
+    local: Local = Local()
+    context_files: ContextFiles = ContextFiles()
+
+
+class Setting(Struct, frozen=True):
+    """One setting as people see it; `annotation` is what a value is checked against."""
+
+    key: str
+    type: str
+    default: Any
+    description: str
+    scope: Scope
+    annotation: Any
+
+
+@cache
+def settings_by_key() -> dict[str, Setting]:
+    """Every setting under its dotted key, in the order of the struct."""
+    return _walk(Settings, "")
+
+
+@cache
+def setting_groups() -> frozenset[str]:
+    return frozenset(key.rpartition(".")[0] for key in settings_by_key()) - {""}
+
+
+def describe_settings() -> list[Setting]:
+    """The table of settings, for `tau config list` and the documentation."""
+    return list(settings_by_key().values())
+
+
+def setting_values(settings: Settings) -> dict[str, Any]:
+    """The plain value of every setting under its dotted key."""
+    values: dict[str, Any] = {}
+    plain = to_builtins(settings)
+    for key in settings_by_key():
+        value = plain
+        for part in key.split("."):
+            value = value[part]
+        values[key] = value
+    return values
+
+
+def settings_schema() -> dict[str, Any]:
+    """JSON schema of a settings file."""
+    whole = schema(Settings)
+    definitions = whole.pop("$defs")
+    top = definitions.pop("Settings")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **top, "$defs": definitions}
+
+
+def _walk(struct: type[Struct], prefix: str) -> dict[str, Setting]:
+    found: dict[str, Setting] = {}
+    for field in fields(struct):
+        key = prefix + field.encode_name
+        if isinstance(field.type, type) and issubclass(field.type, Struct):
+            found |= _walk(field.type, key + ".")
+            continue
+        (meta,) = field.type.__metadata__
+        default = field.default_factory() if callable(field.default_factory) else field.default
+        scope: Scope = (meta.extra or {}).get("scope", "any")
+        found[key] = Setting(key, describe_type(field.type), default, meta.description, scope, field.type)
+    return found

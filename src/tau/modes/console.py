@@ -1,0 +1,156 @@
+"""A plain conversation, line by line: for dumb terminals, screen readers, logs and pipes."""
+
+import asyncio
+from collections.abc import Sequence
+
+from tau import __version__
+from tau.base.errors import TauError
+from tau.base.tasks import spawn
+from tau.coding.session.session import Session
+from tau.modes.console_ui import ConsoleUi
+from tau.modes.lines import Interrupted, Lines
+from tau.modes.output import Output
+from tau.modes.prompt import Prompt
+from tau.modes.transcript import Transcript
+from tau.modes.verdict import DONE, code_of, judge
+
+HELP = """\
+Type a message and press Enter. A backslash at the end of a line continues it; pasted lines stay together.
+While the agent is at work, what you type reaches it at its next step; Ctrl+C stops it.
+/help shows this, /quit or Ctrl+D ends the conversation.\
+"""
+QUIT = ("/quit", "/exit")
+
+
+class Console:
+    """Make it before the session, which is given its `ui`; then `run` it."""
+
+    def __init__(self, lines: Lines, out: Output) -> None:
+        self._lines = lines
+        self._transcript = Transcript(out)
+        self._session: Session | None = None
+        self._code = DONE
+        self._quitting = False
+        self.ui = ConsoleUi(lines, self._transcript)
+
+    async def run(self, session: Session, prompts: Sequence[Prompt] = ()) -> int:
+        """Talk until the input ends. At a terminal the exit code is 0, else that of the last message."""
+        self._session = session
+        stop_listening = session.subscribe(self._transcript.event)
+        try:
+            self._greet(session)
+            async with asyncio.TaskGroup() as tasks:
+                for prompt in prompts:
+                    self._transcript.line(f"> {prompt.text}")
+                    await self._turn(session, prompt, tasks)
+                while not self._quitting and (text := await self._message()) is not None:
+                    await self._turn(session, Prompt(text), tasks)
+        finally:
+            stop_listening()
+        return DONE if self._lines.is_terminal else self._code
+
+    def interrupt(self) -> None:
+        """Ctrl+C: stops the run, or wakes the one who waits for a line."""
+        if self._session is not None and self._session.busy:
+            self._session.abort()
+        else:
+            self._lines.interrupt()
+
+    def stop(self) -> None:
+        """End the conversation now; a run that is under way is stopped and recorded."""
+        self._quitting = True
+        self._lines.close()
+        if self._session is not None:
+            self._session.abort()
+
+    def _greet(self, session: Session) -> None:
+        thinking = f", thinking {session.thinking}" if session.model.reasoning else ""
+        self._transcript.line(f"tau {__version__}, model {session.model.key}{thinking}. /help for help.")
+        for notice in session.notices:
+            self._transcript.event(notice)
+
+    async def _turn(self, session: Session, prompt: Prompt, tasks: asyncio.TaskGroup) -> None:
+        listening = spawn(tasks, self._steer(session)) if self._lines.is_terminal else None
+        try:
+            verdict = judge(await session.prompt(prompt.text, prompt.images))
+            self._code = verdict.code
+            remark = "stopped" if verdict.code == 130 else verdict.remark
+        except TauError as error:
+            self._code, remark = code_of(error), str(error)
+        finally:
+            if listening is not None:
+                listening.cancel()
+        self._transcript.fresh_line()
+        if remark:
+            self._transcript.line(remark)
+        if waiting := len(session.queue):
+            self._transcript.line(f"{waiting} of your messages are still waiting; they follow your next one")
+
+    async def _steer(self, session: Session) -> None:
+        """What is typed during a run goes into it."""
+        while True:
+            try:
+                line = await self._lines.next()
+                if line is None:
+                    return
+                self._transcript.typed_line()
+                if line.strip() in QUIT:
+                    self._quitting = True
+                    session.abort()
+                elif line.strip():
+                    session.steer(line)
+            except Interrupted:
+                continue
+            except TauError as error:
+                self._transcript.line(str(error))
+
+    async def _message(self) -> str | None:
+        """The next thing that the user wants; None when there is nothing more."""
+        parts: list[str] = []
+        warned = False
+        while True:
+            try:
+                line = await self._read("... " if parts else "> ")
+            except Interrupted:
+                if warned and not parts:
+                    self._transcript.fresh_line()
+                    return None
+                parts, warned = [], True
+                self._transcript.line("(Ctrl+C again or Ctrl+D to quit)")
+                continue
+            except TauError as error:
+                self._transcript.line(str(error))
+                continue
+            if line is None:
+                self._transcript.fresh_line()
+                return "\n".join(parts).strip() or None
+            if line.endswith("\\"):
+                parts.append(line[:-1])
+                continue
+            text = "\n".join([*parts, line, *await self._lines.pasted()]).strip()
+            parts, warned = [], False
+            if text in QUIT:
+                return None
+            if text and not self._is_command(text):
+                return text
+
+    async def _read(self, sign: str) -> str | None:
+        """A line; one that nobody has seen being typed is shown."""
+        if self._lines.is_terminal:
+            self._transcript.stream(sign)
+        line = await self._lines.next()
+        if line is None:
+            return None
+        if self._lines.is_terminal:
+            self._transcript.typed_line()
+        else:
+            self._transcript.line(f"{sign}{line}")
+        return line
+
+    def _is_command(self, text: str) -> bool:
+        """A message may begin with a slash, as a path does: only a single word is taken for a command."""
+        word = text.removeprefix("/")
+        if word == text or not word.isalpha():
+            return False
+        self._transcript.line(HELP if word == "help" else f"there is no command {text}; {HELP}")
+        return True

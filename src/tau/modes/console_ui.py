@@ -1,0 +1,115 @@
+"""Questions to the person as numbered lines on a plain console."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from tau.agent.ui import Level
+from tau.base.errors import TauError
+from tau.base.text import plain
+from tau.modes.lines import Interrupted, Lines
+from tau.modes.transcript import Transcript
+
+YES, NO = ("y", "yes"), ("n", "no")
+END_OF_TEXT = "."
+
+Understand: TypeAlias = Callable[[str], str | None]
+
+
+class ConsoleUi:
+    """Implements `tau.agent.ui.Ui`. An empty line, Ctrl+C and the end of the input cancel a question.
+
+    Where no person sits at the other end, an answer that makes no sense cancels too: asking again would
+    use up what was meant as messages.
+    """
+
+    def __init__(self, lines: Lines, transcript: Transcript) -> None:
+        self._lines = lines
+        self._transcript = transcript
+        self._one_at_a_time = asyncio.Lock()
+
+    async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
+        question = [_indented(title), *(f"  {number}. {text}" for number, text in enumerate(options, 1))]
+        return await self._ask(
+            question, f"1-{len(options)}, empty for none: ", timeout, lambda line: _chosen(line, options)
+        )
+
+    async def confirm(self, title: str, message: str, *, timeout: float | None = None) -> bool | None:
+        answer = await self._ask([_indented(title), _indented(message)], "y or n: ", timeout, _yes_or_no)
+        return None if answer is None else answer in YES
+
+    async def input(self, title: str, placeholder: str = "", *, timeout: float | None = None) -> str | None:
+        hint = f" ({placeholder})" if placeholder else ""
+        return await self._ask([_indented(f"{title}{hint}")], "answer: ", timeout, lambda line: line)
+
+    async def editor(self, title: str, prefill: str = "") -> str | None:
+        """Several lines, ended by a line with a single dot."""
+        async with self._one_at_a_time:
+            self._transcript.line(f"{_indented(title)}\n{prefill}".rstrip())
+            self._transcript.line("Write the text; a line with a single dot ends it, Ctrl+D cancels.")
+            lines: list[str] = []
+            while (line := await self._read("")) != END_OF_TEXT:
+                if line is None:
+                    return None
+                lines.append(line)
+            return "\n".join(lines)
+
+    def notify(self, message: str, level: Level = "info") -> None:
+        self._transcript.line(message if level == "info" else f"{level}: {message}")
+
+    def status(self, key: str, text: str | None) -> None:
+        """A console has no place for what changes all the time."""
+
+    def widget(self, key: str, lines: Sequence[str] | None) -> None:
+        """As with `status`."""
+
+    def title(self, text: str) -> None:
+        """As with `status`."""
+
+    async def custom(self, component: Any) -> Any:
+        return None
+
+    async def _ask(
+        self, question: list[str], sign: str, timeout: float | None, understand: Understand
+    ) -> str | None:
+        async with self._one_at_a_time:
+            self._transcript.line("\n".join(plain(line) for line in question))
+            try:
+                async with asyncio.timeout(timeout):
+                    while (line := await self._read(sign)) is not None and line.strip():
+                        answer = understand(line.strip())
+                        if answer is not None or not self._lines.is_terminal:
+                            return answer
+            except TimeoutError:
+                self._transcript.line("(no answer in time)")
+            return None
+
+    async def _read(self, sign: str) -> str | None:
+        self._transcript.stream(sign)
+        try:
+            line = await self._lines.next()
+        except (Interrupted, TauError):
+            line = None
+        if self._lines.is_terminal and line is not None:
+            self._transcript.typed_line()
+        else:
+            self._transcript.line("" if line is None else line)
+        return line
+
+
+def _indented(text: str) -> str:
+    """Lines of a question cannot pass for something that tau says beside it."""
+    return text.replace("\n", "\n    ")
+
+
+def _chosen(line: str, options: Sequence[str]) -> str | None:
+    """The option with this number, or the only one that begins with these letters."""
+    if line.isascii() and line.isdigit():
+        return options[int(line) - 1] if 1 <= int(line) <= len(options) else None
+    exact = [option for option in options if option.lower() == line.lower()]
+    begins = exact or [option for option in options if option.lower().startswith(line.lower())]
+    return begins[0] if len(begins) == 1 else None
+
+
+def _yes_or_no(line: str) -> str | None:
+    return line.lower() if line.lower() in (*YES, *NO) else None

@@ -1,0 +1,184 @@
+"""Events as lines of JSON, each update with the whole partial message in it, as the protocol asks.
+
+A message that grows by 20,000 pieces would be encoded 40,000 times if each encoded it anew. So its JSON
+is kept and grows with it: a delta is encoded once and appended to its block, and the whole is put in twice.
+"""
+
+from typing import Any, TypeAlias, assert_never
+
+import msgspec
+from msgspec import structs
+
+from tau.agent.events import AgentEvent, MessageStart, MessageUpdate
+from tau.ai import stream_events as s
+from tau.ai.assembler import partial_arguments
+from tau.ai.wire import AssistantMessage
+from tau.base.late import late
+
+json = late("json")
+
+ALWAYS_PARSE_BYTES = 2048
+PARSE_AGAIN_AT_GROWTH = 1.05
+
+# Legal inside JSON strings, but some readers take them for the end of a line.
+_LINE_ENDS = {
+    "\u0085".encode(): b"\\u0085",
+    "\u2028".encode(): b"\\u2028",
+    "\u2029".encode(): b"\\u2029",
+}
+_UPDATE, _EVENT = b'{"type":"message_update","message":', b',"assistantMessageEvent":'
+_HEAD = b'{"role":"assistant","content":['
+_encoder = msgspec.json.Encoder(enc_hook=str)
+
+
+def encode(value: Any) -> bytes:
+    """JSON on one line, whatever the value holds: tools may put anything into their details."""
+    try:
+        data = _encoder.encode(value)
+    except UnicodeEncodeError:  # half of a surrogate pair, which UTF-8 has no word for
+        plain = msgspec.to_builtins(value, enc_hook=str, str_keys=True)
+        data = json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    for raw, escaped in _LINE_ENDS.items():
+        if raw in data:
+            data = data.replace(raw, escaped)
+    return data
+
+
+class EventEncoder:
+    """One per output, fed with every event in order: it keeps the message that is arriving."""
+
+    def __init__(self) -> None:
+        self._partial = _Partial(b"]}")
+
+    def encode(self, event: AgentEvent) -> bytes:
+        """One line, with its end."""
+        if isinstance(event, MessageUpdate):
+            return self._update(event.assistant_message_event)
+        if isinstance(event, MessageStart) and isinstance(event.message, AssistantMessage):
+            self._partial = _Partial.of(event.message)
+        return encode(event) + b"\n"
+
+    def _update(self, event: s.AssistantMessageEvent) -> bytes:
+        if isinstance(event, s.Finished | s.Failed):
+            whole = encode(event.message if isinstance(event, s.Finished) else event.error)
+            return b"".join((_UPDATE, whole, _EVENT, encode(event), b"}\n"))
+        head = self._partial.take(event)
+        whole = self._partial.json()
+        return b"".join((_UPDATE, whole, _EVENT, head, b',"partial":', whole, b"}}\n"))
+
+
+Growth: TypeAlias = (
+    s.Start
+    | s.TextStart
+    | s.TextDelta
+    | s.TextEnd
+    | s.ThinkingStart
+    | s.ThinkingDelta
+    | s.ThinkingEnd
+    | s.ToolCallStart
+    | s.ToolCallDelta
+    | s.ToolCallEnd
+)
+
+
+class _Partial:
+    """The JSON of an unfinished message: what stands before its blocks, the blocks, what stands after."""
+
+    def __init__(self, tail: bytes) -> None:
+        self._tail = tail
+        self._blocks: dict[int, _Prose | _Call | bytes] = {}
+
+    @classmethod
+    def of(cls, message: AssistantMessage) -> "_Partial":
+        empty = encode(structs.replace(message, content=[]))
+        assert empty.startswith(_HEAD)
+        partial = cls(empty[len(_HEAD) :])
+        partial._blocks = {index: encode(block) for index, block in enumerate(message.content)}
+        return partial
+
+    def json(self) -> bytes:
+        parts: list[bytes | bytearray] = [_HEAD]
+        for block in self._blocks.values():
+            if len(parts) > 1:
+                parts.append(b",")
+            if isinstance(block, bytes):
+                parts.append(block)
+            else:
+                parts.extend(block.parts())
+        parts.append(self._tail)
+        return b"".join(parts)
+
+    def take(self, event: Growth) -> bytes:
+        """Grow by an event; returns its own JSON without the closing brace."""
+        match event:
+            case s.Start():
+                return b'{"type":"start"'
+            case s.TextDelta(index, delta) | s.ThinkingDelta(index, delta):
+                escaped = encode(delta)
+                block = self._blocks[index]
+                assert isinstance(block, _Prose)
+                block.text += escaped[1:-1]
+                kind = b"text" if isinstance(event, s.TextDelta) else b"thinking"
+                return b'{"type":"%b_delta","contentIndex":%d,"delta":%b' % (kind, index, escaped)
+            case s.ToolCallDelta(index, delta):
+                call = self._blocks[index]
+                assert isinstance(call, _Call)
+                call.add(delta)
+                return b'{"type":"toolcall_delta","contentIndex":%d,"delta":%b' % (index, encode(delta))
+            case s.TextStart(index):
+                self._blocks[index] = _Prose(b'{"type":"text","text":"')
+            case s.ThinkingStart(index):
+                self._blocks[index] = _Prose(b'{"type":"thinking","thinking":"')
+            case s.ToolCallStart(index, id, name):
+                self._blocks[index] = _Call(id, name)
+                return b'{"type":"toolcall_start","contentIndex":%d' % index
+            case s.TextEnd(index) | s.ThinkingEnd(index):
+                block = self._blocks[index]
+                if isinstance(block, _Prose):
+                    self._blocks[index] = b"".join(block.parts())
+            case s.ToolCallEnd(index, tool_call):
+                self._blocks[index] = encode(tool_call)
+            case _:
+                assert_never(event)
+        return encode(event)[:-1]
+
+
+class _Prose:
+    """A text or thinking block: the JSON before its text, and its text as JSON so far."""
+
+    __slots__ = ("head", "text")
+
+    def __init__(self, head: bytes) -> None:
+        self.head = head
+        self.text = bytearray()
+
+    def parts(self) -> tuple[bytes | bytearray, ...]:
+        return self.head, self.text, b'"}'
+
+
+class _Call:
+    """A tool call whose arguments arrive.
+
+    Reading them again for every piece would cost their length each time, so long ones are read again only
+    when they have grown by a twentieth.
+    """
+
+    __slots__ = ("arguments", "head", "length", "parsed_length", "raw")
+
+    def __init__(self, id: str, name: str) -> None:
+        self.head = b'{"type":"toolCall","id":%b,"name":%b,"arguments":' % (encode(id), encode(name))
+        self.arguments = b"{}"
+        self.raw: list[str] = []
+        self.length = 0
+        self.parsed_length = 0
+
+    def add(self, delta: str) -> None:
+        self.raw.append(delta)
+        self.length += len(delta)
+        if self.length < ALWAYS_PARSE_BYTES or self.length > self.parsed_length * PARSE_AGAIN_AT_GROWTH:
+            self.parsed_length = self.length
+            self.raw = ["".join(self.raw)]
+            self.arguments = encode(partial_arguments(self.raw[0]))
+
+    def parts(self) -> tuple[bytes, ...]:
+        return self.head, self.arguments, b"}"

@@ -1,0 +1,218 @@
+"""JSON mode: the session's header, then every event, one line of JSON each; `--json` takes such lines too."""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from tau.agent.events import AgentEvent, AgentStart
+from tau.base.errors import TauError
+from tau.base.tasks import spawn
+from tau.coding.session.session import Session
+from tau.modes.event_json import EventEncoder, encode
+from tau.modes.lines import Lines
+from tau.modes.output import Output, tell
+from tau.modes.prompt import Prompt
+from tau.modes.verdict import DONE, INTERRUPTED, NOBODY_READS, Verdict, code_of, judge
+
+MAX_WAITING = 1000
+BATCH_BYTES = 256 * 1024
+
+
+class Error(Struct, frozen=True, tag_field="type", tag="error"):
+    error: str
+
+
+class Interrupted(Struct, frozen=True, tag_field="type", tag="interrupted"):
+    pass
+
+
+class MessageCommand(Struct, frozen=True, tag_field="type", tag="message"):
+    content: str
+
+
+class InterruptCommand(Struct, frozen=True, tag_field="type", tag="interrupt"):
+    pass
+
+
+Command: TypeAlias = MessageCommand | InterruptCommand
+_decoder = msgspec.json.Decoder(Command)
+
+
+class EventWriter:
+    """Writes the events of a session, those of one moment together. When nobody reads them, it is stopped."""
+
+    def __init__(self, session: Session, out: Output) -> None:
+        self._session = session
+        self._out = out
+        self._encoder = EventEncoder()
+        self._batch: list[bytes] = []
+        self._batch_bytes = 0
+        self.failure: TauError | None = None
+
+    @property
+    def gone(self) -> bool:
+        return self._out.gone or self.failure is not None
+
+    def event(self, event: AgentEvent) -> None:
+        self.line(self._encoder.encode(event))
+
+    def line(self, line: bytes) -> None:
+        if not self._batch:
+            asyncio.get_running_loop().call_soon(self.flush)
+        self._batch.append(line)
+        self._batch_bytes += len(line)
+        if self._batch_bytes > BATCH_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        batch, self._batch, self._batch_bytes = self._batch, [], 0
+        if self.failure is None:
+            try:
+                self._out.write(b"".join(batch))
+            except TauError as error:
+                self.failure = error
+        if self.gone:
+            self._session.abort()
+
+
+async def run(session: Session, prompts: Sequence[Prompt], out: Output) -> int:
+    """`--mode json`: the prompts one after another. Returns the exit code."""
+    writer = _open(session, out)
+    stop_listening = session.subscribe(writer.event)
+    code = DONE
+    try:
+        for prompt in prompts:
+            verdict = await _send(session, prompt, writer)
+            code = verdict.code
+            if verdict.remark and not writer.gone:
+                tell(verdict.remark)
+            if code != DONE or writer.gone:
+                break
+    finally:
+        stop_listening()
+        writer.flush()
+    return _final(writer, code)
+
+
+async def run_lines(session: Session, prompts: Sequence[Prompt], lines: Lines, out: Output) -> int:
+    """`--json`: messages from lines of JSON, in order, until the lines end or are closed.
+
+    Returns the exit code of the last message; one that was interrupted on request has not failed.
+    """
+    writer = _open(session, out)
+    conversation = _Conversation(session, writer, prompts, lines)
+    stop_listening = session.subscribe(conversation.event)
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            work = spawn(tasks, conversation.work())
+            reading = spawn(tasks, conversation.read())
+            await work
+            reading.cancel()
+    finally:
+        stop_listening()
+        writer.flush()
+    return _final(writer, conversation.code)
+
+
+class _Conversation:
+    """Messages that wait for their turn, and the one that has it."""
+
+    def __init__(
+        self, session: Session, writer: EventWriter, prompts: Sequence[Prompt], lines: Lines
+    ) -> None:
+        self.code = DONE
+        self._session = session
+        self._writer = writer
+        self._lines = lines
+        self._waiting = deque(prompts)
+        self._changed = asyncio.Event()
+        self._ended = False
+        self._running = False
+        self._interrupts = 0
+
+    async def work(self) -> None:
+        while not self._writer.gone and not self._lines.closed:
+            if not self._waiting and self._ended:
+                return
+            if not self._waiting:
+                self._changed.clear()
+                await self._changed.wait()
+                continue
+            self._running = True
+            verdict = await _send(self._session, self._waiting.popleft(), self._writer)
+            self._running = False
+            self.code = DONE if verdict.code == INTERRUPTED else verdict.code
+            self._answer_interrupts()
+            self._changed.set()
+
+    async def read(self) -> None:
+        while True:
+            while len(self._waiting) >= MAX_WAITING:
+                self._changed.clear()
+                await self._changed.wait()
+            try:
+                line = await self._lines.next()
+                if line is None:
+                    break
+                if line.strip():
+                    self._take(_decoder.decode(line))
+            except (TauError, msgspec.DecodeError) as error:
+                self._writer.line(encode(Error(_explained(error))) + b"\n")
+        self._ended = True
+        self._changed.set()
+
+    def event(self, event: AgentEvent) -> None:
+        self._writer.event(event)
+        if self._interrupts and isinstance(event, AgentStart):
+            self._session.abort()
+
+    def _take(self, command: Command) -> None:
+        match command:
+            case MessageCommand(content):
+                self._waiting.append(Prompt(content))
+                self._changed.set()
+            case InterruptCommand():
+                self._interrupts += 1
+                if not self._running and not self._waiting:
+                    self._answer_interrupts()
+                self._session.abort()
+
+    def _answer_interrupts(self) -> None:
+        for _ in range(self._interrupts):
+            self._writer.line(encode(Interrupted()) + b"\n")
+        self._interrupts = 0
+
+
+def _open(session: Session, out: Output) -> EventWriter:
+    """The header goes first; what there is to say at the start is no event and goes to stderr."""
+    for notice in session.notices:
+        tell(notice.message)
+    writer = EventWriter(session, out)
+    writer.line(encode(session.log.header) + b"\n")
+    writer.flush()
+    return writer
+
+
+async def _send(session: Session, prompt: Prompt, writer: EventWriter) -> Verdict:
+    try:
+        return judge(await session.prompt(prompt.text, prompt.images))
+    except TauError as error:
+        writer.line(encode(Error(str(error))) + b"\n")
+        return Verdict(code_of(error), str(error))
+
+
+def _final(writer: EventWriter, code: int) -> int:
+    if writer.failure is not None:
+        raise writer.failure
+    return NOBODY_READS if writer.gone else code
+
+
+def _explained(error: Exception) -> str:
+    if isinstance(error, TauError):
+        return str(error)
+    known = '{"type":"message","content":"..."} or {"type":"interrupt"}'
+    return f"this line is not understood ({error}); send {known}"

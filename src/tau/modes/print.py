@@ -1,0 +1,50 @@
+"""Print mode: sends the prompts, then writes the words of the last answer to stdout, and nothing else."""
+
+from collections.abc import Sequence
+
+from tau.agent.events import AgentEvent, Notice, RetryStart
+from tau.agent.loop import Outcome
+from tau.coding.session.session import Session
+from tau.modes.output import Output, tell
+from tau.modes.prompt import Prompt
+from tau.modes.verdict import DONE, judge
+
+
+async def run(session: Session, prompts: Sequence[Prompt], out: Output) -> int:
+    """Returns the exit code. Prompts after one that failed are not sent."""
+    for notice in session.notices:
+        tell(notice.message)
+    stop_listening = session.subscribe(_tell_event)
+    outcome: Outcome | None = None
+    try:
+        for prompt in prompts:
+            outcome = await session.prompt(prompt.text, prompt.images)
+            verdict = judge(outcome)
+            if verdict.remark:
+                tell(verdict.remark)
+            if verdict.code != DONE:
+                return verdict.code
+    finally:
+        stop_listening()
+    if outcome is not None and outcome.message is not None:
+        _answer(outcome.message.text, out)
+    return DONE
+
+
+def _answer(text: str, out: Output) -> None:
+    if not text.strip():
+        tell("the model ended without words")
+        return
+    out.text(text if text.endswith("\n") else f"{text}\n")
+
+
+def _tell_event(event: AgentEvent) -> None:
+    if isinstance(event, Notice):
+        tell(event.message)
+    elif isinstance(event, RetryStart):
+        tell(retry_line(event))
+
+
+def retry_line(event: RetryStart) -> str:
+    wait = f"{event.delay_ms / 1000:.1f}".removesuffix(".0")
+    return f"{event.error_message}; trying again in {wait} s ({event.attempt} of {event.max_attempts})"

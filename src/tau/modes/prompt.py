@@ -1,0 +1,10 @@
+"""What the user sends in one go."""
+
+from msgspec import Struct
+
+from tau.ai.wire import ImageContent
+
+
+class Prompt(Struct, frozen=True):
+    text: str
+    images: tuple[ImageContent, ...] = ()

@@ -1,0 +1,113 @@
+"""A conversation as plain lines: words as they arrive, one line for each tool, nothing that is redrawn."""
+
+from typing import Any
+
+import msgspec
+
+from tau.agent.events import (
+    AgentEvent,
+    MessageEnd,
+    MessageUpdate,
+    Notice,
+    RetryStart,
+    ToolEnd,
+    ToolResult,
+    ToolStart,
+)
+from tau.ai.stream_events import TextDelta, ThinkingStart
+from tau.ai.wire import AssistantMessage, TextContent
+from tau.base.text import clean_line, plain
+from tau.modes.output import Output
+from tau.modes.print import retry_line
+
+SUMMARY_CHARS = 100
+# What says most about a call, in this order; a call without any of them shows all its arguments.
+TELLING_ARGUMENTS = ("command", "path", "url", "pattern", "query")
+
+
+class Transcript:
+    """Knows whether the cursor stands at the start of a line: nothing is glued to what came before."""
+
+    def __init__(self, out: Output) -> None:
+        self.out = out
+        self._at_start = True
+        self._open_call: str | None = None  # the call whose line still lacks its result
+        self._calls: dict[str, str] = {}
+
+    def stream(self, text: str) -> None:
+        """Part of a line."""
+        text = plain(text)
+        if text:
+            self._open_call = None
+            self.out.write(text.encode("utf-8", "replace"))
+            self._at_start = text.endswith("\n")
+
+    def line(self, text: str) -> None:
+        """A line of its own."""
+        self.fresh_line()
+        self.stream(f"{text}\n")
+
+    def fresh_line(self) -> None:
+        if not self._at_start:
+            self.stream("\n")
+
+    def typed_line(self) -> None:
+        """The user has pressed Enter, which moved the cursor."""
+        self._at_start = True
+
+    def event(self, event: AgentEvent) -> None:
+        match event:
+            case MessageUpdate(TextDelta(delta=delta)):
+                if self._open_call is not None:
+                    self.fresh_line()
+                self.stream(delta)
+            case MessageUpdate(ThinkingStart()):
+                self.line("thinking...")
+            case MessageEnd(AssistantMessage()):
+                self.fresh_line()
+            case ToolStart(id, name, args):
+                self._start_call(id, f"{name}: {summary(args)}")
+            case ToolEnd(id, name, result, is_error):
+                self._end_call(id, name, f"{'failed' if is_error else 'ok'}{_first_line(result)}")
+            case RetryStart():
+                self.line(retry_line(event))
+            case Notice(level, message):
+                self.line(message if level == "info" else f"{level}: {message}")
+
+    def _start_call(self, id: str, text: str) -> None:
+        self.fresh_line()
+        self.stream(text)
+        self._open_call = id
+        self._calls[id] = text
+
+    def _end_call(self, id: str, name: str, result: str) -> None:
+        text = self._calls.pop(id, name)
+        if self._open_call == id:
+            self.stream(f" -> {result}\n")
+        else:
+            self.line(f"{text} -> {result}")
+
+
+def summary(args: dict[str, Any]) -> str:
+    """A call's arguments in a few words."""
+    for name in TELLING_ARGUMENTS:
+        if isinstance(value := args.get(name), str):
+            return shortened(value)
+    return shortened(msgspec.json.encode(args, enc_hook=str).decode()) if args else "no arguments"
+
+
+def shortened(text: str) -> str:
+    line = clean_line(text)
+    return line if len(line) <= SUMMARY_CHARS else f"{line[:SUMMARY_CHARS]}..."
+
+
+def _first_line(result: ToolResult | str) -> str:
+    if isinstance(result, str):
+        text = result
+    else:
+        text = "\n".join(part.text for part in result.content if isinstance(part, TextContent))
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines:
+        return ""
+    more = f" ({len(lines)} lines)" if len(lines) > 1 else ""
+    return f": {shortened(lines[0])}{more}"

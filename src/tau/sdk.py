@@ -1,0 +1,243 @@
+"""The composition root and the public API: wires files, models, tools and a log into a session."""
+
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from tau.agent.agent import StreamFunction
+from tau.agent.events import Notice
+from tau.agent.queue import Queue
+from tau.agent.ui import Ui
+from tau.ai.catalog import load_catalog
+from tau.ai.client import Client
+from tau.ai.http import HttpTransport
+from tau.ai.model import THINKING_LEVELS, Model, ThinkingLevel
+from tau.ai.transport import Timeouts
+from tau.base import log
+from tau.base.errors import UsageError
+from tau.base.late import late
+from tau.base.run import LocalRunner
+from tau.coding.approval import ApprovalHook
+from tau.coding.artifacts import FolderArtifacts, TemporaryArtifacts
+from tau.coding.context import CodingWorld, ModelRoles
+from tau.coding.jobs import SessionJobs
+from tau.coding.local_fs import LocalFileSystem
+from tau.coding.models import Found, ModelFinder, Wish
+from tau.coding.policy import Workspace
+from tau.coding.prompts.system import SystemPrompt
+from tau.coding.session.log import SessionLog
+from tau.coding.session.retry import RetryPolicy
+from tau.coding.session.session import Session, SessionParts
+from tau.coding.session.store import SessionStore
+from tau.coding.snapshots import SeenFiles
+from tau.coding.tools import ToolSettings, create_tools
+from tau.coding.urls.artifact import ArtifactUrls
+from tau.coding.urls.router import SchemeRouter
+from tau.config.auth_file import AuthFile
+from tau.config.context_files import find_context_files
+from tau.config.credentials import KeyCredentials
+from tau.config.layers import load_settings
+from tau.config.models_file import load_models_file, merge
+from tau.config.paths import Paths, user_paths
+from tau.config.settings import Settings
+
+faux = late("tau.ai.faux")
+
+
+class SessionOptions(Struct, frozen=True, kw_only=True):
+    """What a caller may ask for; everything else comes from the user's and the project's files."""
+
+    cwd: Path
+    provider: str | None = None
+    model: str | None = None  # PATTERN[:thinking]
+    thinking: ThinkingLevel | None = None
+    api_key: str | None = None
+    base_url: str | None = None
+    system_prompt: str | None = None  # text, or the path of a file
+    append_system_prompt: str | None = None
+    tools: tuple[str, ...] | None = None  # None: the usual ones; (): none
+    resume: str | None = None  # id, beginning of an id, or path
+    continue_recent: bool = False
+    save: bool = True
+    session_dir: Path | None = None
+    config_files: tuple[Path, ...] = ()
+    settings: dict[str, Any] = {}  # above all files; dotted keys
+    ui: Ui | None = None
+    stream: StreamFunction | None = None  # takes the place of a real model; see tau.ai.faux
+
+
+@asynccontextmanager
+async def open_session(
+    options: SessionOptions, environ: Mapping[str, str] = os.environ
+) -> AsyncIterator[Session]:
+    """A session ready to be prompted; leaving the block closes it and all that it started."""
+    paths = user_paths(environ)
+    log.to(paths.logs)
+    async with AsyncExitStack() as services:
+        session = await _compose(options, paths, environ, services)
+        services.push_async_callback(session.close)
+        yield session
+
+
+async def _compose(
+    options: SessionOptions, paths: Paths, environ: Mapping[str, str], services: AsyncExitStack
+) -> Session:
+    loaded = load_settings(paths, options.cwd, files=options.config_files, flags=options.settings)
+    settings = loaded.settings
+    conversation = _conversation(options, paths, settings)
+    services.callback(conversation.close)
+    runner = LocalRunner(shell=settings.shell_path)
+    http = HttpTransport(environ)
+    services.push_async_callback(http.close)
+    keys: dict[str, str] = {}
+    models_file = load_models_file(paths.models)
+    catalog = merge(load_catalog(), models_file)
+    auth = AuthFile(paths.auth)
+    credentials = KeyCredentials(catalog, auth, runner, environ, flags=keys, models=models_file.keys)
+    finder = ModelFinder(
+        catalog=catalog,
+        credentials=credentials,
+        settings=settings,
+        http=http,
+        run=runner,
+        environ=environ,
+        keys=keys,
+        services=services,
+    )
+    found = await _find_model(options, finder, conversation)
+    thinking = _thinking(options, found, conversation, settings)
+    world = CodingWorld(
+        cwd=options.cwd,
+        fs=LocalFileSystem(),
+        run=runner,
+        artifacts=_artifacts(conversation, services),
+        ui=options.ui,
+        urls=_urls(),
+        snapshots=SeenFiles(),
+        models=ModelRoles(found.model),
+        jobs=await services.enter_async_context(SessionJobs()),
+    )
+    prompt, prompt_warnings = _prompt(options, paths, settings)
+    warnings = [*loaded.warnings, *models_file.warnings, *conversation.warnings, *prompt_warnings]
+    notices = [Notice("warning", warning) for warning in warnings]
+    session = Session(
+        SessionParts(
+            log=conversation,
+            thinking=thinking,
+            system=prompt,
+            tools=create_tools(options.tools, _tool_settings(settings)),
+            stream=options.stream or Client(http, credentials, _timeouts(settings)).stream,
+            world=world,
+            hooks=_approval(options, paths, settings, environ),
+            queue=Queue(settings.steering_mode, settings.follow_up_mode),
+            retry=RetryPolicy(
+                enabled=settings.retry.enabled,
+                max_retries=settings.retry.max_retries,
+                base_delay_ms=settings.retry.base_delay_ms,
+                max_delay_ms=settings.retry.max_delay_ms,
+            ),
+            interrupt_mode=settings.interrupt_mode,
+            notices=notices + [Notice("info", notice) for notice in found.notices],
+        )
+    )
+    if conversation.model() != (found.model.provider, found.model.id):
+        conversation.append_model(found.model)
+    if conversation.thinking() != thinking:
+        conversation.append_thinking(thinking)
+    return session
+
+
+def _conversation(options: SessionOptions, paths: Paths, settings: Settings) -> SessionLog:
+    """The log to write to: a new one, the latest, the one asked for, or one in memory only."""
+    folder = options.session_dir or (Path(settings.session_dir).expanduser() if settings.session_dir else None)
+    store = SessionStore(folder or paths.sessions, options.cwd, flat=folder is not None)
+    if options.resume is not None:
+        return store.find(options.resume)
+    if options.continue_recent:
+        return store.recent()
+    return store.new() if options.save else SessionLog.new(None, options.cwd)
+
+
+async def _find_model(options: SessionOptions, finder: ModelFinder, conversation: SessionLog) -> Found:
+    if options.stream is not None:
+        return Found(model=faux.FAUX_MODEL)
+    return await finder.find(
+        Wish(
+            provider=options.provider,
+            model=options.model,
+            base_url=options.base_url,
+            key=options.api_key,
+            resumed=conversation.model(),
+        )
+    )
+
+
+def _thinking(
+    options: SessionOptions, found: Found, conversation: SessionLog, settings: Settings
+) -> ThinkingLevel:
+    """The flag, the suffix of the model's name, what the session used, the setting: in this order."""
+    kept = next((level for level in THINKING_LEVELS if level == conversation.thinking()), None)
+    return options.thinking or found.thinking or kept or settings.default_thinking_level
+
+
+def _artifacts(conversation: SessionLog, services: AsyncExitStack) -> FolderArtifacts:
+    folder = conversation.artifacts_folder
+    artifacts = TemporaryArtifacts() if folder is None else FolderArtifacts(folder)
+    services.callback(artifacts.close)
+    return artifacts
+
+
+def _urls() -> SchemeRouter:
+    router = SchemeRouter()
+    router.register(ArtifactUrls())
+    return router
+
+
+def _timeouts(settings: Settings) -> Timeouts:
+    stream = settings.stream
+    return Timeouts(
+        connect=stream.connect_timeout_ms / 1000,
+        first_byte=stream.first_event_timeout_ms / 1000,
+        idle=stream.idle_timeout_ms / 1000,
+    )
+
+
+def _prompt(
+    options: SessionOptions, paths: Paths, settings: Settings
+) -> tuple[Callable[[Model], str], list[str]]:
+    warnings: list[str] = []
+    wanted = settings.context_files.enabled
+    prompt = SystemPrompt(
+        cwd=options.cwd,
+        context_files=find_context_files(options.cwd, paths, warnings.append) if wanted else (),
+        replacement=_text_or_file(options.system_prompt),
+        addition=_text_or_file(options.append_system_prompt),
+    )
+    return prompt, warnings
+
+
+def _text_or_file(value: str | None) -> str | None:
+    """A prompt given as text, or as the path of a file that holds it."""
+    if value is None or "\n" in value or len(value) > 4096:
+        return value
+    path = Path(value).expanduser()
+    try:
+        return path.read_text(encoding="utf-8") if path.is_file() else value
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"The prompt file {path} cannot be read: {error}.") from None
+
+
+def _tool_settings(settings: Settings) -> ToolSettings:
+    return ToolSettings(bash_timeout=settings.bash.timeout_seconds, read_lines=settings.read.default_limit)
+
+
+def _approval(
+    options: SessionOptions, paths: Paths, settings: Settings, environ: Mapping[str, str]
+) -> ApprovalHook:
+    temporary = Path(environ.get("TMPDIR") or "/tmp")
+    workspace = Workspace.of((options.cwd, temporary), protected=(paths.home,))
+    return ApprovalHook(workspace, settings.tools.approval_mode)

@@ -1,0 +1,98 @@
+"""A user's stop against everything else that may happen at the same moment."""
+
+import asyncio
+
+import pytest
+
+from tau.agent.abort import Abort, Aborted
+
+
+def test_work_in_a_scope_is_stopped() -> None:
+    async def main() -> None:
+        abort = Abort()
+        asyncio.get_running_loop().call_later(0.01, abort.abort)
+        with pytest.raises(Aborted):
+            async with abort.scope():
+                await asyncio.sleep(60)
+        await asyncio.sleep(0)  # nothing of the cancellation is left in the task
+
+    asyncio.run(main())
+
+
+def test_what_is_started_after_the_stop_does_not_begin() -> None:
+    async def main() -> None:
+        abort = Abort()
+        abort.abort()
+        with pytest.raises(Aborted):
+            async with abort.scope():
+                pytest.fail("the body ran")
+
+    asyncio.run(main())
+
+
+def test_work_that_ended_at_the_same_moment_stands() -> None:
+    async def main() -> None:
+        abort = Abort()
+        async with abort.scope():
+            abort.abort()  # from inside the task itself, with no await left in the body
+        task = asyncio.current_task()
+        assert task is not None and task.cancelling() == 0
+        await asyncio.sleep(0.001)
+
+    asyncio.run(main())
+
+
+def test_cancellation_from_outside_wins() -> None:
+    async def main() -> None:
+        abort = Abort()
+
+        async def work() -> None:
+            async with abort.scope():
+                await asyncio.sleep(60)
+
+        for order in ("abort first", "cancel first"):
+            abort = Abort()
+            task = asyncio.ensure_future(work())
+            await asyncio.sleep(0)
+            if order == "abort first":
+                abort.abort()
+            task.cancel()
+            abort.abort()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    asyncio.run(main())
+
+
+def test_one_stop_reaches_all_scopes_and_nested_ones() -> None:
+    async def main() -> None:
+        abort = Abort()
+        stopped = []
+
+        async def work(number: int) -> None:
+            try:
+                async with abort.scope(), abort.scope():
+                    await asyncio.sleep(60)
+            except Aborted:
+                stopped.append(number)
+
+        async with asyncio.TaskGroup() as group:
+            for number in range(3):
+                group.create_task(work(number))
+            await asyncio.sleep(0)
+            abort.abort()
+        assert sorted(stopped) == [0, 1, 2]
+
+    asyncio.run(main())
+
+
+def test_an_error_of_the_work_is_not_hidden() -> None:
+    async def main() -> None:
+        abort = Abort()
+        with pytest.raises(ValueError, match="mine"):
+            async with abort.scope():
+                abort.abort()
+                raise ValueError("mine")
+        await asyncio.sleep(0.001)
+
+    asyncio.run(main())

@@ -1,0 +1,215 @@
+"""Schemas that are sent with every request, and arguments as models really send them."""
+
+from typing import Annotated, Any, ClassVar, Literal
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Meta, Struct
+
+from tau.agent.arguments import decode_arguments, json_schema
+from tau.base.errors import ToolError
+
+
+class Part(Struct, frozen=True):
+    """A docstring for programmers."""
+
+    op: Literal["add", "drop"]
+    title: str = ""
+
+
+class Tree(Struct, frozen=True):
+    name: str
+    children: "list[Tree]" = []
+
+
+class Params(Struct, frozen=True):
+    """Not for the model."""
+
+    aliases: ClassVar[dict[str, str]] = {"file_path": "path"}
+
+    path: Annotated[str, Meta(description="Where")]
+    mode: Literal["fast", "slow"] = "fast"
+    limit: Annotated[int | None, Meta(description="How many")] = None
+    seconds: Annotated[int, Meta(ge=1, le=60)] = 5
+    deep: bool = False
+    names: list[str] = []
+    parts: list[Part] = []
+    part: Part | None = None
+    anything: Any = None
+
+
+class Pair(Struct, frozen=True):
+    old_text: str
+    new_text: str
+    tree: Tree | None = None
+
+
+def error_of(params: type[Struct], arguments: dict[str, Any]) -> str:
+    with pytest.raises(ToolError) as caught:
+        decode_arguments(params, arguments)
+    return str(caught.value)
+
+
+def test_the_schema_is_one_object_without_titles_references_and_idle_words() -> None:
+    assert json_schema(Params) == {
+        "type": "object",
+        "properties": {
+            "path": {"description": "Where", "type": "string"},
+            "mode": {"enum": ["fast", "slow"], "type": "string", "default": "fast"},
+            "limit": {"description": "How many", "type": "integer"},
+            "seconds": {"type": "integer", "minimum": 1, "maximum": 60, "default": 5},
+            "deep": {"type": "boolean"},
+            "names": {"type": "array", "items": {"type": "string"}},
+            "parts": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "description": "A docstring for programmers.",
+                    "properties": {
+                        "op": {"enum": ["add", "drop"], "type": "string"},
+                        "title": {"type": "string"},
+                    },
+                    "required": ["op"],
+                },
+            },
+            "part": {
+                "type": "object",
+                "description": "A docstring for programmers.",
+                "properties": {
+                    "op": {"enum": ["add", "drop"], "type": "string"},
+                    "title": {"type": "string"},
+                },
+                "required": ["op"],
+            },
+            "anything": {},
+        },
+        "required": ["path"],
+    }
+
+
+def test_the_schema_is_made_once() -> None:
+    assert json_schema(Params) is json_schema(Params)
+
+
+def test_a_type_that_contains_itself_keeps_its_reference() -> None:
+    schema = json_schema(Tree)
+    assert schema["properties"]["children"]["items"] == {"$ref": "#/$defs/Tree"}
+    assert schema["$defs"]["Tree"]["properties"]["name"] == {"type": "string"}
+    msgspec.json.encode(schema)
+
+
+def test_unknown_fields_are_named_and_harmless() -> None:
+    params, ignored = decode_arguments(Params, {"path": "a", "explanation": "because", "x": 1})
+    assert params == Params("a")
+    assert ignored == ["explanation", "x"]
+
+
+def test_what_models_send_in_the_wrong_type_is_understood() -> None:
+    params, ignored = decode_arguments(
+        Params,
+        {
+            "path": "null",
+            "limit": "5",
+            "seconds": 7.0,
+            "deep": "true",
+            "names": '["a", "b"]',
+            "parts": '[{"op": "add"}]',
+            "part": '{"op": "drop", "title": "t"}',
+        },
+    )
+    assert params == Params(
+        "null",
+        limit=5,
+        seconds=7,
+        deep=True,
+        names=["a", "b"],
+        parts=[Part("add")],
+        part=Part("drop", "t"),
+    )
+    assert ignored == []
+
+
+def test_text_that_looks_like_json_stays_text_where_text_is_expected() -> None:
+    params, _ = decode_arguments(Pair, {"old_text": '["a"]', "new_text": '{"b": 1}'})
+    assert (params.old_text, params.new_text) == ('["a"]', '{"b": 1}')
+
+
+def test_null_for_an_optional_field_means_not_given() -> None:
+    params, _ = decode_arguments(Params, {"path": "a", "mode": None, "limit": None, "names": None})
+    assert params == Params("a")
+
+
+def test_an_alias_stands_for_its_field_unless_the_field_is_there() -> None:
+    assert decode_arguments(Params, {"file_path": "a"}) == (Params("a"), [])
+    assert decode_arguments(Params, {"file_path": "a", "path": "b"}) == (Params("b"), ["file_path"])
+
+
+def test_all_missing_fields_are_named_with_the_fields_there_are_and_what_came() -> None:
+    assert error_of(Pair, {"text": "x", "old_text": None}) == (
+        "Required fields are missing: `old_text`, `new_text`. Fields: old_text, new_text, tree (optional). "
+        "Received: `text`, `old_text` (null)."
+    )
+    assert error_of(Params, {}).startswith("Required field is missing: `path`. ")
+    assert error_of(Params, {}).endswith("Received: nothing.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ({"path": 3}, "`path` must be a string, not 3"),
+        ({"path": {"a": 1}}, '`path` must be a string, not {"a":1}'),
+        ({"mode": "medium"}, '`mode` must be one of "fast", "slow", not "medium"'),
+        ({"seconds": 0}, "`seconds` must be an integer from 1 to 60, not 0"),
+        ({"seconds": "soon"}, '`seconds` must be an integer from 1 to 60, not "soon"'),
+        ({"limit": 1.5}, "`limit` must be an integer, not 1.5"),
+        ({"deep": "perhaps"}, '`deep` must be true or false, not "perhaps"'),
+        ({"names": "a"}, '`names` must be a list of strings, not "a"'),
+        ({"names": "[1"}, '`names` must be a list of strings, not "[1"'),
+        ({"names": ["a", 2]}, "`names[1]` must be a string, not 2"),
+        ({"parts": [{"op": "add"}, {"op": "mul"}]}, '`parts[1].op` must be one of "add", "drop", not "mul"'),
+        ({"part": {"op": 1}}, '`part.op` must be one of "add", "drop", not 1'),
+        ({"part": 5}, "`part` must be an object with op, title, not 5"),
+    ],
+)
+def test_a_wrong_field_is_named_with_what_was_expected_and_what_came(
+    arguments: dict[str, Any], complaint: str
+) -> None:
+    assert error_of(Params, {"path": "a", **arguments}) == f"Wrong arguments: {complaint}."
+
+
+def test_every_wrong_field_is_told_at_once() -> None:
+    message = error_of(Params, {"path": 1, "deep": "x", "mode": "y"})
+    assert all(f"`{name}` must be" in message for name in ("path", "deep", "mode"))
+
+
+def test_errors_inside_recursive_types_list_the_allowed_kind() -> None:
+    message = error_of(
+        Pair, {"old_text": "", "new_text": "", "tree": {"name": "a", "children": [{"name": 4}]}}
+    )
+    assert message == "Wrong arguments: `tree.children[0].name` must be a string, not 4."
+
+
+def test_a_long_value_is_shown_in_part() -> None:
+    message = error_of(Params, {"path": "a", "seconds": "x" * 10_000})
+    assert len(message) < 300
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+NAMES = st.sampled_from([*Params.__struct_fields__, "file_path", "other"])
+
+
+@given(st.dictionaries(NAMES, JSON))
+def test_any_arguments_decode_or_give_a_sentence(arguments: dict[str, Any]) -> None:
+    try:
+        params, ignored = decode_arguments(Params, arguments)
+    except ToolError as error:
+        assert str(error).endswith(".")
+    else:
+        assert isinstance(params, Params)
+        assert set(ignored) <= {"other", "file_path"}

@@ -1,0 +1,278 @@
+"""What happens in a run, as an owner and a listener see it."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from tests.agent.world import Alone, Broken, Echo, Sleep, agent, names
+
+from tau.agent import events as e
+from tau.agent.hooks import Hooks, ToolQuestion
+from tau.ai.dialect import Request
+from tau.ai.faux import Act, Count, Fail, Say, Stop, Think, Use, Wait
+from tau.ai.wire import AppMessage, AssistantMessage, TextContent, ToolResultMessage, UserMessage
+from tau.base.errors import ProviderError, SessionError
+
+
+def results(messages: list[AppMessage]) -> list[ToolResultMessage]:
+    return [message for message in messages if isinstance(message, ToolResultMessage)]
+
+
+def text_of(message: ToolResultMessage) -> str:
+    return "".join(part.text for part in message.content if isinstance(part, TextContent))
+
+
+def test_a_tool_call_and_its_answer_are_told_in_the_documented_order() -> None:
+    made, _, events = agent([[Say("I'll look.", 2), Use("echo", text="x")], [Say("Done.")]], [Echo()])
+
+    outcome = asyncio.run(made.prompt("go"))
+
+    assert outcome.message is not None and outcome.message.text == "Done."
+    assert [name for name in names(events) if name != "message_update"] == [
+        "agent_start",
+        "turn_start",
+        *("message_start", "message_end"),  # the user's
+        *("message_start", "message_end"),  # the assistant's
+        *("tool_execution_start", "tool_execution_update", "tool_execution_end"),
+        *("message_start", "message_end"),  # the result
+        "turn_end",
+        "turn_start",
+        *("message_start", "message_end"),
+        "turn_end",
+        "agent_end",
+    ]
+    updates = [event.assistant_message_event for event in events if isinstance(event, e.MessageUpdate)]
+    assert names(updates)[:8] == [
+        *("text_start", "text_delta", "text_delta", "text_end"),
+        *("toolcall_start", "toolcall_delta", "toolcall_delta", "toolcall_delta"),
+    ]
+
+
+def test_the_next_request_carries_the_whole_history() -> None:
+    made, faux, _ = agent([[Use("echo", text="x")], [Say("Done.")]], [Echo()])
+
+    asyncio.run(made.prompt("go"))
+
+    assert [type(message) for message in faux.requests[1].messages] == [
+        UserMessage,
+        AssistantMessage,
+        ToolResultMessage,
+    ]
+    assert faux.requests[1].messages[:1] == faux.requests[0].messages
+
+
+def test_calls_run_side_by_side_but_an_exclusive_one_runs_alone() -> None:
+    async def main() -> tuple[Sleep, Sleep]:
+        sleep, alone = Sleep(), Alone()
+        calls = [Use(name, text="0.01") for name in ("sleep", "sleep", "alone", "alone", "sleep")]
+        made, _, _ = agent([calls, [Say("ok")]], [sleep, alone])
+        outcome = await made.prompt("go")
+        assert [text_of(result) for result in results(outcome.messages)] == ["slept"] * 5
+        return sleep, alone
+
+    sleep, alone = asyncio.run(main())
+    assert sleep.most_at_once == 2
+    assert alone.most_at_once == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (Use("nothing"), "There is no tool named 'nothing'. Tools: echo, broken."),
+        (Use("broken", text="politely"), "no luck"),
+        (Use("broken"), "broken failed: ZeroDivisionError: oops"),
+        (Use("echo", text="cut off", cut=9), "not valid JSON"),
+        (Use("echo", text=["a", "list"]), "text"),
+    ],
+)
+def test_what_goes_wrong_in_a_call_becomes_a_result_that_the_model_can_read(call: Use, expected: str) -> None:
+    made, faux, _ = agent([[call], [Say("I see.")]], [Echo(), Broken()])
+
+    outcome = asyncio.run(made.prompt("go"))
+
+    [result] = results(outcome.messages)
+    assert result.is_error
+    assert expected in text_of(result)
+    assert len(faux.requests) == 2
+
+
+def test_unknown_parameters_are_ignored_and_reported() -> None:
+    made, _, _ = agent([[Use("echo", text="x", color="red")], [Say("ok")]], [Echo()])
+
+    [result] = results(asyncio.run(made.prompt("go")).messages)
+
+    assert text_of(result) == "echo: x[Ignored unknown parameters: color]"
+
+
+def test_a_call_cut_off_by_the_length_limit_never_runs() -> None:
+    made, _, _ = agent([[Use("echo", text="whole"), Stop("length")], [Say("ok")]], [Echo()])
+
+    [result] = results(asyncio.run(made.prompt("go")).messages)
+
+    assert result.is_error
+    assert "length limit (max_tokens)" in text_of(result)
+
+
+def test_a_model_that_is_cut_off_again_and_again_is_stopped() -> None:
+    made, faux, _ = agent([[Use("echo", text="whole"), Stop("length")]], [Echo()])
+
+    outcome = asyncio.run(made.prompt("go"))
+
+    assert outcome.error is not None and "3 times in a row" in str(outcome.error)
+    assert len(faux.requests) == 3
+
+
+def test_an_abort_in_mid_answer_keeps_what_was_said() -> None:
+    async def main() -> None:
+        made, _, events = agent([[Say("Half an ans"), Act(lambda: made.abort()), Wait()]])
+        outcome = await made.prompt("go")
+        assert outcome.aborted
+        assert outcome.message is not None
+        assert (outcome.message.text, outcome.message.stop_reason) == ("Half an ans", "aborted")
+        assert names(events)[-3:] == ["message_end", "turn_end", "agent_end"]
+        assert made.messages[-1] == outcome.message
+
+    asyncio.run(main())
+
+
+def test_an_abort_stops_running_tools_and_every_call_gets_a_result() -> None:
+    async def main() -> None:
+        sleep = Sleep()
+        alone = Alone()
+        made, faux, events = agent([[Use("sleep"), Use("sleep"), Use("alone")]], [sleep, alone])
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(made.prompt("go"))
+            await sleep.began.wait()
+            made.abort()
+        outcome = running.result()
+        assert outcome.aborted and sleep.running == 0 and alone.most_at_once == 0
+        assert len(results(outcome.messages)) == 3
+        assert all(result.is_error for result in results(outcome.messages))
+        assert names(events).count("tool_execution_start") == names(events).count("tool_execution_end") == 3
+        assert len(faux.requests) == 1
+
+    asyncio.run(main())
+
+
+def test_cancellation_from_outside_passes_but_everything_is_recorded_and_ended() -> None:
+    async def main() -> None:
+        sleep = Sleep()
+        made, _, events = agent([[Use("sleep")]], [sleep])
+        task = asyncio.ensure_future(made.prompt("go"))
+        await sleep.began.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert names(events)[-2:] == ["turn_end", "agent_end"]
+        assert isinstance(made.messages[-1], ToolResultMessage)
+
+    asyncio.run(main())
+
+
+def test_a_failed_request_ends_the_run_with_the_reason() -> None:
+    error = ProviderError("the server is on fire", status=500, retryable=True)
+    made, _, events = agent([[Say("Well"), Fail(error)]])
+
+    outcome = asyncio.run(made.prompt("go"))
+
+    assert outcome.error is error
+    assert outcome.message is not None
+    assert outcome.message.stop_reason == "error"
+    assert outcome.message.error_message == "the server is on fire"
+    assert names(events)[-1] == "agent_end"
+
+
+def test_a_fault_of_our_own_is_told_in_a_sentence() -> None:
+    made, _, _ = agent([[Fail(KeyError("x"))]])
+
+    outcome = asyncio.run(made.prompt("go"))
+
+    assert outcome.error is not None and "KeyError" in str(outcome.error)
+
+
+def test_steering_comes_between_turns_and_skips_calls_that_have_not_begun() -> None:
+    async def main() -> None:
+        alone = Alone()
+        script = [[Use("alone", text="0.01"), Use("alone", text="0.01")], [Say("All right.")]]
+        made, faux, _ = agent(script, [alone])
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(made.prompt("go"))
+            await alone.began.wait()
+            made.queue.steer(UserMessage("Stop that.", 1))
+        first, second = results(running.result().messages)
+        assert text_of(first) == "slept"
+        assert "new message" in text_of(second)
+        last = faux.requests[1].messages[-1]
+        assert isinstance(last, UserMessage) and last.content == "Stop that."
+
+    asyncio.run(main())
+
+
+def test_follow_ups_wait_until_the_agent_would_stop() -> None:
+    made, faux, _ = agent([[Use("echo", text="x")], [Say("Done.")], [Say("And that.")]], [Echo()])
+    made.queue.follow_up(UserMessage("Then that.", 1))
+
+    outcome = asyncio.run(made.prompt("go"))
+
+    assert outcome.message is not None and outcome.message.text == "And that."
+    assert len(faux.requests) == 3
+    last = faux.requests[2].messages[-1]
+    assert isinstance(last, UserMessage) and last.content == "Then that."
+
+
+def test_an_abort_keeps_what_is_queued() -> None:
+    async def main() -> None:
+        made, _, _ = agent([[Act(lambda: made.abort()), Wait()], [Say("ok")]])
+        made.queue.follow_up(UserMessage("Later.", 1))
+        await made.prompt("go")
+        assert len(made.queue) == 1
+
+    asyncio.run(main())
+
+
+def test_hooks_may_change_the_request_refuse_a_call_and_rewrite_a_result() -> None:
+    class Strict(Hooks):
+        async def before_request(self, request: Request) -> Request:
+            return Request(system="changed", messages=request.messages, tools=[], max_tokens=1)
+
+        async def before_tool(self, question: ToolQuestion) -> str | None:
+            return "not today" if question.call.arguments["text"] == "no" else None
+
+        async def after_tool(self, call: Any, output: Any) -> Any:
+            return type(output).text(text_of_output(output).upper(), is_error=output.is_error)
+
+    def text_of_output(output: Any) -> str:
+        return "".join(part.text for part in output.content)
+
+    made, faux, _ = agent([[Use("echo", text="no"), Use("echo", text="yes")], [Say("ok")]], [Echo()], Strict())
+
+    outcome = asyncio.run(made.prompt("go"))
+
+    assert {text_of(result) for result in results(outcome.messages)} == {"NOT TODAY", "ECHO: YES"}
+    assert faux.requests[0].system == "changed"
+
+
+def test_a_run_stops_when_it_cannot_be_recorded() -> None:
+    made, _, events = agent([[Use("echo", text="a"), Use("echo", text="b")], [Say("ok")]], [Echo()])
+    record = made.record
+
+    def full_disk(message: AppMessage) -> None:
+        if isinstance(message, ToolResultMessage):
+            raise SessionError("no space left")
+        record(message)
+
+    made.record = full_disk  # type: ignore[method-assign]
+
+    with pytest.raises(SessionError, match="no space left"):
+        asyncio.run(made.prompt("go"))
+    assert names(events)[-2:] == ["turn_end", "agent_end"]
+
+
+def test_usage_and_thinking_arrive_in_the_message() -> None:
+    made, _, _ = agent([[Think("hm", "sig"), Say("ok"), Count(input=10, output=2, cache_read=3)]])
+
+    message = asyncio.run(made.prompt("go")).message
+
+    assert message is not None
+    assert (message.usage.input, message.usage.output, message.usage.cache_read) == (10, 2, 3)
+    assert [part.__struct_config__.tag for part in message.content] == ["thinking", "text"]

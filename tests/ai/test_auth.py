@@ -1,0 +1,92 @@
+"""What a configured value stands for: a literal, a variable, a command."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tau.ai import auth
+from tau.ai.auth import resolve_headers, resolve_value
+from tau.base.errors import ConfigError
+from tau.base.run import LocalRunner
+
+
+def resolve(value: str, environ: dict[str, str] | None = None, *, fresh: bool = False) -> str | None:
+    return asyncio.run(resolve_value(value, environ or {}, LocalRunner(shell="/bin/sh"), fresh=fresh))
+
+
+def test_a_literal_is_itself() -> None:
+    assert resolve("sk-abc") == "sk-abc"
+    assert resolve("  sk-abc\n") == "sk-abc"
+    assert resolve("Abc", {"Abc": "no"}) == "Abc"
+    assert resolve(" ") is None
+
+
+def test_the_name_of_a_variable_is_its_content_and_never_the_name() -> None:
+    assert resolve("MY_KEY", {"MY_KEY": " secret\n"}) == "secret"
+    assert resolve("MY_KEY") is None
+    assert resolve("MY_KEY", {"MY_KEY": ""}) is None
+
+
+def test_what_a_variable_holds_is_not_resolved_again() -> None:
+    assert resolve("MY_KEY", {"MY_KEY": "!echo no"}) == "!echo no"
+    assert resolve("MY_KEY", {"MY_KEY": "OTHER", "OTHER": "x"}) == "OTHER"
+
+
+def test_a_command_prints_the_key_and_its_complaints_are_not_part_of_it() -> None:
+    assert resolve("!echo '  secret  '; echo warning >&2") == "secret"
+
+
+def test_a_command_runs_once_until_a_fresh_value_is_wanted(tmp_path: Path) -> None:
+    count = tmp_path / "count"
+    value = f"!echo x >> {count}; wc -l < {count}"
+    assert [resolve(value), resolve(value), resolve(value, fresh=True), resolve(value)] == [
+        "1",
+        "1",
+        "2",
+        "2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("echo secret; echo 'not logged in' >&2; echo more >&2; exit 3", "failed: not logged in"),
+        ("echo secret; exit 3", "failed: exit code 3"),
+        ("kill -9 $$", "failed: signal 9"),
+        ("true", "printed nothing"),
+        ("echo secret; echo secret", "more than one line"),
+        ("head -c 100000 /dev/zero | tr '\\0' s", "far more than a key"),
+        ("", 'only "!"'),
+    ],
+)
+def test_a_command_without_a_key_is_an_error_that_never_shows_the_output(command: str, said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        resolve("!" + command)
+    assert said in str(caught.value)
+    assert "secret" not in str(caught.value).replace(command, "")
+
+
+def test_a_failure_is_not_remembered(tmp_path: Path) -> None:
+    value = f"!cat {tmp_path / 'key'}"
+    with pytest.raises(ConfigError, match="failed"):
+        resolve(value)
+    (tmp_path / "key").write_text("now")
+    assert resolve(value) == "now"
+
+
+def test_a_command_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auth, "COMMAND_SECONDS", 0.2)
+    with pytest.raises(ConfigError, match=r"no key within 0\.2 s"):
+        resolve("!sleep 30")
+
+
+def test_a_missing_shell_is_an_error_for_the_user() -> None:
+    with pytest.raises(ConfigError, match="cannot be run"):
+        asyncio.run(resolve_value("!echo from-no-shell", {}, LocalRunner(shell="/no/such/shell")))
+
+
+def test_headers_are_resolved_and_those_without_a_value_left_out() -> None:
+    headers = {"a": "literal", "b": "SET_ONE", "c": "UNSET_ONE", "d": "!echo printed"}
+    resolved = asyncio.run(resolve_headers(headers, {"SET_ONE": "v"}, LocalRunner(shell="/bin/sh")))
+    assert resolved == {"a": "literal", "b": "v", "d": "printed"}

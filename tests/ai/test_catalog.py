@@ -1,0 +1,262 @@
+"""Finding one model by what a user types, and building models from the tables."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tau.ai.catalog import (
+    Catalog,
+    Choice,
+    Provider,
+    find_models,
+    load_catalog,
+    pick_model,
+    split_thinking,
+)
+from tau.ai.model import Compat, Model
+from tau.base.errors import UsageError
+
+PROVIDERS = [
+    {
+        "id": "anthropic",
+        "name": "Anthropic",
+        "api": "anthropic-messages",
+        "baseUrl": "https://api.anthropic.com",
+        "keyVariables": ["ANTHROPIC_API_KEY"],
+        "defaultModel": "claude-opus-4-6",
+    },
+    {
+        "id": "openai",
+        "name": "OpenAI",
+        "api": "openai-completions",
+        "baseUrl": "https://api.openai.com/v1",
+        "headers": {"x-a": "1"},
+        "compat": {"maxTokensField": "max_completion_tokens"},
+    },
+    {
+        "id": "openrouter",
+        "name": "OpenRouter",
+        "api": "openai-completions",
+        "baseUrl": "https://openrouter.ai/api/v1",
+    },
+    {
+        "id": "ollama",
+        "name": "Ollama",
+        "api": "openai-completions",
+        "baseUrl": "http://127.0.0.1:11434/v1",
+        "local": True,
+    },
+]
+MODELS = {
+    "anthropic": [
+        {"id": "claude-sonnet-4-20250514", "name": "Claude Sonnet 4 (dated)"},
+        {"id": "claude-sonnet-4", "name": "Claude Sonnet 4"},
+        {"id": "claude-sonnet-4-6", "name": "Claude Sonnet 4.6", "reasoning": True, "contextWindow": 200000},
+        {"id": "claude-opus-4-6", "name": "Claude Opus 4.6"},
+        {"id": "claude-haiku-9", "name": "Claude Haiku 9"},
+    ],
+    "openai": [
+        {"id": "gpt-5", "name": "GPT-5"},
+        {"id": "gpt-5-mini", "name": "GPT-5 mini"},
+        {"id": "gpt-5.4", "name": "GPT-5.4", "compat": {"supportsStore": True}, "headers": {"x-b": "2"}},
+        {"id": "gpt-4o-2024-08-06", "name": "GPT-4o"},
+    ],
+    "openrouter": [
+        {"id": "openai/gpt-5", "name": "OpenAI: GPT-5"},
+        {"id": "x/y:free", "name": "Y (free)"},
+        {"id": "meta/llama-3.3-70b", "name": "Llama"},
+        {"id": "google/gemini-99", "name": "Gemini 99"},
+    ],
+    "ollama": [
+        {"id": "gpt-oss:20b", "name": "gpt-oss 20b"},
+        {"id": "gpt-oss:120b", "name": "gpt-oss 120b"},
+    ],
+}
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Catalog:
+    (tmp_path / "providers.json").write_text(json.dumps(PROVIDERS))
+    (tmp_path / "models.json").write_text(json.dumps(MODELS))
+    return load_catalog(tmp_path)
+
+
+def keys(models: list[Model]) -> list[str]:
+    return [model.key for model in models]
+
+
+def picked(choice: Choice) -> str:
+    assert choice.known
+    return choice.model.key
+
+
+def test_a_model_takes_from_its_provider_what_it_does_not_say(catalog: Catalog) -> None:
+    plain, special = catalog.models[5], catalog.models[7]
+    assert (plain.api, plain.base_url) == ("openai-completions", "https://api.openai.com/v1")
+    assert plain.headers == {"x-a": "1"}
+    assert plain.compat == Compat(max_tokens_field="max_completion_tokens")
+    assert special.headers == {"x-a": "1", "x-b": "2"}
+    assert special.compat == Compat(max_tokens_field="max_completion_tokens", supports_store=True)
+    assert [model.provider for model in catalog.models[:5]] == ["anthropic"] * 5
+
+
+def test_the_tables_that_come_with_tau_can_be_used() -> None:
+    shipped = load_catalog()
+    assert {"anthropic", "openai"} <= set(shipped.providers)
+    for provider in shipped.providers.values():
+        if provider.default_model:
+            assert pick_model(shipped, provider.default_model, provider.id).model.provider == provider.id
+    assert len({model.key for model in shipped.models}) == len(shipped.models)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("anthropic/claude-sonnet-4-6", "anthropic/claude-sonnet-4-6"),
+        ("Anthropic/Claude-Sonnet-4-6", "anthropic/claude-sonnet-4-6"),
+        ("claude-haiku-9", "anthropic/claude-haiku-9"),
+        ("gpt-5", "openai/gpt-5"),  # exact beats gpt-5.4, which is newer, and another provider's openai/gpt-5
+        ("openai/gpt-5", "openai/gpt-5"),
+        ("openrouter/openai/gpt-5", "openrouter/openai/gpt-5"),
+        ("sonnet", "anthropic/claude-sonnet-4-6"),  # newer beats older, no date beats a date
+        ("claude-sonnet-4-2", "anthropic/claude-sonnet-4-20250514"),
+        ("claude", "anthropic/claude-haiku-9"),  # the newest
+        ("4-6", "anthropic/claude-opus-4-6"),  # the provider's default among equals
+        ("mini", "openai/gpt-5-mini"),  # a word of its own, and not a part of gemini
+        ("anthropic/", "anthropic/claude-opus-4-6"),
+        ("anthropic/haiku", "anthropic/claude-haiku-9"),
+        ("sonnet 4.6", "anthropic/claude-sonnet-4-6"),  # by its name
+        ("gpt-", "openai/gpt-5.4"),  # 5.4 is newer than 5; 20b and 120b are sizes
+        ("gpt-oss:20b", "ollama/gpt-oss:20b"),
+        ("y:free", "openrouter/x/y:free"),
+        ("claude-*", "anthropic/claude-haiku-9"),
+        ("llama-3.3-70b", "openrouter/meta/llama-3.3-70b"),
+    ],
+)
+def test_what_users_type_finds_the_model_they_mean(catalog: Catalog, pattern: str, expected: str) -> None:
+    choice = pick_model(catalog, pattern)
+    assert picked(choice) == expected
+    assert choice.thinking is None
+
+
+def test_exact_then_prefix_then_part_in_the_list_of_all_matches(catalog: Catalog) -> None:
+    assert keys(find_models(catalog, "gpt-5")) == [
+        "openai/gpt-5",
+        "openrouter/openai/gpt-5",
+        "openai/gpt-5.4",
+        "openai/gpt-5-mini",
+    ]
+
+
+def test_globs_list_every_match_and_may_name_the_provider(catalog: Catalog) -> None:
+    assert set(keys(find_models(catalog, "*mini"))) == {"openai/gpt-5-mini"}
+    assert len(find_models(catalog, "anthropic/*")) == 5
+    assert find_models(catalog, "nothing-*") == []
+    assert len(find_models(catalog, "")) == len(catalog.models)
+
+
+def test_a_provider_narrows_the_search(catalog: Catalog) -> None:
+    assert picked(pick_model(catalog, "gpt-5", "openrouter")) == "openrouter/openai/gpt-5"
+    assert picked(pick_model(catalog, "openai/gpt-5", "openai")) == "openai/gpt-5"
+    assert picked(pick_model(catalog, "GPT-5.4", "OpenAI")) == "openai/gpt-5.4"
+    assert find_models(catalog, "gpt-5", "nobody") == []
+
+
+def test_providers_with_a_key_are_preferred_among_equal_matches(catalog: Catalog) -> None:
+    assert picked(pick_model(catalog, "gpt-5", prefer=["openrouter"])) == "openrouter/openai/gpt-5"
+    assert picked(pick_model(catalog, "gpt-5", prefer=["openai", "openrouter"])) == "openai/gpt-5"
+    assert picked(pick_model(catalog, "openai/gpt-5", prefer=["openrouter"])) == "openai/gpt-5"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("sonnet:high", ("sonnet", "high")),
+        ("sonnet:HIGH", ("sonnet", "high")),
+        ("gpt-oss:20b", ("gpt-oss:20b", None)),
+        ("gpt-oss:20b:off", ("gpt-oss:20b", "off")),
+        ("x/y:free", ("x/y:free", None)),
+        ("x/y:free:xhigh", ("x/y:free", "xhigh")),
+        ("high", ("high", None)),
+        (":low", ("", "low")),
+        ("sonnet:", ("sonnet:", None)),
+    ],
+)
+def test_only_a_level_after_the_last_colon_is_a_level(text: str, expected: tuple[str, str | None]) -> None:
+    assert split_thinking(text) == expected
+
+
+def test_a_level_is_split_off_when_a_model_is_picked(catalog: Catalog) -> None:
+    choice = pick_model(catalog, "ollama/gpt-oss:20b:low")
+    assert (choice.model.key, choice.thinking, choice.known) == ("ollama/gpt-oss:20b", "low", True)
+    assert pick_model(catalog, "sonnet:off").thinking == "off"
+    assert pick_model(catalog, "x/y:free").model.key == "openrouter/x/y:free"
+
+
+def test_an_id_that_is_exactly_in_the_table_keeps_its_colon() -> None:
+    row = Provider(id="p", name="P", api="openai-completions", base_url="http://localhost")
+    model = Model(id="m:high", name="m", api=row.api, provider="p", base_url=row.base_url)
+    choice = pick_model(Catalog({"p": row}, [model]), "p/m:high")
+    assert (choice.model, choice.thinking) == (model, None)
+
+
+def test_a_new_model_of_a_known_provider_needs_no_new_table(catalog: Catalog) -> None:
+    choice = pick_model(catalog, "openai/whatever-new:high")
+    assert (choice.known, choice.thinking) == (False, "high")
+    assert choice.model == Model(
+        id="whatever-new",
+        name="whatever-new",
+        api="openai-completions",
+        provider="openai",
+        base_url="https://api.openai.com/v1",
+        headers={"x-a": "1"},
+        compat=Compat(max_tokens_field="max_completion_tokens"),
+    )
+    by_flag = pick_model(catalog, "whatever-new", "openai")
+    assert (by_flag.known, by_flag.model) == (False, choice.model)
+    assert pick_model(catalog, "openai/whatever-new", "openai").model == choice.model
+
+
+def test_ids_with_slashes_are_new_models_of_providers_that_have_such_ids(catalog: Catalog) -> None:
+    choice = pick_model(catalog, "anthropic/brand-new", "openrouter")
+    assert (choice.known, choice.model.key) == (False, "openrouter/anthropic/brand-new")
+
+
+def test_a_new_date_of_a_known_model_keeps_what_is_known_about_it(catalog: Catalog) -> None:
+    choice = pick_model(catalog, "anthropic/claude-sonnet-4-6-20991231")
+    assert not choice.known
+    assert choice.model.id == "claude-sonnet-4-6-20991231"
+    assert (choice.model.reasoning, choice.model.context_window) == (True, 200_000)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "provider", "said"),
+    [
+        ("claude-sonet-4-6", None, "anthropic/claude-sonnet-4-6"),
+        ("nothing-like-it", None, "--list-models"),
+        ("nobody/model", None, "--list-models"),
+        ("", None, "No model matches"),
+        ("openai/zz*", None, "No model matches"),
+        ("gpt-5", "opnai", "Did you mean openai"),
+        ("gpt-5", "zzz", "Known: anthropic, ollama, openai, openrouter"),
+        ("anthropic/claude-new", "openai", "names the provider anthropic"),
+        ("anthropic/claude-opus-4-6:hihg", None, "off, minimal, low, medium, high, xhigh"),
+    ],
+)
+def test_a_mistake_is_answered_with_what_was_perhaps_meant(
+    catalog: Catalog, pattern: str, provider: str | None, said: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        pick_model(catalog, pattern, provider)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_at_most_five_near_names_are_listed(catalog: Catalog) -> None:
+    many = [
+        Model(id=f"thing-{n}", name=f"thing-{n}", api="a", provider="openai", base_url="b") for n in range(20)
+    ]
+    with pytest.raises(UsageError) as caught:
+        pick_model(Catalog(catalog.providers, many), "thong-1")
+    assert str(caught.value).count("openai/thing-") == 5

@@ -1,0 +1,307 @@
+"""What a server's refusal becomes: one sentence, and whether waiting or shrinking would help."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tau.ai.apis.failure import complaint, cut_off, failure, stream_failure
+from tau.ai.apis.wait import duration, in_text, seconds
+from tau.base.errors import ProviderError
+
+NOW = 1_790_000_000.0
+
+
+def fail(status: int, body: Any = b"", headers: dict[str, str] | None = None, **more: Any) -> ProviderError:
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return failure(status, headers or {}, raw, now=NOW, provider="acme", **more)
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, "Overloaded"),
+        ({"error": {"message": "No such model", "type": "x", "code": None}}, "No such model"),
+        ({"error": "model not loaded"}, "model not loaded"),
+        ({"message": "Unprocessable", "object": "error"}, "Unprocessable"),
+        ({"detail": "Not here"}, "Not here"),
+        ({"detail": [{"loc": ["body"], "msg": "field required"}]}, "field required"),
+        ([{"error": {"code": 400, "message": "Bad argument", "status": "INVALID_ARGUMENT"}}], "Bad argument"),
+        ({"errors": [{"message": "first"}, {"message": "second"}]}, "first"),
+        (
+            {
+                "error": {
+                    "message": "Provider returned error",
+                    "metadata": {"raw": '{"error":{"message":"deep"}}'},
+                }
+            },
+            "deep",
+        ),
+        ("just text", "just text"),
+        (b"plain words\nin two lines", "plain words in two lines"),
+        (b"<html><head><title>502 Bad Gateway</title></head><body>x</body></html>", "502 Bad Gateway"),
+        (b"<html><body><h1>Blocked</h1><style>p{}</style><p>Ask your admin</p></body></html>", "Blocked Ask"),
+        (b"\xff\xfe broken", "broken"),
+        (b"", "Not Found"),
+        ([], "Not Found"),
+        (17, "Not Found"),
+    ],
+)
+def test_the_vendors_own_sentence_is_what_the_user_reads(body: Any, sentence: str) -> None:
+    error = fail(404, body)
+    assert sentence in str(error)
+    assert str(error).startswith("acme answered 404: ")
+    assert "\n" not in str(error)
+    assert error.status == 404
+
+
+def test_a_page_is_cut_to_what_a_person_reads() -> None:
+    assert len(str(fail(500, b"word " * 1000))) < 700
+
+
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 529])
+def test_what_may_pass_is_retryable(status: int) -> None:
+    assert fail(status).retryable
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 405, 413, 422, 501])
+def test_what_will_not_pass_is_not_retryable(status: int) -> None:
+    assert not fail(status).retryable
+
+
+def test_an_overload_under_a_wrong_status_is_still_retryable() -> None:
+    assert fail(400, {"error": {"type": "overloaded_error", "message": "Overloaded"}}).retryable
+    assert not fail(401, {"error": {"type": "overloaded_error", "message": "Overloaded"}}).retryable
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"code": "insufficient_quota", "message": "You exceeded your current quota."},
+        {"type": "billing_error", "message": "x"},
+        {"message": "Your credit balance is too low to access the API."},
+        {"message": "You exceeded your current quota, please check your plan and billing details."},
+    ],
+)
+def test_waiting_does_not_pay_a_bill(error: dict[str, str]) -> None:
+    failed = fail(429, {"error": error})
+    assert not failed.retryable
+    assert failed.retry_after is None
+
+
+def test_a_rate_limit_that_mentions_billing_but_names_a_delay_is_retryable() -> None:
+    failed = fail(
+        429,
+        {
+            "error": {
+                "code": 429,
+                "status": "RESOURCE_EXHAUSTED",
+                "message": "You exceeded your current quota, please check your plan and billing details.",
+                "details": [{"@type": "x"}, {"@type": "type.googleapis.com/RetryInfo", "retryDelay": "38s"}],
+            }
+        },
+    )
+    assert failed.retryable
+    assert failed.retry_after == 38
+
+
+@pytest.mark.parametrize(
+    ("headers", "wait"),
+    [
+        ({"retry-after": "7"}, 7),
+        ({"retry-after": "1.5"}, 1.5),
+        ({"retry-after-ms": "250", "retry-after": "7"}, 0.25),
+        ({"retry-after": "Mon, 21 Sep 2026 14:13:50 GMT"}, 30),
+        ({"retry-after": "Mon, 21 Sep 2026 14:13:00 GMT"}, 0),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "-3"}, None),
+        ({"x-ratelimit-reset-requests": "6m0s"}, 360),
+        ({"x-ratelimit-reset-tokens": "20ms", "x-ratelimit-reset-requests": "2s"}, 0.02),
+        (
+            {
+                "x-ratelimit-reset-tokens": "20ms",
+                "x-ratelimit-reset-requests": "2s",
+                "x-ratelimit-remaining-requests": "0",
+            },
+            2,
+        ),
+        ({"x-ratelimit-reset": str(int(NOW) + 90)}, 90),
+        ({"x-ratelimit-reset": str(int(NOW + 90) * 1000)}, 90),
+        ({"x-ratelimit-reset": "12"}, 12),
+        ({"anthropic-ratelimit-tokens-reset": "2026-09-21T14:14:20Z"}, 60),
+        ({"anthropic-ratelimit-unified-reset": str(int(NOW) + 5)}, 5),
+        ({"x-ratelimit-limit": "5"}, None),
+        ({}, None),
+    ],
+)
+def test_the_wait_comes_from_the_headers(headers: dict[str, str], wait: float | None) -> None:
+    assert fail(429, b"", headers).retry_after == (wait if wait is None else pytest.approx(wait))
+
+
+@pytest.mark.parametrize(
+    ("text", "wait"),
+    [
+        ("Rate limit reached. Please try again in 1.5s.", 1.5),
+        ("Please try again in 6m0s.", 360),
+        ("Please try again in 1h2m3s", 3723),
+        ("please retry after 42 seconds", 42),
+        ("Please retry in 38.5s.", 38.5),
+        ("try again in 500ms", 0.5),
+        ("Please wait for 2 minutes, 5 seconds", 125),
+        ("try again in a moment", None),
+        ("Try again in 5 models", None),
+        ("limit 500, used 499", None),
+    ],
+)
+def test_the_wait_comes_from_the_text(text: str, wait: float | None) -> None:
+    assert in_text(text) == (wait if wait is None else pytest.approx(wait))
+    assert fail(429, {"error": {"message": text}}).retry_after == in_text(text)
+
+
+def test_an_absurd_header_loses_against_the_body() -> None:
+    body = {"error": {"message": "Please retry after 42 seconds"}}
+    assert fail(429, body, {"retry-after": "1800"}).retry_after == 42
+    assert fail(429, body, {"retry-after": "60"}).retry_after == 60
+    assert fail(429, body, {"retry-after": "1"}).retry_after == 1
+
+
+def test_a_figure_in_the_body_beats_general_reset_headers() -> None:
+    assert seconds({"x-ratelimit-reset-tokens": "9m"}, 3.0, now=NOW) == 3.0
+
+
+def test_a_retry_after_field_in_the_body_counts() -> None:
+    assert fail(429, {"error": {"message": "slow down", "retry_after": 12}}).retry_after == 12
+    assert fail(429, {"error": {"message": "slow down", "retry_after": True}}).retry_after is None
+
+
+def test_durations() -> None:
+    assert duration("1d") == 86400
+    assert duration("2 min 3 sec") == 123
+    assert duration("nothing") is None
+
+
+OVERFLOWS: list[tuple[int, dict[str, Any]]] = [
+    (400, {"type": "invalid_request_error", "message": "prompt is too long: 213462 tokens > 200000 maximum"}),
+    (400, {"message": "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000"}),
+    (400, {"code": "context_length_exceeded", "message": "Too big."}),
+    (
+        400,
+        {"message": "This model's maximum context length is 128000 tokens. However, you requested 130000."},
+    ),
+    (400, {"message": "Your input exceeds the context window of this model."}),
+    (400, {"message": "the request exceeds the available context size, try increasing it"}),
+    (400, {"type": "exceed_context_size_error", "message": "request (9000 tokens)", "n_ctx": 8192}),
+    (
+        400,
+        {"message": "The input token count (1196265) exceeds the maximum number of tokens allowed."},
+    ),
+    (
+        400,
+        {"message": "This model's maximum prompt length is 131072 but the request contains 537812 tokens."},
+    ),
+    (400, {"message": "Please reduce the length of the messages or completion."}),
+    (400, {"message": "The input (300 tokens) is longer than the model's context length (200 tokens)."}),
+    (400, {"message": "tokens to keep from the initial prompt is greater than the context length"}),
+    (400, {"message": "invalid params, context window exceeds limit"}),
+    (400, {"message": "Your request exceeded model token limit: 262144 (requested: 300000)"}),
+    (400, {"message": "Prompt contains 300 tokens, too large for model with 200 maximum context length"}),
+    (422, {"message": "Input length 9 exceeds the maximum allowed input length of 8 tokens."}),
+    (413, {"type": "request_too_large", "message": "Request exceeds the maximum size"}),
+    (413, {}),
+]
+
+
+@pytest.mark.parametrize(("status", "error"), OVERFLOWS)
+def test_a_request_beyond_the_window_is_recognised(status: int, error: dict[str, Any]) -> None:
+    failed = fail(status, {"error": error})
+    assert failed.overflow
+    assert not failed.retryable
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (429, "prompt is too long for your rate: maximum context length per minute"),
+        (500, "maximum context length"),
+        (400, "max_tokens: 128000 > 64000, which is the maximum allowed number of output tokens"),
+        (400, "messages.500.content: field required"),
+        (400, "Error 413 and 500 and 429 in the tool output"),
+        (401, "prompt is too long"),
+    ],
+)
+def test_other_failures_are_not_taken_for_an_overflow(status: int, message: str) -> None:
+    assert not fail(status, {"error": {"message": message}}).overflow
+
+
+def test_digits_in_a_text_classify_nothing() -> None:
+    failed = fail(400, {"error": {"message": "500 503 529 429 overloaded? no"}})
+    assert (failed.retryable, failed.overflow, failed.retry_after) == (False, False, None)
+
+
+def test_a_refused_key_says_who_refused_it_and_where_to_put_another() -> None:
+    error = fail(401, {"error": {"message": "invalid x-api-key"}})
+    assert str(error) == (
+        "acme refused the API key (401): invalid x-api-key. "
+        "Give another with --api-key, in auth.json or in the provider's environment variable."
+    )
+    assert "acme does not allow this" in str(fail(403, {"error": {"message": "No access!"}}))
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("Incorrect API key provided: sk-proj-abcdEFGH1234. You can find it", "sk-proj-abcdEFGH1234"),
+        ("Incorrect API key provided: sk-abcd****wxyz.", None),
+        ("bad key my-own-secret!", "my-own-secret"),
+        ("header was Authorization: Bearer abc.def-ghi", None),
+        ("key AIzaSyA1234567890abcdefg is off", None),
+        ("token eyJhbGciOiJIUzI1.eyJzdWIiOiIx.c2ln expired", None),
+    ],
+)
+def test_a_key_never_stands_in_an_error(text: str, key: str | None) -> None:
+    for error in (fail(401, {"error": {"message": text}}, key=key), fail(500, text.encode(), key=key)):
+        assert "[key]" in str(error)
+        for secret in ("abcdEFGH", "wxyz", "my-own-secret", "abc.def", "AIzaSy", "eyJ", "c2ln"):
+            assert secret not in str(error)
+    streamed = stream_failure(json.dumps({"error": {"message": text}}).encode(), key=key)
+    assert "[key]" in str(streamed)
+
+
+@pytest.mark.parametrize(
+    ("event", "retryable"),
+    [
+        ({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, True),
+        ({"type": "error", "error": {"type": "api_error", "message": "Internal"}}, True),
+        ({"type": "error", "error": {"type": "rate_limit_error", "message": "Slow"}}, True),
+        ({"type": "error", "error": {"type": "invalid_request_error", "message": "No"}}, False),
+        ({"error": {"message": "Upstream broke", "code": 502}}, True),
+        ({"error": {"message": "Bad", "code": 400}}, False),
+        ({"error": {"message": "Bad", "code": "400"}}, False),
+        ({"error": {"message": "What", "type": "never_heard_of"}}, True),
+        ({"error": {"message": "Pay", "code": "insufficient_quota"}}, False),
+        ({"error": "boom"}, True),
+        ({}, True),
+    ],
+)
+def test_an_error_in_the_middle_of_an_answer(event: dict[str, Any], retryable: bool) -> None:
+    error = stream_failure(json.dumps(event).encode(), provider="acme")
+    assert error.retryable is retryable
+    assert str(error).startswith("acme broke off its answer: ")
+
+
+def test_an_overflow_in_the_middle_of_an_answer_is_recognised() -> None:
+    error = stream_failure(b'{"error":{"message":"maximum context length is 8 tokens","code":400}}')
+    assert error.overflow
+    assert not error.retryable
+    assert error.status == 400
+
+
+def test_a_cut_answer_may_be_asked_for_again() -> None:
+    assert cut_off("acme").retryable
+    assert "cut off" in str(cut_off("acme"))
+
+
+def test_codes_are_read_whatever_their_case_and_type() -> None:
+    said = complaint(b'{"error":{"message":"m","type":"A","code":"B","status":"C"}}')
+    assert said.kinds == frozenset({"a", "b", "c"})
+    assert complaint(b'{"error":{"message":"m","code":"503"}}').code == 503

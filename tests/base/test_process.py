@@ -1,0 +1,521 @@
+"""Running real commands: their output, their exit, and that nothing of them is left when it must not be."""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Coroutine, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from tau.base.run import Captured, Command, Exit, Limits, LocalRunner, NoSandbox, Process, capture
+from tau.base.text import Utf8Stream
+
+T = TypeVar("T")
+HERE = Path(__file__).parent
+runner = LocalRunner(shell="/bin/bash" if Path("/bin/bash").exists() else "/bin/sh")
+
+
+@pytest.fixture(params=["descriptor", "thread"], autouse=True)
+def exit_notice(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test runs with both ways of learning that a child has exited."""
+    if request.param == "thread":
+        monkeypatch.delattr(os, "pidfd_open", raising=False)
+    elif not hasattr(os, "pidfd_open"):
+        pytest.skip("this system has no process descriptors")
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(work)
+
+
+async def captured(
+    command: str | Sequence[str], *, max_bytes: int = 1 << 30, cwd: Path = HERE, **options: Any
+) -> Captured:
+    async with await runner.start(command, cwd=cwd, **options) as process:
+        return await capture(process, max_bytes=max_bytes)
+
+
+def lives(pid: int) -> bool:
+    """Whether a process exists and is not merely a zombie of someone else's."""
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except ProcessLookupError:
+        return False
+    except FileNotFoundError:
+        return not Path("/proc/self").exists()
+
+
+def ends(pid: int) -> bool:
+    """Whether a process that was killed is gone within two seconds."""
+    deadline = time.monotonic() + 2
+    while lives(pid) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    return not lives(pid)
+
+
+async def first_number(process: Process) -> int:
+    """The pid that a command prints first."""
+    text = b""
+    async for chunk in process.output():
+        text += chunk
+        if b"\n" in text:
+            break
+    return int(text.split(b"\n")[0])
+
+
+def test_output_and_exit_code_of_shell_text() -> None:
+    done = run(captured("echo out; echo err >&2; echo more; exit 3"))
+    assert done.output == b"out\nerr\nmore\n"
+    assert done.exit == Exit(code=3)
+
+
+def test_argument_list_is_not_read_by_a_shell() -> None:
+    done = run(captured([sys.executable, "-c", "import sys; print(sys.argv[1:])", "$HOME; *", ""]))
+    assert done.output == b"['$HOME; *', '']\n"
+    assert done.exit == Exit(code=0)
+
+
+def test_signal_that_ended_a_process_is_told() -> None:
+    assert run(captured("kill -KILL $$")).exit == Exit(code=None, signal=signal.SIGKILL)
+
+
+def test_stdin_is_closed() -> None:
+    assert run(captured("cat; echo $?")).output == b"0\n"
+
+
+def test_given_stdin_arrives_whole() -> None:
+    data = bytes(range(256)) * 20_000
+    assert run(captured(["cat"], stdin=data)).output == data
+    assert run(captured("cat; echo end", stdin=b"")).output == b"end\n"
+
+
+def test_stdin_larger_than_what_the_command_reads_is_no_problem() -> None:
+    assert run(captured(["head", "-c", "3"], stdin=b"x" * 3_000_000)).output == b"xxx"
+
+
+def test_stdin_without_memory_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delattr(os, "memfd_create", raising=False)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert run(captured(["cat"], stdin=b"hello")).output == b"hello"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ten_megabytes_come_in_order_and_in_small_pieces() -> None:
+    code = "import sys; sys.stdout.write(''.join(f'{n:09d}\\n' for n in range(1_000_000)))"
+
+    async def main() -> tuple[bytes, int]:
+        pieces = []
+        async with await runner.start([sys.executable, "-c", code], cwd=HERE) as process:
+            async for chunk in process.output():
+                pieces.append(chunk)
+            assert await process.wait() == Exit(code=0)
+        return b"".join(pieces), max(map(len, pieces))
+
+    output, longest = run(main())
+    assert output == b"".join(b"%09d\n" % n for n in range(1_000_000))
+    assert longest <= 64 * 1024
+
+
+def test_characters_split_between_writes_come_out_whole() -> None:
+    code = "import os, time\nfor b in 'é😀'.encode() * 3: os.write(1, bytes([b])); time.sleep(.002)"
+
+    async def main() -> str:
+        stream = Utf8Stream()
+        text = ""
+        async with await runner.start([sys.executable, "-c", code], cwd=HERE) as process:
+            async for chunk in process.output():
+                text += stream.feed(chunk)
+        return text + stream.finish()
+
+    assert run(main()) == "é😀" * 3
+
+
+def test_child_waits_for_a_reader_that_is_slow(tmp_path: Path) -> None:
+    progress = tmp_path / "progress"
+    code = (
+        "import os, sys\n"
+        f"for n in range(64):\n os.write(1, b'x' * 65536)\n open({str(progress)!r}, 'w').write(str(n))"
+    )
+
+    async def main() -> int:
+        async with await runner.start([sys.executable, "-c", code], cwd=HERE) as process:
+            output = process.output()
+            total = len(await anext(output))
+            await asyncio.sleep(0.1)
+            assert not progress.exists() or int(progress.read_text() or "0") < 8
+            async for chunk in output:
+                total += len(chunk)
+            return total
+
+    assert run(main()) == 64 * 65536
+
+
+def test_endless_output_does_not_keep_the_loop_from_other_work() -> None:
+    async def main() -> int:
+        turns = 0
+
+        async def count() -> None:
+            nonlocal turns
+            for _ in range(20):
+                await asyncio.sleep(0)
+                turns += 1
+            await process.kill()
+
+        async with await runner.start(["yes"], cwd=HERE) as process:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(count())
+                async for _ in process.output():
+                    pass
+            assert (await process.wait()).signal == signal.SIGTERM
+        return turns
+
+    assert run(main()) == 20
+
+
+def test_what_is_in_the_pipe_at_the_exit_is_still_read() -> None:
+    async def main() -> bytes:
+        async with await runner.start("printf '%060000d' 7", cwd=HERE) as process:
+            assert await process.wait() == Exit(code=0)
+            return b"".join([chunk async for chunk in process.output()])
+
+    assert run(main()) == b"%060000d" % 7
+
+
+def test_process_that_closes_its_output_is_still_waited_for() -> None:
+    done = run(captured("echo x; exec >&- 2>&-; sleep 0.05; exit 4"))
+    assert (done.output, done.exit) == (b"x\n", Exit(code=4))
+
+
+def test_output_may_be_left_and_taken_up_again() -> None:
+    async def main() -> list[bytes]:
+        async with await runner.start("echo a; sleep 0.05; echo b", cwd=HERE) as process:
+            return [await anext(process.output()), *[chunk async for chunk in process.output()]]
+
+    assert run(main()) == [b"a\n", b"b\n"]
+
+
+def test_background_child_that_holds_the_pipe_does_not_hold_us_and_lives_on() -> None:
+    async def main() -> tuple[bytes, int]:
+        async with await runner.start("sleep 999 & echo $!", cwd=HERE) as process:
+            done = await capture(process)
+            assert done.exit == Exit(code=0)
+            return done.output, process.pid
+
+    output, group = run(main())
+    sleeper = int(output)
+    assert lives(sleeper)
+    os.killpg(group, signal.SIGKILL)
+    assert ends(sleeper)
+
+
+@pytest.mark.parametrize("pause", ["", "sleep 0.01;"])
+def test_background_child_that_goes_on_writing_does_not_hold_us(pause: str) -> None:
+    async def main() -> bytes:
+        async with await runner.start(
+            f"echo $$; (while :; do {pause} echo again; done) & exit 0", cwd=HERE
+        ) as p:
+            output = b"".join([chunk async for chunk in p.output()])
+            assert await p.wait() == Exit(code=0)
+            await p.kill()
+            return output
+
+    output = run(main())
+    assert output.split(b"\n")[0].isdigit()
+    assert len(output) < 2_000_000
+
+
+@pytest.mark.skipif(not Path("/usr/bin/setsid").exists(), reason="needs the program setsid")
+def test_child_in_a_session_of_its_own_does_not_hold_us() -> None:
+    done = run(captured("setsid sleep 999 & echo $!"))
+    assert done.exit == Exit(code=0)
+    sleeper = int(done.output)
+    os.kill(sleeper, signal.SIGKILL)
+    assert ends(sleeper)
+
+
+def test_killing_after_the_exit_ends_what_was_left_in_the_background() -> None:
+    async def main() -> int:
+        async with await runner.start("sleep 999 & echo $!", cwd=HERE) as process:
+            sleeper = int((await capture(process)).output)
+            assert lives(sleeper)
+            await process.kill()
+            await process.kill()
+            return sleeper
+
+    assert ends(run(main()))
+
+
+def test_leaving_the_block_early_ends_the_whole_group() -> None:
+    async def main() -> tuple[int, int]:
+        async with await runner.start("(sleep 999; true) & echo $!; wait", cwd=HERE) as process:
+            return process.pid, await first_number(process)
+
+    for pid in run(main()):
+        assert ends(pid)
+
+
+def test_error_in_the_block_ends_a_running_command_but_not_what_a_finished_one_left() -> None:
+    pids = []
+
+    async def main(command: str) -> None:
+        async with await runner.start(command, cwd=HERE) as process:
+            pids.append(await first_number(process))
+            if "wait" not in command:
+                await process.wait()
+            raise KeyError
+
+    for command in ("sleep 999 & echo $!; wait", "sleep 999 & echo $!"):
+        with pytest.raises(KeyError):
+            run(main(command))
+    running, left = pids
+    assert ends(running)
+    assert lives(left)
+    os.kill(left, signal.SIGKILL)
+    assert ends(left)
+
+
+def test_process_that_ignores_the_polite_signal_is_killed() -> None:
+    async def main() -> Exit:
+        command = "trap '' TERM; echo $$; while :; do sleep 1; done"
+        async with await runner.start(command, cwd=HERE, limits=Limits(grace=0.05)) as process:
+            await first_number(process)
+            await process.kill()
+            return await process.wait()
+
+    assert run(main()) == Exit(code=None, signal=signal.SIGKILL)
+
+
+def test_polite_signal_lets_a_process_clean_up() -> None:
+    async def main() -> Captured:
+        command = "trap 'echo clean; exit 5' TERM; echo ready; while :; do sleep 0.01; done"
+        async with await runner.start(command, cwd=HERE, limits=Limits(grace=30)) as process:
+            assert await anext(process.output()) == b"ready\n"
+            await process.kill()
+            return await capture(process)
+
+    done = run(main())
+    assert done.output.endswith(b"clean\n")
+    assert done.exit == Exit(code=5)
+
+
+def test_grandchild_gets_the_grace_period_too_after_its_parent_is_gone(tmp_path: Path) -> None:
+    child = (
+        f"trap 'sleep 0.1; echo saved > {tmp_path}/state; exit' TERM; echo $$; while :; do sleep 0.01; done"
+    )
+
+    async def main() -> int:
+        parent = f'bash -c "{child}" & wait'
+        async with await runner.start(["bash", "-c", parent], cwd=HERE, limits=Limits(grace=30)) as process:
+            pid = await first_number(process)
+            await process.kill()
+            return pid
+
+    child = child.replace("$$", "\\$\\$")
+    assert ends(run(main()))
+    assert (tmp_path / "state").read_text() == "saved\n"
+
+
+def test_stubborn_grandchildren_do_not_survive_an_abort() -> None:
+    tree = (
+        "trap '' TERM; (trap '' TERM; (trap '' TERM; echo $BASHPID; while :; do sleep 1; done) & wait) & wait"
+    )
+
+    async def main() -> int:
+        found: list[int] = []
+        started = asyncio.Event()
+
+        async def work() -> None:
+            limits = Limits(grace=0.1)
+            async with await runner.start(["bash", "-c", tree], cwd=HERE, limits=limits) as process:
+                found.append(await first_number(process))
+                started.set()
+                await process.wait()
+
+        task = asyncio.create_task(work())
+        await started.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return found[0]
+
+    assert ends(run(main()))
+
+
+def test_second_cancellation_does_not_leave_the_process_behind() -> None:
+    async def main() -> int:
+        found: list[int] = []
+        started = asyncio.Event()
+
+        async def work() -> None:
+            limits = Limits(grace=0.2)
+            command = "trap '' TERM; echo $$; while :; do sleep 0.05; done"
+            async with await runner.start(command, cwd=HERE, limits=limits) as process:
+                found.append(await first_number(process))
+                started.set()
+                await process.wait()
+
+        task = asyncio.create_task(work())
+        await started.wait()
+        for _ in range(3):
+            task.cancel()
+            await asyncio.sleep(0.02)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert task.cancelled()
+        return found[0]
+
+    assert ends(run(main()))
+
+
+def test_stopped_process_is_ended_too() -> None:
+    async def main() -> Exit:
+        async with await runner.start("echo $$; kill -STOP $$; sleep 999", cwd=HERE) as process:
+            await first_number(process)
+            await process.kill()
+            return await process.wait()
+
+    assert run(main()) == Exit(code=None, signal=signal.SIGTERM)
+
+
+def test_time_limit_ends_the_group_and_is_told() -> None:
+    done = run(captured("echo begun; sleep 999 & sleep 999", limits=Limits(timeout=0.2)))
+    assert b"begun\n".startswith(done.output)  # a busy machine may not have got that far
+    assert done.exit == Exit(code=None, signal=signal.SIGTERM, timed_out=True)
+
+
+def test_time_limit_kills_who_ignores_it() -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)  # children inherit it
+    try:
+        done = run(captured("sleep 999 & sleep 999", limits=Limits(timeout=0.05, grace=0.1)))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert done.exit == Exit(code=None, signal=signal.SIGKILL, timed_out=True)
+
+
+def test_time_limit_holds_when_nobody_reads() -> None:
+    async def main() -> Exit:
+        async with await runner.start(["yes"], cwd=HERE, limits=Limits(timeout=0.05)) as process:
+            return await process.wait()
+
+    assert run(main()) == Exit(code=None, signal=signal.SIGTERM, timed_out=True)
+
+
+def test_time_limit_that_is_not_reached_leaves_no_trace() -> None:
+    assert run(captured("true", limits=Limits(timeout=30))).exit == Exit(code=0)
+
+
+def test_missing_program_is_named() -> None:
+    with pytest.raises(FileNotFoundError) as caught:
+        run(captured(["no-such-program-anywhere", "x"]))
+    assert caught.value.filename == "no-such-program-anywhere"
+
+
+def test_missing_or_wrong_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as missing:
+        run(captured("true", cwd=tmp_path / "none"))
+    assert str(missing.value.filename) == str(tmp_path / "none")
+    (tmp_path / "file").touch()
+    with pytest.raises(NotADirectoryError) as wrong:
+        run(captured("true", cwd=tmp_path / "file"))
+    assert str(wrong.value.filename) == str(tmp_path / "file")
+
+
+def test_nothing_to_run_is_refused() -> None:
+    with pytest.raises(ValueError, match="no command"):
+        run(captured([]))
+
+
+def test_command_runs_in_its_folder_with_our_environment_and_more(tmp_path: Path) -> None:
+    os.environ["INHERITED"] = "from us"
+    done = run(captured('pwd; echo "$INHERITED, $GIVEN, $TAU"', cwd=tmp_path, env={"GIVEN": "more"}))
+    assert done.output.decode() == f"{tmp_path.resolve()}\nfrom us, more, 1\n"
+
+
+def test_every_child_carries_a_mark_of_its_own() -> None:
+    first, second = (run(captured("echo $TAU_RUN")).output.strip() for _ in range(2))
+    assert len(first) == 16
+    assert first != second
+
+
+def test_child_leads_a_session_and_has_no_terminal() -> None:
+    async def main() -> tuple[int, int, int]:
+        async with await runner.start(["sleep", "5"], cwd=HERE) as process:
+            return process.pid, os.getpgid(process.pid), os.getsid(process.pid)
+
+    pid, group, session = run(main())
+    assert pid == group == session
+
+
+class Renamed:
+    """A sandbox that changes everything it may."""
+
+    def wrap(self, command: Command) -> Command:
+        return Command(argv=["env", *command.argv], cwd=command.cwd.parent, env={**command.env, "BOX": "1"})
+
+
+def test_sandbox_wraps_the_command() -> None:
+    done = run(captured("echo $BOX $TAU; pwd", sandbox=Renamed()))
+    assert done.output.decode() == f"1 1\n{HERE.parent}\n"
+
+
+def test_no_sandbox_changes_nothing() -> None:
+    command = Command(argv=["a"], cwd=HERE, env={})
+    assert NoSandbox().wrap(command) is command
+
+
+def test_captured_output_is_bounded_and_says_how_much_was_dropped() -> None:
+    done = run(captured("printf '%0200000d' 7", max_bytes=1000))
+    assert done.output == b"0" * 1000
+    assert done.dropped_bytes == 199_000
+    assert done.exit == Exit(code=0)
+
+
+def test_two_readers_at_once_are_refused() -> None:
+    async def main() -> None:
+        async with await runner.start(["sleep", "5"], cwd=HERE) as process, asyncio.TaskGroup() as group:
+            for _ in range(2):
+                group.create_task(first_number(process))
+
+    with pytest.raises(ExceptionGroup) as caught:
+        run(main())
+    assert [str(error) for error in caught.value.exceptions] == [
+        "The output of a process has one reader at a time"
+    ]
+
+
+def open_files() -> set[str]:
+    folder = Path("/proc/self/fd") if Path("/proc/self/fd").exists() else Path("/dev/fd")
+    return {entry.name for entry in folder.iterdir()}
+
+
+def test_hundred_runs_leave_no_descriptor_and_no_zombie() -> None:
+    async def main() -> None:
+        before = open_files()
+        for n in range(100):
+            if n % 10 == 0:
+                with pytest.raises(FileNotFoundError):
+                    await captured(["no-such-program-anywhere"], stdin=b"x")
+            elif n % 10 == 1:
+                async with await runner.start(["sleep", "999"], cwd=HERE) as process:
+                    await process.kill()
+            else:
+                assert (await captured(["echo", "x"], stdin=b"y" if n % 2 else None)).output == b"x\n"
+        assert open_files() == before
+
+    run(main())
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_many_at_once() -> None:
+    async def main() -> list[bytes]:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(captured(f"sleep 0.01; echo {n}")) for n in range(30)]
+        return [task.result().output for task in tasks]
+
+    assert run(main()) == [b"%d\n" % n for n in range(30)]

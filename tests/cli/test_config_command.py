@@ -1,0 +1,189 @@
+"""`tau config` as a user sees it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tau.base.errors import ConfigError, UsageError
+from tau.cli.config_command import run
+from tau.config.paths import user_paths
+from tau.config.settings import describe_settings
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project in which the commands run."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".tau").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / ".tau" / "settings.json"
+
+
+def settings_file() -> Path:
+    return user_paths().settings
+
+
+def test_list_shows_every_setting_with_its_value_and_where_it_comes_from(
+    project: Path, capsys: Capture
+) -> None:
+    run(["set", "retry.maxRetries", "3"])
+    project.write_text('{"read": {"defaultLimit": 7}, "enabledModels": ["a b"]}')
+    capsys.readouterr()
+    assert run(["list"]) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert len(lines) == 1 + len(describe_settings())
+    rows = {line.split()[0]: line for line in lines}
+    assert rows["retry.maxRetries"].split() == ["retry.maxRetries", "3", str(settings_file())]
+    assert rows["read.defaultLimit"].split() == ["read.defaultLimit", "7", str(project)]
+    assert rows["bash.timeoutSeconds"].split() == ["bash.timeoutSeconds", "300", "default"]
+    assert rows["defaultModel"].split() == ["defaultModel", "-", "default"]
+    starts = {line.index(line.split()[1]) for line in lines}
+    assert len(starts) == 1
+    assert '["a b"]' in rows["enabledModels"]
+    assert err == ""
+
+
+def test_without_a_word_the_list_is_shown(capsys: Capture) -> None:
+    run([])
+    plain = capsys.readouterr().out
+    run(["list"])
+    assert capsys.readouterr().out == plain
+
+
+def test_list_as_json_is_complete(capsys: Capture) -> None:
+    run(["--json", "list"])
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["key"] for row in rows] == [setting.key for setting in describe_settings()]
+    approval = next(row for row in rows if row["key"] == "tools.approvalMode")
+    assert approval == {
+        "key": "tools.approvalMode",
+        "value": "workspace",
+        "origin": "default",
+        "path": None,
+        "default": "workspace",
+        "type": "one of ask, workspace, yolo",
+        "scope": "user",
+        "description": approval["description"],
+    }
+
+
+def test_set_get_and_reset(capsys: Capture) -> None:
+    run(["set", "defaultModel", "claude-*"])
+    assert capsys.readouterr().out == f"defaultModel = claude-*, in {settings_file()}\n"
+    run(["get", "defaultModel"])
+    run(["get", "retry.enabled"])
+    assert capsys.readouterr().out == "claude-*\ntrue\n"
+    run(["get", "defaultModel", "--json"])
+    row = json.loads(capsys.readouterr().out)
+    assert (row["value"], row["origin"], row["path"]) == ("claude-*", "user", str(settings_file()))
+    run(["reset", "defaultModel"])
+    assert "taken out of" in capsys.readouterr().out
+    run(["reset", "defaultModel"])
+    assert "is not set in" in capsys.readouterr().out
+    run(["get", "defaultModel"])
+    assert capsys.readouterr().out == "null\n"
+
+
+def test_set_and_reset_as_json(capsys: Capture) -> None:
+    run(["set", "retry.maxRetries", "4", "--json"])
+    assert json.loads(capsys.readouterr().out)["value"] == 4
+    run(["reset", "retry.maxRetries", "--json"])
+    assert json.loads(capsys.readouterr().out)["value"] == 10
+
+
+def test_a_value_may_begin_with_a_dash(capsys: Capture) -> None:
+    run(["set", "defaultModel", "-x"])
+    assert json.loads(settings_file().read_text()) == {"defaultModel": "-x"}
+    run(["set", "defaultModel", "--", "--json"])
+    assert json.loads(settings_file().read_text()) == {"defaultModel": "--json"}
+
+
+def test_a_saved_value_that_the_project_hides_is_said_to_be_hidden(project: Path, capsys: Capture) -> None:
+    project.write_text('{"read.defaultLimit": 7}')
+    run(["set", "read.defaultLimit", "8"])
+    out, err = capsys.readouterr()
+    assert out == f"read.defaultLimit = 8, in {settings_file()}\n"
+    assert f"{project} sets read.defaultLimit, and wins" in err
+
+
+def test_warnings_go_to_stderr(project: Path, capsys: Capture) -> None:
+    project.write_text('{"shellPath": "/bin/evil", "zzz": 1}')
+    run(["list", "--json"])
+    out, err = capsys.readouterr()
+    assert json.loads(out)
+    assert len(err.splitlines()) == 2
+    assert "only the user can set it" in err
+
+
+def test_an_unknown_key_can_be_taken_out(capsys: Capture) -> None:
+    user_paths().make_home()
+    settings_file().write_text('{"zzz": 1}')
+    run(["reset", "zzz"])
+    out, err = capsys.readouterr()
+    assert out.startswith("zzz taken out of")
+    assert err == ""
+    settings_file().write_text('{"zzz": 1}')
+    run(["reset", "zzz", "--json"])
+    assert json.loads(capsys.readouterr().out) == {"key": "zzz", "value": None}
+
+
+def test_path_answers_even_when_the_file_is_broken(project: Path, capsys: Capture) -> None:
+    user_paths().make_home()
+    settings_file().write_text("{")
+    run(["path"])
+    assert capsys.readouterr().out == f"{settings_file()}\n"
+    run(["path", "--json"])
+    places = json.loads(capsys.readouterr().out)
+    assert (places["settings"], places["project"]) == (str(settings_file()), str(project))
+    with pytest.raises(ConfigError, match=r"settings\.json:1: "):
+        run(["list"])
+    with pytest.raises(ConfigError):
+        run(["set", "retry.enabled", "true"])
+    assert settings_file().read_text() == "{"
+
+
+def test_schema_prints_a_json_schema(capsys: Capture) -> None:
+    run(["schema"])
+    assert json.loads(capsys.readouterr().out)["properties"]["retry"]
+
+
+def test_help_names_every_action(capsys: Capture) -> None:
+    for option in ("--help", "-h"):
+        assert run([option]) == 0
+        out = capsys.readouterr().out
+        assert all(f"tau config {action}" in out for action in ("list", "get", "set", "reset", "path"))
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["frobnicate"], "there are list, get, set, reset, path"),
+        (["get"], "Write: tau config get KEY"),
+        (["set", "retry.enabled"], "Write: tau config set KEY VALUE"),
+        (["set", "defaultModel", "two", "words"], "Write: tau config set KEY VALUE"),
+        (["list", "--yaml"], "no option --yaml"),
+        (["get", "retry.enable"], "Did you mean retry.enabled?"),
+        (["set", "tools.approvalMode", "never"], "one of ask, workspace, yolo"),
+    ],
+)
+def test_wrong_use_is_one_clear_line(argv: list[str], said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        run(argv)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_command_does_not_load_asyncio() -> None:
+    code = "import sys; from tau.cli.config_command import run; run(['set', 'retry.enabled', 'false'])"
+    check = "; run(['list']); print('asyncio' in sys.modules or 'argparse' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code + check], capture_output=True, text=True, env=dict(os.environ), timeout=30
+    )
+    assert done.stdout.splitlines()[-1] == "False", done.stderr

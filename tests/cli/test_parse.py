@@ -1,0 +1,99 @@
+"""The command line, read by our own parser."""
+
+import pytest
+
+from tau.ai.model import THINKING_LEVELS
+from tau.cli.flags import CONFLICTS, FLAGS, GROUPS, OPTIONAL, SWITCH
+from tau.cli.parse import parse
+
+
+def test_words_and_flags_come_apart_in_any_order() -> None:
+    parsed = parse(["explain", "-p", "@a.py", "--model", "sonnet:high", "this"])
+    assert parsed.problem == ""
+    assert parsed.words == ["explain", "@a.py", "this"]
+    assert parsed.has("print")
+    assert parsed.value("model") == "sonnet:high"
+
+
+@pytest.mark.parametrize(
+    "written", (["--resume", "abc"], ["--resume=abc"], ["-r", "abc"], ["-rabc"], ["-r=abc"])
+)
+def test_a_value_may_be_written_in_every_usual_way(written: list[str]) -> None:
+    parsed = parse(written)
+    assert (parsed.problem, parsed.value("resume"), parsed.words) == ("", "abc", [])
+
+
+def test_short_flags_combine_and_the_last_may_take_a_value() -> None:
+    parsed = parse(["-pr", "abc", "hello"])
+    assert parsed.has("print")
+    assert (parsed.value("resume"), parsed.words) == ("abc", ["hello"])
+    assert parse(["-pc"]).values.keys() == {"print", "continue"}
+
+
+def test_two_dashes_end_the_flags() -> None:
+    parsed = parse(["-p", "--", "--model", "-x"])
+    assert (parsed.problem, parsed.words) == ("", ["--model", "-x"])
+    assert not parsed.has("model")
+
+
+def test_a_value_may_begin_with_a_dash_and_hold_an_equals_sign() -> None:
+    assert parse(["--system-prompt", "- be brief"]).value("system-prompt") == "- be brief"
+    assert parse(["--base-url=http://h/?a=b"]).value("base-url") == "http://h/?a=b"
+
+
+def test_a_repeated_flag_counts_the_last_time_and_a_list_every_time() -> None:
+    parsed = parse(["--model", "a", "--model", "b", "--config", "x", "--config=y"])
+    assert parsed.value("model") == "b"
+    assert parsed.all("config") == ["x", "y"]
+
+
+def test_an_optional_value_is_taken_only_if_it_is_one() -> None:
+    assert parse(["--list-models"]).value("list-models") == ""
+    assert parse(["--list-models", "sonnet"]).value("list-models") == "sonnet"
+    parsed = parse(["--list-models", "--provider", "openai"])
+    assert (parsed.value("list-models"), parsed.value("provider")) == ("", "openai")
+
+
+@pytest.mark.parametrize(
+    ("argv", "problem"),
+    (
+        (["--modle", "x"], "unknown flag --modle; did you mean --model?"),
+        (["--prnit"], "unknown flag --prnit; did you mean --print?"),
+        (["--append", "x"], "unknown flag --append; did you mean --append-system-prompt?"),
+        (["--quux"], "unknown flag --quux; tau --help lists the flags"),
+        (["-model", "x"], "unknown flag -model; did you mean --model?"),
+        (["-px"], "unknown flag -px: there is no -x"),
+        (["--model"], "--model needs a value: --model PATTERN[:LEVEL]"),
+        (["-p", "-r"], "-r needs a value: -r ID|PATH"),
+        (["--model="], "--model needs a value that is not empty: --model PATTERN[:LEVEL]"),
+        (["--print=yes"], "--print takes no value"),
+        (["--mode", "xml"], "--mode cannot be 'xml': choose one of text, json"),
+        (["-c", "-r", "a"], "--continue and --resume cannot be used together"),
+        (["--tools", "read", "--no-tools"], "--tools and --no-tools cannot be used together"),
+    ),
+)
+def test_what_is_wrong_is_said_in_one_line(argv: list[str], problem: str) -> None:
+    assert parse(argv).problem == problem
+
+
+def test_a_subcommand_is_one_only_as_the_first_word() -> None:
+    parsed = parse(["config", "set", "--json", "a"])
+    assert (parsed.subcommand, parsed.words) == ("config", ["set", "--json", "a"])
+    assert parse(["-p", "config"]).words == ["config"]
+    assert parse(["config the server"]).subcommand == ""
+
+
+def test_the_table_is_consistent() -> None:
+    names = [flag.name for flag in FLAGS]
+    shorts = [flag.short for flag in FLAGS if flag.short]
+    assert len(set(names)) == len(names)
+    assert len(set(shorts)) == len(shorts)
+    assert {flag.group for flag in FLAGS} == set(GROUPS)
+    assert all(bool(flag.metavar) == (flag.kind != SWITCH) for flag in FLAGS)
+    assert all(not flag.short for flag in FLAGS if flag.kind == OPTIONAL)
+    assert {name for pair in CONFLICTS for name in pair} <= set(names)
+
+
+def test_the_thinking_levels_are_those_of_the_models() -> None:
+    thinking = next(flag for flag in FLAGS if flag.name == "thinking")
+    assert thinking.choices == THINKING_LEVELS

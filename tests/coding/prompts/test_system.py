@@ -1,0 +1,59 @@
+"""The system prompt: what is in it, how large it is, and that it stays the same."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from tau.ai.faux import FAUX_MODEL
+from tau.coding.prompts.system import SystemPrompt, fill
+from tau.coding.tools import create_tools
+from tau.config.context_files import ContextFile
+
+DEMO = replace(FAUX_MODEL, demo=True)
+
+
+def test_the_first_request_is_small() -> None:
+    """At most 1,500 tokens, counted as bytes / 4, with all tools."""
+    prompt = SystemPrompt(cwd=Path("/home/somebody/projects/example"))(FAUX_MODEL)
+    specs = msgspec.json.encode([tool.spec for tool in create_tools()])
+
+    assert len(prompt.encode()) + len(specs) <= 6000
+
+
+def test_the_demo_model_gets_a_tiny_one() -> None:
+    prompt = SystemPrompt(cwd=Path("/home/somebody/projects/example"))(DEMO)
+    specs = msgspec.json.encode([tool.spec.brief() for tool in create_tools()])
+
+    assert len(prompt.encode()) + len(specs) <= 2000
+
+
+def test_instructions_of_the_project_are_in_it_word_for_word() -> None:
+    files = [ContextFile(Path("/a/AGENTS.md"), "Use tabs.\n"), ContextFile(Path("/a/b/AGENTS.md"), "No: {{x}}")]
+
+    prompt = SystemPrompt(cwd=Path("/a/b"), context_files=files)(FAUX_MODEL)
+
+    assert '<instructions path="/a/AGENTS.md">\nUse tabs.\n</instructions>' in prompt
+    assert prompt.index("Use tabs.") < prompt.index("No: {{x}}")
+    assert prompt.rstrip().splitlines()[-2] == "Working directory: /a/b"
+
+
+def test_the_user_may_replace_it_and_add_to_it() -> None:
+    files = [ContextFile(Path("/a/AGENTS.md"), "Use tabs.")]
+
+    prompt = SystemPrompt(cwd=Path("/a"), context_files=files, replacement="Be a cat.", addition="Purr.")(FAUX_MODEL)
+
+    assert prompt.startswith("Be a cat.") and prompt.endswith("Purr.") and "Use tabs." in prompt
+
+
+def test_it_stays_the_same_for_the_whole_session() -> None:
+    prompt = SystemPrompt(cwd=Path("/a"))
+
+    assert prompt(FAUX_MODEL) == prompt(FAUX_MODEL)
+
+
+def test_a_place_without_a_value_is_a_mistake() -> None:
+    assert fill("a {{x}} b", x="{{y}}", z="unused") == "a {{y}} b"
+    with pytest.raises(ValueError, match="'x'"):
+        fill("a {{x}} b")

@@ -1,0 +1,27 @@
+"""Sessions over the scripted model, with real files and real tools."""
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+from tau.ai.faux import Faux, Step
+from tau.coding.session.session import Session
+from tau.sdk import SessionOptions, open_session
+
+QUICK_RETRIES = {"retry.maxRetries": 2, "retry.baseDelayMs": 1}
+
+
+def scripted(
+    script: Sequence[Sequence[Step]], folder: Path, **options: Any
+) -> tuple[AbstractAsyncContextManager[Session], Faux]:
+    """A session in `folder` whose model follows `script`."""
+    faux = Faux(script)
+    wanted = SessionOptions(
+        cwd=folder,
+        stream=faux.stream,
+        session_dir=folder / "sessions",
+        settings=options.pop("settings", QUICK_RETRIES),
+        **options,
+    )
+    return open_session(wanted), faux

@@ -1,0 +1,214 @@
+"""A whole session over the scripted model: real tools, real files, a real log."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from tau.agent.events import AgentEvent
+from tau.ai.faux import Act, Fail, Say, Use, Wait
+from tau.ai.wire import AssistantMessage, TextContent, ToolResultMessage, UserMessage
+from tau.base.errors import ProviderError, TauError, UsageError
+from tests.agent.world import names
+from tests.coding.session.rig import scripted
+
+BUSY = ProviderError("busy, come back", status=529, retryable=True)
+
+
+def texts(message: object) -> str:
+    assert isinstance(message, ToolResultMessage)
+    return "".join(part.text for part in message.content if isinstance(part, TextContent))
+
+
+def test_a_model_reads_edits_and_runs_in_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\ntwo\n")
+    script = [
+        [Use("read", path="a.txt")],
+        [Use("edit", path="a.txt", old_text="two", new_text="three"), Use("write", path="d/b.txt", content="new\n")],
+        [Use("bash", command="cat a.txt d/b.txt")],
+        [Say("Done.")],
+    ]
+
+    async def main() -> None:
+        opening, _ = scripted(script, tmp_path)
+        async with opening as session:
+            outcome = await session.prompt("go")
+            assert outcome.message is not None and outcome.message.text == "Done."
+            read, *_, bash = [texts(m) for m in outcome.messages if isinstance(m, ToolResultMessage)]
+            assert "two" in read
+            assert "one\nthree\nnew" in bash
+
+    asyncio.run(main())
+
+
+def test_a_session_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    async def main() -> None:
+        opening, _ = scripted([[Say("First.")]], tmp_path)
+        async with opening as session:
+            await session.prompt("one")
+            id = session.log.header.id
+        for how in ({"continue_recent": True}, {"resume": id}, {"resume": id[:30]}):
+            opening, faux = scripted([[Say("Next.")]], tmp_path, **how)
+            async with opening as session:
+                await session.prompt("two")
+            first, *_ = faux.requests[0].messages
+            assert isinstance(first, UserMessage) and first.content == "one"
+        [path] = (tmp_path / "sessions").glob("*.jsonl")
+        kinds = [json.loads(line)["type"] for line in path.read_text().splitlines()]
+        assert kinds.count("message") == 8
+        assert kinds.count("model_change") == 1
+
+    asyncio.run(main())
+
+
+def test_without_saving_there_is_no_file(tmp_path: Path) -> None:
+    async def main() -> None:
+        opening, _ = scripted([[Use("bash", command="seq 100000")], [Say("x")]], tmp_path, save=False)
+        async with opening as session:
+            await session.prompt("one")
+        assert not (tmp_path / "sessions").exists()
+
+    asyncio.run(main())
+
+
+def test_there_may_be_nothing_to_continue(tmp_path: Path) -> None:
+    async def main() -> None:
+        for how in ({"continue_recent": True}, {"resume": "abc"}, {"resume": "./no.jsonl"}):
+            opening, _ = scripted([[Say("x")]], tmp_path, **how)
+            with pytest.raises(UsageError, match="no session"):
+                async with opening:
+                    pytest.fail("it opened")
+
+    asyncio.run(main())
+
+
+def test_a_passing_failure_is_tried_again(tmp_path: Path) -> None:
+    async def main() -> None:
+        opening, faux = scripted([[Say("We"), Fail(BUSY)], [Fail(BUSY)], [Say("Well.")]], tmp_path)
+        events: list[AgentEvent] = []
+        async with opening as session:
+            session.subscribe(events.append)
+            outcome = await session.prompt("go")
+        assert outcome.error is None
+        assert outcome.message is not None and outcome.message.text == "Well."
+        assert [name for name in names(events) if "retry" in name] == [
+            "auto_retry_start",
+            "auto_retry_start",
+            "auto_retry_end",
+        ]
+        assert all(request.messages == faux.requests[0].messages for request in faux.requests)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("error", "requests"),
+    [
+        (BUSY, 3),
+        (ProviderError("no such model", status=404), 1),
+        (ProviderError("too long", status=400, retryable=True, overflow=True), 1),
+        (ProviderError("come back tomorrow", status=429, retryable=True, retry_after=86_400), 1),
+    ],
+)
+def test_patience_ends(tmp_path: Path, error: ProviderError, requests: int) -> None:
+    async def main() -> None:
+        opening, faux = scripted([[Fail(error)]], tmp_path)
+        async with opening as session:
+            outcome = await session.prompt("go")
+            assert outcome.error is error
+            assert len(faux.requests) == requests
+            assert not session.busy
+
+    asyncio.run(main())
+
+
+def test_a_wait_for_a_retry_can_be_stopped(tmp_path: Path) -> None:
+    async def main() -> None:
+        slow = {"retry.baseDelayMs": 60_000}
+        opening, _ = scripted([[Fail(BUSY)]], tmp_path, settings=slow)
+        async with opening as session:
+            def stop(event: AgentEvent) -> None:
+                if names([event]) == ["auto_retry_start"]:
+                    asyncio.get_running_loop().call_later(0.01, session.abort)
+
+            session.subscribe(stop)
+            outcome = await session.prompt("go")
+            assert outcome.aborted and not session.busy
+
+    asyncio.run(main())
+
+
+def test_an_aborted_answer_is_kept_and_the_next_prompt_works(tmp_path: Path) -> None:
+    async def main() -> None:
+        opening, faux = scripted([[Say("Half"), Act(lambda: session.abort()), Wait()], [Say("ok")]], tmp_path)
+        async with opening as session:
+            outcome = await session.prompt("go")
+            assert outcome.aborted
+            kept = session.log.messages()[-1]
+            assert isinstance(kept, AssistantMessage) and kept.text == "Half"
+            assert (await session.prompt("go on")).error is None
+            assert [type(m) for m in faux.requests[1].messages] == [UserMessage, AssistantMessage, UserMessage]
+
+    asyncio.run(main())
+
+
+def test_a_command_is_gone_when_it_is_aborted(tmp_path: Path) -> None:
+    async def main() -> None:
+        script = [[Use("bash", command="echo $$ > pid; sleep 1000")], [Say("x")]]
+        opening, _ = scripted(script, tmp_path)
+        async with opening as session:
+            async with asyncio.TaskGroup() as group:
+                running = group.create_task(session.prompt("go"))
+                while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().strip():
+                    await asyncio.sleep(0.01)
+                session.abort()
+            assert running.result().aborted
+            with pytest.raises(ProcessLookupError):
+                import os
+
+                os.kill(int((tmp_path / "pid").read_text()), 0)
+
+    asyncio.run(main())
+
+
+def test_a_busy_session_takes_no_second_prompt(tmp_path: Path) -> None:
+    async def main() -> None:
+        opening, _ = scripted([[Wait(0.05), Say("x")]], tmp_path)
+        async with opening as session, asyncio.TaskGroup() as group:
+            group.create_task(session.prompt("one"))
+            await asyncio.sleep(0)
+            with pytest.raises(TauError, match="at work"):
+                await session.prompt("two")
+            session.follow_up("three")
+
+    asyncio.run(main())
+
+
+def test_a_failing_listener_does_not_fail_the_run(tmp_path: Path) -> None:
+    async def main() -> None:
+        opening, _ = scripted([[Say("x")]], tmp_path)
+        async with opening as session:
+            session.subscribe(lambda event: 1 / 0)  # type: ignore[arg-type,return-value]
+            assert (await session.prompt("go")).error is None
+
+    asyncio.run(main())
+
+
+def test_a_write_outside_the_workspace_is_refused_where_nobody_can_be_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    target = tmp_path / "outside.txt"
+
+    async def main() -> None:
+        opening, _ = scripted([[Use("write", path=str(target), content="x")], [Say("ok")]], folder)
+        async with opening as session:
+            outcome = await session.prompt("go")
+        [result] = [m for m in outcome.messages if isinstance(m, ToolResultMessage)]
+        assert result.is_error and "approval" in texts(result)
+        assert not target.exists()
+
+    asyncio.run(main())

@@ -1,0 +1,141 @@
+"""The question before a call, and what is remembered of its answer."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tau.agent.effects import Effects
+from tau.agent.tool import Tool
+from tau.ai.wire import ToolCall
+from tau.coding.approval import ALWAYS, NO, YES, ApprovalHook
+from tau.coding.policy import Workspace
+from tau.coding.tools import create_tools
+from tests.coding.context import CallContext, FakeUi
+
+
+@pytest.fixture
+def bash() -> Tool[Any]:
+    return create_tools(["bash"])[0]
+
+
+def hook_for(ctx: CallContext, **options: Any) -> ApprovalHook:
+    return ApprovalHook(Workspace.of((ctx.cwd,)), **options)
+
+
+async def ask(hook: ApprovalHook, tool: Tool[Any], ctx: CallContext, **effects: Any) -> str | None:
+    return await hook.before_tool(ToolCall("1", tool.name, {}), tool, Effects(**effects), ctx)
+
+
+def test_what_is_allowed_is_not_asked(ctx: CallContext, bash: Tool[Any]) -> None:
+    ctx.ui = ui = FakeUi([])
+    assert asyncio.run(ask(hook_for(ctx), bash, ctx, runs=("ls",), writes=(ctx.cwd / "a",))) is None
+    assert ui.asked == []
+
+
+def test_yes_holds_for_one_call_and_no_is_told_to_the_model(ctx: CallContext, bash: Tool[Any]) -> None:
+    ctx.ui = ui = FakeUi([YES, NO])
+    hook = hook_for(ctx, mode="ask")
+
+    async def main() -> None:
+        assert await ask(hook, bash, ctx, runs=("make",)) is None
+        refusal = await ask(hook, bash, ctx, runs=("make",))
+        assert refusal is not None and "The user said no" in refusal and "run: make" in refusal
+
+    asyncio.run(main())
+    assert ui.asked == ["Bash: allow to run: make?"] * 2
+    assert ui.offered[0] == [YES, ALWAYS, NO]
+
+
+def test_always_holds_for_the_same_command_and_no_other(ctx: CallContext, bash: Tool[Any]) -> None:
+    ctx.ui = ui = FakeUi([ALWAYS, NO])
+    hook = hook_for(ctx, mode="ask")
+
+    async def main() -> None:
+        assert await ask(hook, bash, ctx, runs=("make",)) is None
+        assert await ask(hook, bash, ctx, runs=("make",)) is None
+        assert await ask(hook, bash, ctx, runs=("make install",)) is not None
+
+    asyncio.run(main())
+    assert len(ui.asked) == 2
+
+
+def test_always_holds_for_writes_in_the_same_real_folder(
+    ctx: CallContext, bash: Tool[Any], tmp_path: Path
+) -> None:
+    folder = (tmp_path / "elsewhere").resolve()
+    folder.mkdir()
+    (ctx.cwd / "link").symlink_to(folder)
+    ctx.ui = ui = FakeUi([ALWAYS, NO, NO])
+    hook = hook_for(ctx)
+
+    async def main() -> None:
+        assert await ask(hook, bash, ctx, writes=(folder / "a",)) is None
+        assert await ask(hook, bash, ctx, writes=(folder / "b",)) is None
+        assert await ask(hook, bash, ctx, writes=(ctx.cwd / "link" / "c",)) is None
+        assert await ask(hook, bash, ctx, writes=(folder / "deeper" / "d",)) is not None
+        assert await ask(hook, bash, ctx, writes=(folder / "a", folder.parent / "e")) is not None
+
+    asyncio.run(main())
+    assert len(ui.asked) == 3
+
+
+def test_always_for_one_of_gits_files_is_not_always_for_the_next(ctx: CallContext, bash: Tool[Any]) -> None:
+    ctx.ui = FakeUi([ALWAYS, NO])
+    hook = hook_for(ctx)
+
+    async def main() -> None:
+        assert await ask(hook, bash, ctx, writes=(ctx.cwd / ".git" / "config",)) is None
+        assert await ask(hook, bash, ctx, writes=(ctx.cwd / ".git" / "config",)) is None
+        assert await ask(hook, bash, ctx, writes=(ctx.cwd / ".git" / "index",)) is not None
+
+    asyncio.run(main())
+
+
+def test_nobody_to_ask_means_no_with_a_sentence_that_helps(ctx: CallContext, bash: Tool[Any]) -> None:
+    refusal = asyncio.run(ask(hook_for(ctx, mode="ask"), bash, ctx, runs=("make",)))
+    assert refusal is not None
+    assert "needs the user's approval to run: make" in refusal and "Nobody can be asked" in refusal
+
+
+def test_no_answer_is_not_called_a_no(ctx: CallContext, bash: Tool[Any]) -> None:
+    ctx.ui = FakeUi([None])
+    refusal = asyncio.run(ask(hook_for(ctx, mode="ask"), bash, ctx, runs=("make",)))
+    assert refusal is not None and "did not answer" in refusal and "said no" not in refusal
+
+
+def test_the_demo_model_is_asked_about_every_time_even_in_yolo(ctx: CallContext, bash: Tool[Any]) -> None:
+    ctx.ui = ui = FakeUi([YES, YES])
+    hook = hook_for(ctx, mode="yolo", demo=True)
+
+    async def main() -> None:
+        assert await ask(hook, bash, ctx, runs=("ls",)) is None
+        assert await ask(hook, bash, ctx, runs=("ls",)) is None
+
+    asyncio.run(main())
+    assert ui.offered == [[YES, NO], [YES, NO]]
+
+
+def test_parallel_calls_ask_one_after_another_and_learn_from_each_other(
+    ctx: CallContext, bash: Tool[Any]
+) -> None:
+    ctx.ui = ui = FakeUi([ALWAYS, YES])
+    hook = hook_for(ctx, mode="ask")
+
+    async def main() -> list[str | None]:
+        commands = ["make", "make", "ls", "make"]
+        return await asyncio.gather(*(ask(hook, bash, ctx, runs=(command,)) for command in commands))
+
+    assert asyncio.run(main()) == [None] * 4
+    assert ui.most_open == 1
+    assert len(ui.asked) == 2
+
+
+def test_the_question_cannot_drive_the_terminal_nor_hide_its_end(ctx: CallContext, bash: Tool[Any]) -> None:
+    ctx.ui = ui = FakeUi([NO])
+    command = "echo \x1b[2J\x1b]52;c;x\x07" + " " * 50_000 + "; rm -rf /"
+    asyncio.run(ask(hook_for(ctx, mode="ask"), bash, ctx, runs=(command,)))
+    assert "\x1b" not in ui.asked[0]
+    assert len(ui.asked[0]) < 2_200
+    assert ui.asked[0].endswith("; rm -rf /?")

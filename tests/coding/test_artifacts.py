@@ -1,0 +1,77 @@
+"""Full outputs on disk: numbered, private, bounded, and nowhere else."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from tau.base.errors import ToolError
+from tau.coding.artifacts import FolderArtifacts, TemporaryArtifacts
+
+
+def write(artifacts: FolderArtifacts, tool: str, data: bytes) -> str:
+    sink = artifacts.create(tool)
+    try:
+        sink.write(data)
+    finally:
+        sink.close()
+    return sink.id
+
+
+def test_the_folder_is_made_with_the_first_artifact_and_only_the_user_can_read_it(tmp_path: Path) -> None:
+    folder = tmp_path / "session" / "artifacts"
+    artifacts = FolderArtifacts(folder)
+    assert not folder.exists()
+    assert [write(artifacts, "bash", b"one"), write(artifacts, "read", b"two")] == ["0", "1"]
+    assert sorted(path.name for path in folder.iterdir()) == ["0.bash.log", "1.read.log"]
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+    assert artifacts.open("1").read_bytes() == b"two"
+
+
+def test_numbers_go_on_after_a_restart(tmp_path: Path) -> None:
+    write(FolderArtifacts(tmp_path), "bash", b"one")
+    (tmp_path / "7.bash.log").touch()
+    (tmp_path / "notes.md").touch()
+    assert write(FolderArtifacts(tmp_path), "bash", b"two") == "8"
+
+
+def test_two_writers_of_one_folder_do_not_overwrite_each_other(tmp_path: Path) -> None:
+    first, second = FolderArtifacts(tmp_path), FolderArtifacts(tmp_path)
+    assert write(first, "bash", b"a") == "0"
+    assert write(second, "bash", b"b") == "1"
+    assert write(first, "bash", b"c") == "2"
+
+
+@pytest.mark.parametrize("id", ["../x", "9", "", "0.bash", "..", "0/../../x", "*", "٣", "-1"])
+def test_nothing_outside_can_be_opened(tmp_path: Path, id: str) -> None:
+    (tmp_path / "x").touch()
+    artifacts = FolderArtifacts(tmp_path / "a")
+    write(artifacts, "bash", b"one")
+    with pytest.raises(ToolError, match="no artifact"):
+        artifacts.open(id)
+
+
+def test_a_tool_name_cannot_lead_outside(tmp_path: Path) -> None:
+    folder = tmp_path / "a"
+    write(FolderArtifacts(folder), "../../mcp tool", b"x")
+    assert [path.name for path in folder.iterdir()] == ["0._mcp_tool.log"]
+
+
+def test_all_artifacts_together_are_bounded(tmp_path: Path) -> None:
+    write(FolderArtifacts(tmp_path), "bash", b"x" * 60)
+    again = FolderArtifacts(tmp_path, cap_bytes=100)
+    with pytest.raises(OSError, match="limit"):
+        write(again, "bash", b"x" * 50)
+
+
+def test_a_run_without_a_session_leaves_nothing_behind() -> None:
+    artifacts = TemporaryArtifacts()
+    with pytest.raises(ToolError):
+        artifacts.open("0")
+    path = artifacts.open(write(artifacts, "bash", b"one"))
+    assert path.read_bytes() == b"one"
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    artifacts.close()
+    assert not path.parent.exists()
+    artifacts.close()

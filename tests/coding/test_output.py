@@ -1,0 +1,256 @@
+"""Limits: what is shown, what is said about it, and where the rest goes."""
+
+import errno
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tau.agent.ports import Sink
+from tau.coding.artifacts import FolderArtifacts
+from tau.coding.output import (
+    Keep,
+    Limits,
+    OutputSink,
+    Shown,
+    format_bytes,
+    lines_of,
+    notice,
+    truncate,
+    with_notice,
+)
+
+KEEPS: tuple[Keep, ...] = ("head", "tail", "ends")
+SMALL = Limits(lines=10, bytes=200, columns=30)
+TEXT = st.text(alphabet="ab é😀\n\n\t", max_size=400)
+
+
+def numbered(count: int) -> str:
+    return "".join(f"line {number}\n" for number in range(1, count + 1))
+
+
+@given(TEXT, st.sampled_from(KEEPS))
+@example("x" * 1000, "head")
+@example("😀" * 1000, "tail")
+@example("\n" * 1000, "ends")
+def test_a_truncated_text_keeps_to_its_limits(text: str, keep: Keep) -> None:
+    shown = truncate(text, SMALL, keep)
+    if shown.truncation is None:
+        assert shown.text == text
+        return
+    gap = [line for line in lines_of(shown.text) if line.startswith("[… ")]
+    kept = [line for line in lines_of(shown.text) if line not in gap]
+    assert len(kept) <= SMALL.lines
+    assert sum(len(line.encode()) + 1 for line in kept) <= SMALL.bytes
+    assert all(len(line) <= SMALL.columns for line in kept)
+    assert shown.truncation.total_lines == len(lines_of(text))
+    assert shown.truncation.total_bytes == len(text.encode())
+
+
+@given(TEXT, st.sampled_from(KEEPS))
+def test_a_text_within_the_limits_is_left_alone(text: str, keep: Keep) -> None:
+    limits = Limits(lines=500, bytes=10_000, columns=500)
+    assert truncate(text, limits, keep) == Shown(text)
+
+
+@given(st.integers(11, 300), st.sampled_from(KEEPS))
+def test_the_ranges_tell_which_lines_are_shown(count: int, keep: Keep) -> None:
+    text = numbered(count)
+    shown = truncate(text, Limits(lines=10, bytes=10_000), keep)
+    assert shown.truncation is not None
+    told = [f"line {n}" for first, last in shown.truncation.ranges for n in range(first, last + 1)]
+    assert told == [line for line in lines_of(shown.text) if not line.startswith("[… ")]
+    assert len(told) == 10
+    wanted = {"head": [(1, 10)], "tail": [(count - 9, count)], "ends": [(1, 5), (count - 4, count)]}
+    assert shown.truncation.ranges == wanted[keep]
+
+
+def test_text_of_exactly_the_limit_is_whole() -> None:
+    assert truncate("ab\nc", Limits(bytes=4)).truncation is None
+    assert truncate("ab\ncd", Limits(bytes=4)).truncation is not None
+
+
+def test_a_character_is_never_cut_in_two() -> None:
+    shown = truncate("😀" * 100, Limits(bytes=50, columns=1000))
+    assert set(shown.text) == {"😀", "…"}
+
+
+def test_the_gap_says_how_many_lines_are_missing() -> None:
+    shown = truncate(numbered(100), Limits(lines=4), "ends")
+    assert shown.text == "line 1\nline 2\n[… 96 lines not shown …]\nline 99\nline 100\n"
+
+
+@pytest.mark.parametrize(
+    ("shown", "more", "expected"),
+    [
+        (truncate("a\n", Limits()), "", ""),
+        (
+            truncate(numbered(9), Limits(lines=3)),
+            "continue with x:4-",
+            "[Showing lines 1-3 of 9; continue with x:4-]",
+        ),
+        (truncate(numbered(9), Limits(lines=1)), "", "[Showing lines 1 of 9]"),
+        (truncate(numbered(9), Limits(lines=4), "ends"), "", "[Showing lines 1-2 and 8-9 of 9]"),
+        (
+            truncate("x" * 4096, Limits(columns=1024)),
+            "",
+            "[Showing 1.0 KiB of 4.0 KiB; 1 long line cut]",
+        ),
+        (
+            truncate("\n".join(["x" * 99] * 4), Limits(columns=10, lines=3)),
+            "",
+            "[Showing lines 1-3 of 4; 3 long lines cut]",
+        ),
+    ],
+)
+def test_notices_have_one_wording(shown: Shown, more: str, expected: str) -> None:
+    assert notice(shown.truncation, more=more) == expected
+
+
+def test_a_notice_stands_on_a_line_of_its_own() -> None:
+    assert with_notice("a", "[n]") == "a\n[n]"
+    assert with_notice("a\n", "[n]") == "a\n[n]"
+    assert with_notice("", "[n]") == "[n]"
+    assert with_notice("a", "") == "a"
+
+
+def test_sizes_are_readable() -> None:
+    sizes = [0, 1, 1023, 1024, 1536, 1024**2, 5 * 1024**3]
+    assert [format_bytes(size) for size in sizes] == [
+        "0 bytes",
+        "1 byte",
+        "1023 bytes",
+        "1.0 KiB",
+        "1.5 KiB",
+        "1.0 MiB",
+        "5.0 GiB",
+    ]
+
+
+@given(st.lists(st.binary(max_size=120), max_size=12))
+@example([b"\xf0\x9f", b"\x98\x80" * 200, b"\n"])
+def test_a_sink_counts_everything_and_the_artifact_has_it_all(
+    tmp_path_factory: pytest.TempPathFactory, chunks: list[bytes]
+) -> None:
+    artifacts = FolderArtifacts(tmp_path_factory.mktemp("artifacts"))
+    whole = b"".join(chunks)
+    with OutputSink(artifacts, "bash", SMALL) as sink:
+        for chunk in chunks:
+            sink.push(chunk)
+            assert len(sink.tail(50)) <= 50
+        shown = sink.finish()
+    assert sink.total_bytes == len(whole)
+    assert sink.total_lines == whole.count(b"\n") + (not whole.endswith(b"\n") and whole != b"")
+    if shown.truncation is not None:
+        assert shown.truncation.total_bytes == len(whole)
+        assert artifacts.open(str(shown.truncation.artifact_id)).read_bytes() == whole
+        assert len(shown.text.encode()) <= 3 * SMALL.bytes  # what is not UTF-8 is shown by three bytes
+    elif whole.isascii() and b"\r" not in whole and whole.decode().replace("\n", "").isprintable():
+        assert shown.text == whole.decode()
+
+
+@given(st.integers(1, 400), st.integers(1, 64))
+def test_however_output_is_cut_into_chunks_the_same_is_shown(
+    tmp_path_factory: pytest.TempPathFactory, lines: int, size: int
+) -> None:
+    artifacts = FolderArtifacts(tmp_path_factory.mktemp("artifacts"))
+    data = numbered(lines).encode()
+    shown = []
+    for step in (size, len(data)):
+        with OutputSink(artifacts, "bash", SMALL) as sink:
+            for start in range(0, len(data), step):
+                sink.push(data[start : start + step])
+            shown.append(sink.finish().text)
+    assert shown[0] == shown[1]
+    assert shown[0].startswith("line 1\n") and shown[0].endswith(f"line {lines}\n")
+
+
+def test_a_sink_stays_small_and_the_artifact_is_capped_and_says_so(tmp_path: Path) -> None:
+    artifacts = FolderArtifacts(tmp_path)
+    chunk = b"0123456789abcde\n" * 4096
+    with OutputSink(artifacts, "bash", artifact_cap_bytes=1024 * 1024) as sink:
+        tracemalloc.start()
+        try:
+            for _ in range(320):
+                sink.push(chunk)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        shown = sink.finish()
+    assert sink.total_bytes == 20 * 1024 * 1024
+    assert peak < 1024 * 1024
+    assert len(shown.text) < 60 * 1024
+    assert artifacts.open("0").stat().st_size == 1024 * 1024
+    assert notice(shown.truncation).endswith("; first 1.0 MiB of the output: artifact://0]")
+
+
+def test_one_enormous_line_shows_its_beginning_and_its_end(tmp_path: Path) -> None:
+    with OutputSink(FolderArtifacts(tmp_path), "bash") as sink:
+        sink.push(b"begin")
+        for _ in range(100):
+            sink.push(b"x" * 10_000)
+        sink.push(b"end")
+        shown = sink.finish()
+    assert shown.text.startswith("begin") and shown.text.endswith("end")
+    assert len(shown.text) <= 2 * 2_000 + 1
+    told = notice(shown.truncation)
+    assert told.startswith("[Showing ") and "of 976.6 KiB" in told and told.endswith("artifact://0]")
+
+
+def test_escape_sequences_and_redrawn_lines_do_not_reach_the_model(tmp_path: Path) -> None:
+    with OutputSink(FolderArtifacts(tmp_path), "bash") as sink:
+        sink.push(b"\x1b[31mred\x1b[0m\r\n10%\r50%\r100%\r\nlast\r")
+        assert sink.finish().text == "red\n100%\nlast"
+
+
+class FullDisk:
+    """Artifacts on a disk that takes a little and then no more."""
+
+    def __init__(self, room: int, *, create: bool = True) -> None:
+        self.room = room
+        self.may_create = create
+        self.id = "0"
+        self.path: Path | None = None
+
+    def create(self, tool: str) -> Sink:
+        if not self.may_create:
+            raise OSError(errno.EACCES, "Permission denied")
+        return self
+
+    def open(self, id: str) -> Path:
+        raise NotImplementedError
+
+    def write(self, data: bytes) -> None:
+        self.room -= len(data)
+        if self.room < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    def close(self) -> None:
+        if self.room == 0:
+            raise OSError(errno.EIO, "Input/output error")
+
+
+@pytest.mark.parametrize(
+    ("disk", "told"),
+    [
+        (FullDisk(300), "the rest of the output could not be kept (No space left on device), what was: artifact://0]"),
+        (FullDisk(0, create=False), "the full output could not be kept (Permission denied)]"),
+        (FullDisk(700), "the rest of the output could not be kept (Input/output error), what was: artifact://0]"),
+    ],
+)
+def test_a_full_disk_does_not_fail_the_command(disk: FullDisk, told: str) -> None:
+    with OutputSink(disk, "bash", SMALL) as sink:
+        for _ in range(7):
+            sink.push(b"x" * 99 + b"\n")
+        shown = sink.finish()
+    assert notice(shown.truncation).endswith(told)
+
+
+def test_the_tail_is_the_newest_output_in_whole_lines(tmp_path: Path) -> None:
+    with OutputSink(FolderArtifacts(tmp_path), "bash", SMALL) as sink:
+        sink.push(numbered(5).encode())
+        assert sink.tail() == numbered(5)
+        sink.push(numbered(100).encode())
+        assert sink.tail(20) == "line 99\nline 100\n"

@@ -1,0 +1,78 @@
+"""Where the user's and the project's files are found."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from tau.base.errors import ConfigError
+from tau.config.paths import Paths, project_dir, project_folders, repo_root, user_paths
+
+
+def test_the_users_folder_can_be_moved() -> None:
+    assert user_paths({}).home == Path.home() / ".tau" / "agent"
+    assert user_paths({"TAU_HOME": "~/elsewhere"}).home == Path.home() / "elsewhere"
+    assert user_paths({"TAU_HOME": " "}).home == Path.home() / ".tau" / "agent"
+    assert user_paths({"TAU_HOME": "relative"}).home == Path.cwd() / "relative"
+
+
+def test_new_folders_of_the_user_are_closed_to_others(tmp_path: Path) -> None:
+    paths = Paths(tmp_path / "deep" / "home")
+    paths.make(paths.sessions / "one")
+    for folder in (paths.home, paths.sessions, paths.sessions / "one"):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert paths.make_home() == paths.home
+
+
+def test_a_folder_that_cannot_be_made_is_an_error_with_its_path(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError) as caught:
+        Paths(tmp_path / "file" / "home").make_home()
+    assert str(tmp_path / "file") in str(caught.value)
+
+
+def test_the_repository_is_the_nearest_folder_with_git(tmp_path: Path) -> None:
+    inner = tmp_path / "repo" / "tree" / "src"
+    inner.mkdir(parents=True)
+    assert repo_root(inner) is None
+    (tmp_path / "repo" / ".git").mkdir()
+    assert repo_root(inner) == tmp_path / "repo"
+    (tmp_path / "repo" / "tree" / ".git").write_text("gitdir: elsewhere")  # a linked work tree
+    assert repo_root(inner) == tmp_path / "repo" / "tree"
+    assert list(project_folders(inner)) == [inner, inner.parent]
+
+
+def test_the_nearest_project_folder_wins_and_none_above_the_repository_counts(tmp_path: Path) -> None:
+    paths = Paths(tmp_path / "home")
+    cwd = tmp_path / "repo" / "a" / "b"
+    cwd.mkdir(parents=True)
+    (tmp_path / ".tau").mkdir()
+    (tmp_path / "repo" / ".git").mkdir()
+    assert project_dir(cwd, paths) is None
+    (tmp_path / "repo" / ".tau").mkdir()
+    assert project_dir(cwd, paths) == tmp_path / "repo" / ".tau"
+    (tmp_path / "repo" / "a" / ".tau").mkdir()
+    assert project_dir(cwd, paths) == tmp_path / "repo" / "a" / ".tau"
+
+
+def test_outside_a_repository_only_the_folder_itself_counts(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / ".tau").mkdir()
+    paths = Paths(tmp_path / "home")
+    assert project_dir(tmp_path / "a", paths) is None
+    assert project_dir(tmp_path, paths) == tmp_path / ".tau"
+
+
+def test_the_users_own_folder_is_never_a_projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".git").mkdir()  # people keep their dot files in a repository
+    (tmp_path / ".tau" / "agent").mkdir(parents=True)
+    (tmp_path / "work").mkdir()
+    assert project_dir(tmp_path / "work", user_paths({})) is None
+    assert project_dir(tmp_path, user_paths({})) is None
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path)
+    assert project_dir(link, user_paths({})) is None
+    assert project_dir(tmp_path, Paths(tmp_path / "moved")) is None
+    (tmp_path / "work" / ".tau").mkdir()
+    assert project_dir(tmp_path / "work", Paths(tmp_path / "work" / ".tau")) is None

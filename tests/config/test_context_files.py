@@ -1,0 +1,126 @@
+"""Which instruction files are found, in which order, and what is left out."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tau.config.context_files import MAX_FILE_BYTES, MAX_TOTAL_BYTES, ContextFile, find_context_files
+from tau.config.paths import Paths
+
+
+class World:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.paths = Paths(folder / "home")
+        self.paths.make_home()
+        self.repo = folder / "repo"
+        self.cwd = self.repo / "a" / "b"
+        self.cwd.mkdir(parents=True)
+        (self.repo / ".git").mkdir()
+        self.warnings: list[str] = []
+
+    def find(self, cwd: Path | None = None) -> list[ContextFile]:
+        return find_context_files(cwd or self.cwd, self.paths, self.warnings.append)
+
+    def texts(self, cwd: Path | None = None) -> list[str]:
+        return [file.text for file in self.find(cwd)]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def test_the_users_file_then_every_folder_from_the_repository_down(world: World) -> None:
+    (world.folder / "AGENTS.md").write_text("above the repository")
+    (world.paths.home / "AGENTS.md").write_text("user\n")
+    (world.repo / "AGENTS.md").write_text("root")
+    (world.repo / "a" / "CLAUDE.md").write_text("middle")
+    (world.cwd / "AGENTS.md").write_text("here")
+    (world.cwd / "CLAUDE.md").write_text("not this one")
+    assert world.texts() == ["user", "root", "middle", "here"]
+    assert world.find()[2] == ContextFile(world.repo / "a" / "CLAUDE.md", "middle")
+    assert world.warnings == []
+
+
+def test_without_a_repository_only_the_working_folder_counts(world: World) -> None:
+    (world.repo / ".git").rmdir()
+    (world.repo / "AGENTS.md").write_text("root")
+    (world.cwd / "CLAUDE.md").write_text("here")
+    assert world.texts() == ["here"]
+
+
+def test_nothing_there_is_nothing_found(world: World) -> None:
+    (world.cwd / "AGENTS.md").write_text(" \n")
+    assert world.find() == []
+    assert find_context_files(world.cwd, world.paths) == []
+
+
+def test_the_same_file_is_given_once(world: World) -> None:
+    (world.repo / "AGENTS.md").write_text("root")
+    (world.repo / "a" / "AGENTS.md").symlink_to("../AGENTS.md")
+    os.link(world.repo / "AGENTS.md", world.cwd / "CLAUDE.md")
+    assert world.texts() == ["root"]
+    (world.paths.home / "AGENTS.md").write_text("user")
+    assert world.texts(world.paths.home) == ["user"]
+
+
+def test_a_link_out_of_the_project_is_not_followed(world: World) -> None:
+    secret = world.folder / "secret"
+    secret.write_text("private")
+    (world.cwd / "AGENTS.md").symlink_to(secret)
+    assert world.find() == []
+    assert len(world.warnings) == 1
+    assert "outside the project" in world.warnings[0]
+
+
+def test_the_users_own_file_may_be_a_link(world: World) -> None:
+    (world.folder / "dotfile").write_text("mine")
+    (world.paths.home / "AGENTS.md").symlink_to(world.folder / "dotfile")
+    assert world.texts() == ["mine"]
+
+
+def test_what_cannot_be_read_is_left_out_with_a_warning(world: World) -> None:
+    (world.repo / "AGENTS.md").mkdir()
+    (world.repo / "a" / "AGENTS.md").write_bytes(b"latin \xe9")
+    os.mkfifo(world.paths.home / "AGENTS.md")
+    (world.cwd / "AGENTS.md").write_bytes(b"\xef\xbb\xbfhere")
+    assert world.texts() == ["here"]
+    assert [warning.rpartition(": ")[2] for warning in world.warnings] == [
+        "it is not UTF-8 text.",
+        "it is not a file.",
+        "it is not a file.",
+    ]
+
+
+def test_a_long_file_is_cut_and_says_so(world: World) -> None:
+    (world.cwd / "AGENTS.md").write_text("ä" * MAX_FILE_BYTES)
+    (text,) = world.texts()
+    assert text.startswith("ä" * (MAX_FILE_BYTES // 2))
+    assert text.endswith(
+        f"[AGENTS.md is cut here: {MAX_FILE_BYTES} of {2 * MAX_FILE_BYTES} bytes are shown.]"
+    )
+    assert len(world.warnings) == 1
+
+
+def test_a_character_on_the_cut_is_dropped_whole(world: World) -> None:
+    (world.cwd / "AGENTS.md").write_text("x" + "ä" * MAX_FILE_BYTES)
+    (text,) = world.texts()
+    assert "�" not in text
+
+
+def test_all_files_together_are_bounded_and_the_nearest_win(world: World) -> None:
+    folders = [world.repo, world.repo / "a", world.cwd]
+    deep = world.cwd
+    for name in "cdef":
+        deep = deep / name
+        deep.mkdir()
+        folders.append(deep)
+    for folder in folders:
+        (folder / "AGENTS.md").write_text(folder.name * MAX_FILE_BYTES)
+    found = world.find(deep)
+    assert [file.path.parent for file in found] == folders[-len(found) :]
+    assert found[-1].text.startswith("f" * MAX_FILE_BYTES)
+    assert sum(len(file.text) for file in found) < MAX_TOTAL_BYTES + 1000
+    assert len(world.warnings) >= len(folders) - len(found)

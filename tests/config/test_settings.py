@@ -1,0 +1,73 @@
+"""The table and the schema that are made from the settings struct."""
+
+from typing import Any
+
+import pytest
+from msgspec import convert, to_builtins
+
+from tau.config.settings import (
+    Settings,
+    describe_settings,
+    setting_groups,
+    setting_values,
+    settings_by_key,
+    settings_schema,
+)
+from tau.config.values import wrong_value
+
+
+def test_every_setting_is_described_and_its_default_fits() -> None:
+    table = describe_settings()
+    assert len(table) > 20
+    for setting in table:
+        assert setting.description
+        assert wrong_value(setting, setting.default) is None
+
+
+def test_what_loosens_or_runs_anything_belongs_to_the_user() -> None:
+    users = {setting.key for setting in describe_settings() if setting.scope == "user"}
+    assert users == {"shellPath", "sessionDir", "tools.approvalMode", "local.discover", "local.embedded"}
+
+
+def test_types_are_told_in_words() -> None:
+    table = settings_by_key()
+    assert table["retry.enabled"].type == "true or false"
+    assert table["retry.maxRetries"].type == "a whole number from 0 to 100"
+    assert table["defaultModel"].type == "text or null"
+    assert table["enabledModels"].type == "a list of text"
+    assert table["tools.approvalMode"].type == "one of ask, workspace, yolo"
+
+
+def test_values_of_a_settings_struct_stand_under_dotted_keys() -> None:
+    values = setting_values(convert({"retry": {"maxRetries": 3}, "enabledModels": ["a"]}, Settings))
+    assert list(values) == list(settings_by_key())
+    assert (values["retry.maxRetries"], values["enabledModels"]) == (3, ["a"])
+    assert values["stream.idleTimeoutMs"] == 120_000
+    assert "retry" in setting_groups()
+
+
+def test_the_schema_has_every_setting_with_its_description_and_range() -> None:
+    schema = settings_schema()
+
+    def look_up(node: dict[str, Any], key: str) -> dict[str, Any]:
+        name, _, rest = key.partition(".")
+        found: dict[str, Any] = node["properties"][name]
+        if not rest:
+            return found
+        reference = found.get("$ref") or next(part["$ref"] for part in found["allOf"])
+        return look_up(schema["$defs"][reference.rpartition("/")[2]], rest)
+
+    for setting in describe_settings():
+        assert look_up(schema, setting.key)["description"] == setting.description
+    retries = look_up(schema, "retry.maxRetries")
+    assert (retries["minimum"], retries["maximum"], retries["default"]) == (0, 100, 10)
+
+
+@pytest.mark.parametrize("value", [{"retry": {"maxRetries": 101}}, {"bash": {"timeoutSeconds": 0}}])
+def test_ranges_are_checked(value: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="Expected `int`"):
+        convert(value, Settings)
+
+
+def test_defaults_survive_a_round_trip() -> None:
+    assert convert(to_builtins(Settings()), Settings) == Settings()

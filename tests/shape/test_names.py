@@ -1,0 +1,32 @@
+"""Names say what a thing is; words that say nothing do not occur."""
+
+import ast
+import re
+
+from tests.shape.source_tree import classes, package_sources
+
+EMPTY_WORDS = {"manager", "handler", "service", "util", "utils", "helper", "helpers", "common", "misc"}
+
+
+def words(name: str) -> set[str]:
+    return {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", name)}
+
+
+def test_words_of_a_name_are_told_apart() -> None:
+    assert words("HTTPSessionManager") == {"http", "session", "manager"}
+    assert words("file_utils") == {"file", "utils"}
+
+
+def test_modules_and_classes_are_named_for_what_they_are() -> None:
+    found = []
+    for source in package_sources():
+        found += [source.where] if words(source.path.stem) & EMPTY_WORDS else []
+        found += [
+            f"{source.at(cls)} {cls.name}" for cls in classes(source.tree) if words(cls.name) & EMPTY_WORDS
+        ]
+    assert not found
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    silent = [source.where for source in package_sources() if not ast.get_docstring(source.tree)]
+    assert not silent
