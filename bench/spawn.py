@@ -17,7 +17,11 @@ SAMPLE_SECONDS = 0.004
 
 @dataclass(frozen=True)
 class Run:
-    """`begun` is CLOCK_MONOTONIC in seconds; CPU time includes the children that the program waited for."""
+    """`begun` is CLOCK_MONOTONIC in seconds; CPU time includes the children that the program waited for.
+
+    `pss_mb` is the peak of the whole process tree, sampled. `rss_mb` is that of the program itself; where it
+    was not sampled it comes from the kernel, which also counts what we held ourselves when we started it.
+    """
 
     begun: float
     wall_ms: float
@@ -60,8 +64,8 @@ def spawn(command: Sequence[str], *, env: Mapping[str, str], cwd: Path, sample_m
         begun,
         wall * 1000,
         (used.ru_utime + used.ru_stime) * 1000,
-        used.ru_maxrss * rss_unit / 1e6,
-        peak.kilobytes * 1024 / 1e6,
+        peak.own_kilobytes * 1024 / 1e6 or used.ru_maxrss * rss_unit / 1e6,
+        peak.tree_kilobytes * 1024 / 1e6,
         process.returncode,
         text,
     )
@@ -74,31 +78,40 @@ def end_group(pid: int) -> None:
 
 
 class Peak:
-    """The largest sum of proportional memory over a process and its descendants; Linux only, else 0."""
+    """The most memory that a process and its descendants held at once; Linux only, else 0."""
 
     def __init__(self) -> None:
-        self.kilobytes = 0
+        self.tree_kilobytes = 0
+        self.own_kilobytes = 0
 
     def watch(self, pid: int) -> None:
         while (total := tree_kilobytes(pid)) is not None:
-            self.kilobytes = max(self.kilobytes, total)
+            self.tree_kilobytes = max(self.tree_kilobytes, total)
+            self.own_kilobytes = max(self.own_kilobytes, kilobytes(pid, "status", "VmHWM") or 0)
             time.sleep(SAMPLE_SECONDS)
 
 
 def tree_kilobytes(root: int) -> int | None:
-    """None once `root` is gone."""
+    """None once `root` is gone. What processes share is counted once."""
     children = children_by_parent()
     waiting, total = [root], 0
     while waiting:
         pid = waiting.pop()
         waiting += children.get(pid, [])
-        try:
-            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-            total += next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-        except (OSError, StopIteration):
-            if pid == root:
-                return None
+        own = kilobytes(pid, "smaps_rollup", "Pss")
+        if own is None and pid == root:
+            return None
+        total += own or 0
     return total
+
+
+def kilobytes(pid: int, file: str, key: str) -> int | None:
+    """A figure from /proc; None if the process is gone or has no memory of its own any more."""
+    try:
+        lines = Path(f"/proc/{pid}/{file}").read_text().splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) for line in lines if line.startswith(key + ":")), None)
 
 
 def children_by_parent() -> dict[int, list[int]]:

@@ -121,8 +121,15 @@ async def _compose(
         models=ModelRoles(found.model),
         jobs=await services.enter_async_context(SessionJobs()),
     )
+    client = Client(http, credentials, _timeouts(settings))
     prompt, prompt_warnings = _prompt(options, paths, settings)
-    warnings = [*loaded.warnings, *models_file.warnings, *conversation.warnings, *prompt_warnings]
+    warnings = [
+        *loaded.warnings,
+        *models_file.warnings,
+        *auth.warnings,
+        *conversation.warnings,
+        *prompt_warnings,
+    ]
     notices = [Notice("warning", warning) for warning in warnings]
     session = Session(
         SessionParts(
@@ -130,7 +137,7 @@ async def _compose(
             thinking=thinking,
             system=prompt,
             tools=create_tools(options.tools, _tool_settings(settings)),
-            stream=options.stream or Client(http, credentials, _timeouts(settings)).stream,
+            stream=options.stream or client.stream,
             world=world,
             hooks=_approval(options, paths, settings, environ),
             queue=Queue(settings.steering_mode, settings.follow_up_mode),
@@ -144,6 +151,7 @@ async def _compose(
             notices=notices + [Notice("info", notice) for notice in found.notices],
         )
     )
+    client.warn = lambda warning: session.emit(Notice("warning", warning))
     if conversation.model() != (found.model.provider, found.model.id):
         conversation.append_model(found.model)
     if conversation.thinking() != thinking:
@@ -153,7 +161,9 @@ async def _compose(
 
 def _conversation(options: SessionOptions, paths: Paths, settings: Settings) -> SessionLog:
     """The log to write to: a new one, the latest, the one asked for, or one in memory only."""
-    folder = options.session_dir or (Path(settings.session_dir).expanduser() if settings.session_dir else None)
+    folder = options.session_dir or (
+        Path(settings.session_dir).expanduser() if settings.session_dir else None
+    )
     store = SessionStore(folder or paths.sessions, options.cwd, flat=folder is not None)
     if options.resume is not None:
         return store.find(options.resume)

@@ -4,7 +4,6 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.agent.world import Alone, Broken, Echo, Sleep, agent, names
 
 from tau.agent import events as e
 from tau.agent.hooks import Hooks, ToolQuestion
@@ -12,6 +11,7 @@ from tau.ai.dialect import Request
 from tau.ai.faux import Act, Count, Fail, Say, Stop, Think, Use, Wait
 from tau.ai.wire import AppMessage, AssistantMessage, TextContent, ToolResultMessage, UserMessage
 from tau.base.errors import ProviderError, SessionError
+from tests.agent.world import Alone, Broken, Echo, Sleep, agent, names
 
 
 def results(messages: list[AppMessage]) -> list[ToolResultMessage]:
@@ -244,7 +244,9 @@ def test_hooks_may_change_the_request_refuse_a_call_and_rewrite_a_result() -> No
     def text_of_output(output: Any) -> str:
         return "".join(part.text for part in output.content)
 
-    made, faux, _ = agent([[Use("echo", text="no"), Use("echo", text="yes")], [Say("ok")]], [Echo()], Strict())
+    made, faux, _ = agent(
+        [[Use("echo", text="no"), Use("echo", text="yes")], [Say("ok")]], [Echo()], Strict()
+    )
 
     outcome = asyncio.run(made.prompt("go"))
 

@@ -1,4 +1,4 @@
-"""A small world for the loop: an agent over the scripted model, tools that do simple things, what happened."""
+"""A small world for the loop: an agent over the scripted model, and tools that do simple things."""
 
 import asyncio
 from collections.abc import Sequence

@@ -79,7 +79,9 @@ def test_a_missing_or_repeated_id_is_made_unique() -> None:
 
 
 def test_a_cut_off_call_is_shown_as_far_as_it_came_but_marked_as_broken() -> None:
-    assembler, _ = fed(d.CallStart(0, "a", "write"), d.CallPiece(0, '{"path":"f","content":"half'), d.Done("length"))
+    assembler, _ = fed(
+        d.CallStart(0, "a", "write"), d.CallPiece(0, '{"path":"f","content":"half'), d.Done("length")
+    )
 
     [call] = assembler.message("length").tool_calls
     assert call.arguments == {"path": "f", "content": "half"}
@@ -87,7 +89,9 @@ def test_a_cut_off_call_is_shown_as_far_as_it_came_but_marked_as_broken() -> Non
 
 
 @given(st.dictionaries(st.text(), st.text() | st.integers() | st.lists(st.text())), st.data())
-def test_no_prefix_of_arguments_is_ever_taken_for_the_whole(arguments: dict[str, object], data: st.DataObject) -> None:
+def test_no_prefix_of_arguments_is_ever_taken_for_the_whole(
+    arguments: dict[str, object], data: st.DataObject
+) -> None:
     raw = msgspec.json.encode(arguments).decode()
     cut = data.draw(st.integers(1, len(raw) - 1))
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.base.failing import FailAt
 
 from tau.base.files import write_atomic
+from tests.base.failing import FailAt
 
 REWRITER = Path(__file__).with_name("rewriter.py")
 OLD = b"old content\n" * 50

@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.base.failing import FailAt
 
 from tau.base.files import locked, try_lock
+from tests.base.failing import FailAt
 
 REWRITER = Path(__file__).with_name("rewriter.py")
 

@@ -1,6 +1,7 @@
 """Running real commands: their output, their exit, and that nothing of them is left when it must not be."""
 
 import asyncio
+import errno
 import os
 import signal
 import sys
@@ -413,6 +414,21 @@ def test_missing_program_is_named() -> None:
     with pytest.raises(FileNotFoundError) as caught:
         run(captured(["no-such-program-anywhere", "x"]))
     assert caught.value.filename == "no-such-program-anywhere"
+
+
+def test_folder_in_the_path_that_is_closed_to_us_does_not_hide_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refused(argv: list[str], **_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", argv[0])
+
+    (tmp_path / "present").touch()
+    monkeypatch.setenv("PATH", f"/closed:{tmp_path}")
+    monkeypatch.setattr("subprocess.Popen", refused)
+    with pytest.raises(FileNotFoundError):
+        run(captured(["absent"]))
+    with pytest.raises(PermissionError):
+        run(captured(["present"]))
 
 
 def test_missing_or_wrong_folder_is_named(tmp_path: Path) -> None:

@@ -76,9 +76,7 @@ class FakeUi:
         self.open = 0
         self.most_open = 0
 
-    async def select(
-        self, title: str, options: Sequence[str], *, timeout: float | None = None
-    ) -> str | None:
+    async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
         self.asked.append(title)
         self.offered.append(list(options))
         self.open += 1

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from tau.agent.effects import Effects
+from tau.agent.hooks import ToolQuestion
 from tau.agent.tool import Tool
+from tau.ai.model import Model
 from tau.ai.wire import ToolCall
 from tau.coding.approval import ALWAYS, NO, YES, ApprovalHook
-from tau.coding.policy import Workspace
+from tau.coding.policy import ApprovalMode, Workspace
 from tau.coding.tools import create_tools
 from tests.coding.context import CallContext, FakeUi
 
@@ -20,12 +22,16 @@ def bash() -> Tool[Any]:
     return create_tools(["bash"])[0]
 
 
-def hook_for(ctx: CallContext, **options: Any) -> ApprovalHook:
-    return ApprovalHook(Workspace.of((ctx.cwd,)), **options)
+def hook_for(ctx: CallContext, mode: ApprovalMode = "workspace") -> ApprovalHook:
+    return ApprovalHook(Workspace.of((ctx.cwd,)), mode)
 
 
-async def ask(hook: ApprovalHook, tool: Tool[Any], ctx: CallContext, **effects: Any) -> str | None:
-    return await hook.before_tool(ToolCall("1", tool.name, {}), tool, Effects(**effects), ctx)
+async def ask(
+    hook: ApprovalHook, tool: Tool[Any], ctx: CallContext, *, demo: bool = False, **effects: Any
+) -> str | None:
+    model = Model(id="m", name="m", api="faux", provider="faux", base_url="", demo=demo)
+    call = ToolCall("1", tool.name, {})
+    return await hook.before_tool(ToolQuestion(call, tool, Effects(**effects), ctx, model))
 
 
 def test_what_is_allowed_is_not_asked(ctx: CallContext, bash: Tool[Any]) -> None:
@@ -107,11 +113,11 @@ def test_no_answer_is_not_called_a_no(ctx: CallContext, bash: Tool[Any]) -> None
 
 def test_the_demo_model_is_asked_about_every_time_even_in_yolo(ctx: CallContext, bash: Tool[Any]) -> None:
     ctx.ui = ui = FakeUi([YES, YES])
-    hook = hook_for(ctx, mode="yolo", demo=True)
+    hook = hook_for(ctx, mode="yolo")
 
     async def main() -> None:
-        assert await ask(hook, bash, ctx, runs=("ls",)) is None
-        assert await ask(hook, bash, ctx, runs=("ls",)) is None
+        assert await ask(hook, bash, ctx, demo=True, runs=("ls",)) is None
+        assert await ask(hook, bash, ctx, demo=True, runs=("ls",)) is None
 
     asyncio.run(main())
     assert ui.offered == [[YES, NO], [YES, NO]]

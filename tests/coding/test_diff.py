@@ -11,9 +11,7 @@ LINES = st.lists(st.sampled_from(["a", "b", "c", "d", ""]), max_size=30)
 def test_a_small_change_in_its_context() -> None:
     old = "".join(f"{number}\n" for number in range(1, 21))
     diff = unified(old, old.replace("10\n", "ten\n"), "n.txt")
-    assert diff.text == (
-        "--- a/n.txt\n+++ b/n.txt\n@@ -7,7 +7,7 @@\n 7\n 8\n 9\n-10\n+ten\n 11\n 12\n 13\n"
-    )
+    assert diff.text == ("--- a/n.txt\n+++ b/n.txt\n@@ -7,7 +7,7 @@\n 7\n 8\n 9\n-10\n+ten\n 11\n 12\n 13\n")
     assert (diff.first_changed_line, diff.added, diff.removed) == (10, 1, 1)
 
 

@@ -34,7 +34,9 @@ def find(
         async with AsyncExitStack() as services:
             finder = ModelFinder(
                 catalog=table,
-                credentials=KeyCredentials(table, AuthFile(Path.home() / "auth.json"), runner, environ or {}, flags=keys),
+                credentials=KeyCredentials(
+                    table, AuthFile(Path.home() / "auth.json"), runner, environ or {}, flags=keys
+                ),
                 settings=settings or Settings(local=ALONE),
                 http=transport,
                 run=runner,
@@ -81,7 +83,11 @@ def test_a_key_on_the_command_line_belongs_to_the_model_asked_for() -> None:
 
 
 def test_settings_choose_the_default() -> None:
-    found, _ = find(Wish(), {"GROQ_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}, Settings(default_provider="groq", local=ALONE))
+    found, _ = find(
+        Wish(),
+        {"GROQ_API_KEY": "k", "ANTHROPIC_API_KEY": "k"},
+        Settings(default_provider="groq", local=ALONE),
+    )
 
     assert found.model.provider == "groq"
 
@@ -115,7 +121,9 @@ def test_an_unknown_model_of_a_known_provider_is_taken_with_a_notice() -> None:
 
 
 def test_headers_may_come_from_the_environment() -> None:
-    provider = Provider(id="own", name="Own", api="openai-completions", base_url="http://127.0.0.1:9", local=True)
+    provider = Provider(
+        id="own", name="Own", api="openai-completions", base_url="http://127.0.0.1:9", local=True
+    )
     model = Model(
         id="m",
         name="m",

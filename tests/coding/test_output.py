@@ -235,9 +235,15 @@ class FullDisk:
 @pytest.mark.parametrize(
     ("disk", "told"),
     [
-        (FullDisk(300), "the rest of the output could not be kept (No space left on device), what was: artifact://0]"),
+        (
+            FullDisk(300),
+            "the rest of the output could not be kept (No space left on device), what was: artifact://0]",
+        ),
         (FullDisk(0, create=False), "the full output could not be kept (Permission denied)]"),
-        (FullDisk(700), "the rest of the output could not be kept (Input/output error), what was: artifact://0]"),
+        (
+            FullDisk(700),
+            "the rest of the output could not be kept (Input/output error), what was: artifact://0]",
+        ),
     ],
 )
 def test_a_full_disk_does_not_fail_the_command(disk: FullDisk, told: str) -> None:

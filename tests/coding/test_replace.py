@@ -43,7 +43,12 @@ def test_special_characters_are_plain_text() -> None:
         ("a", "a", "x\ny", "x\ny"),
         ("a\rb\r", "b", "x\ny", "a\rx\ry\r"),
         ("one\r\ntwo\nthree\r\n", "one\ntwo\nthree\n", "one\n2\nthree\n", "one\r\n2\nthree\r\n"),
-        ("one\r\ntwo\nthree\r\n", "one\ntwo\nthree\n", "one\ntwo\nnew\nthree\n", "one\r\ntwo\nnew\nthree\r\n"),
+        (
+            "one\r\ntwo\nthree\r\n",
+            "one\ntwo\nthree\n",
+            "one\ntwo\nnew\nthree\n",
+            "one\r\ntwo\nnew\nthree\r\n",
+        ),
         ("one\r\ntwo\nthree\r\n", "one\ntwo\nthree\n", "three\n", "three\r\n"),
         ("a\rb\r\nc\r\n", "a\rb\nc", "x\ny", "x\r\ny\r\n"),
     ],
@@ -88,7 +93,10 @@ def test_lines_are_counted_as_editors_do() -> None:
 @pytest.mark.parametrize(
     ("old", "hint"),
     [
-        ("def f():\n  return 1", "Only white space differs from lines 1-2, which are:\n1:def f():\n2:    return 1"),
+        (
+            "def f():\n  return 1",
+            "Only white space differs from lines 1-2, which are:\n1:def f():\n2:    return 1",
+        ),
         ("def f():   ", "Only white space differs from lines 1-1"),
         ("1:def f():\n2:    return 1", "leave the `N:` out"),
         ("def g():\n    return 1", "One of its lines stands at line 2, but those around it differ:"),

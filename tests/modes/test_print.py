@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from tests.modes.faces import Captured, Script, show
 
 from tau.agent.events import Notice
 from tau.ai.faux import Act, Fail, Say, Stop, Think, Use, Wait
@@ -15,6 +14,7 @@ from tau.coding.session.session import Session
 from tau.modes import print as print_mode
 from tau.modes.output import Output
 from tau.modes.prompt import Prompt
+from tests.modes.faces import Captured, Script, show
 
 NO_RETRY = {"settings": {"retry.enabled": False}}
 

@@ -1,11 +1,14 @@
 """What a start imports: the budget is counted in modules, which do not depend on the machine."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.support.fake_server import FakeServer
 
 PROGRAM = """
 import sys
@@ -23,19 +26,16 @@ with open(listing, "w") as file:
     json.dump({"code": code, "modules": names}, file)
 """
 
-DEAR = {
-    "asyncio",
-    "msgspec",
-    "httptools",
-    "ssl",
-    "socket",
-    "http",
-    "argparse",
-    "json",
-    "re",
-    "pathlib",
-    "typing",
-    "logging",
+NOTHING_OF = {
+    *("asyncio", "msgspec", "httptools", "ssl", "socket", "http", "logging"),
+    *("argparse", "json", "re", "pathlib", "typing", "enum"),
+}
+# What one prompt never needs: each costs milliseconds in every run of every user.
+NEVER = {
+    *("argparse", "difflib", "email", "hashlib", "http.client", "importlib.metadata", "json", "json_repair"),
+    *("jiter", "multiprocessing", "sqlite3", "tempfile", "urllib.request", "xllamacpp", "zipfile"),
+    *("tau.ai.apis.anthropic_messages", "tau.ai.faux", "tau.ai.local.discovery", "tau.ai.local.embedded"),
+    *("tau.cli.completions", "tau.cli.help", "tau.modes.console", "tau.modes.json"),
 }
 
 
@@ -57,5 +57,25 @@ def modules_of(folder: Path, *arguments: str) -> set[str]:
 )
 def test_what_needs_nothing_imports_next_to_nothing(tmp_path: Path, arguments: list[str], most: int) -> None:
     found = modules_of(tmp_path, *arguments)
-    assert not found & DEAR
+    assert not sorted(found & NOTHING_OF)
     assert len(found) <= most, sorted(found)
+
+
+def test_one_prompt_imports_what_it_needs(tmp_path: Path) -> None:
+    with FakeServer() as server:
+        server.script("hello")
+        home = Path(os.environ["TAU_HOME"])
+        home.mkdir(parents=True)
+        provider = {
+            "baseUrl": f"{server.url}/v1",
+            "api": "openai-completions",
+            "apiKey": "x",
+            "models": [{"id": "m"}],
+        }
+        (home / "models.json").write_text(json.dumps({"providers": {"fake": provider}}))
+        found = modules_of(tmp_path, "--provider", "fake", "--model", "m", "-p", "hi")
+    assert "tau.modes.print" in found
+    assert not sorted(found & NEVER)
+    ours = {name for name in found if name.split(".")[0] == "tau"}
+    assert len(ours) <= 1, (len(ours),len(found))
+    assert len(found) <= 260, sorted(found)

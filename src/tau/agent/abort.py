@@ -17,7 +17,7 @@ class Abort:
         self._scopes: set[Scope] = set()
 
     def abort(self) -> None:
-        """Stop everything inside a scope of this abort, and all that is started later. May be called from anywhere."""
+        """Stop everything inside a scope of this abort, and all that is started later."""
         if self.aborted:
             return
         self.aborted = True
@@ -67,7 +67,7 @@ class Scope:
             return
         assert self._task is not None
         if kind is None or not issubclass(kind, asyncio.CancelledError):
-            # The body ended before the cancellation could reach it: take it here, and let its work or its error stand.
+            # The body ended before the cancellation reached it: take it here; its work or its error stands.
             with suppress(asyncio.CancelledError):
                 await asyncio.sleep(0)
             if self._task.uncancel() > self._cancelling:

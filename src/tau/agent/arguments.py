@@ -13,8 +13,9 @@ from tau.base.errors import ToolError
 P = TypeVar("P", bound=Struct)
 Schema = dict[str, Any]
 
-_AT = re.compile(r" - at `\$(?P<path>[^`]*)`$")
-_STEP = re.compile(r"\.(?P<name>[^.\[\]]+)|\[[^\]]*\]")
+# Patterns as texts, compiled at first use: only a wrong call needs them.
+_AT = r" - at `\$(?P<path>[^`]*)`$"
+_STEP = r"\.(?P<name>[^.\[\]]+)|\[[^\]]*\]"
 _SHOWN_CHARS = 80
 
 
@@ -105,12 +106,12 @@ def _wrong_fields(params: type[Struct], schema: Schema, known: Mapping[str, Any]
 def _wrong_text(name: str, value: Any, schema: Schema, definitions: Schema, error: str) -> str:
     """One field's error. Inside lists and objects we follow the place that msgspec names while we can."""
     where = name
-    place = _AT.search(error)
-    for step in _STEP.finditer(place["path"]) if place else ():
+    place = re.search(_AT, error)
+    for step in re.finditer(_STEP, place["path"]) if place else ():
         schema = _opened(schema, definitions)
         inner = schema.get("properties", {}).get(step["name"]) if step["name"] else schema.get("items")
         if inner is None:
-            return f"`{name}{place['path'] if place else ''}`: {_AT.sub('', error)}"
+            return f"`{name}{place['path'] if place else ''}`: {re.sub(_AT, '', error)}"
         where, schema = where + step[0], inner
         value = _step_into(value, step)
     return f"`{where}` must be {_expected(_opened(schema, definitions))}, not {_shown(value)}"

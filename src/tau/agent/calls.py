@@ -53,7 +53,7 @@ async def run_calls(
 
 
 async def _side_by_side(runs: list[Coroutine[Any, Any, None]]) -> None:
-    """Run them all. A call never fails by itself; what fails here is the recording, and the first failure tells."""
+    """Run them all. A call never fails by itself; what can fail here is the recording."""
     try:
         async with asyncio.TaskGroup() as group:
             for run in runs:

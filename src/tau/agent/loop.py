@@ -1,7 +1,7 @@
 """The loop: ask the model, run the tools it calls, repeat until it stops.
 
-It keeps nothing: history, settings and queues belong to its owner (a session). A message is recorded before it
-is reported as ended, every start has its end, and every tool call gets a result, whatever happens in between.
+It keeps nothing: history, settings and queues belong to its owner (a session). A message is recorded before
+it is reported as ended, every start has its end, every tool call gets a result, whatever happens in between.
 """
 
 import asyncio
@@ -91,13 +91,15 @@ class _Run:
                 raise asyncio.CancelledError
             if answer.message.stop_reason in ("toolUse", "length"):
                 answer = self.check_cut_off(answer)
-                await run_calls(self.owner, setup, answer.message, answer.broken, self.abort, self.result_into(results))
+                await run_calls(
+                    self.owner, setup, answer.message, answer.broken, self.abort, self.result_into(results)
+                )
         finally:
             self.owner.emit(e.TurnEnd(answer.message, results))
         return answer, results
 
     def check_cut_off(self, answer: Answer) -> Answer:
-        """Calls of an answer that reached the length limit never run; a model that keeps doing so is stopped."""
+        """Calls of an answer that was cut off never run; a model that keeps being cut off is stopped."""
         if answer.message.stop_reason != "length" or not answer.message.tool_calls:
             self.cut_off_turns = 0
             return answer

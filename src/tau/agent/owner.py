@@ -16,7 +16,6 @@ from tau.ai.dialect import Delta, Request
 from tau.ai.model import Model, ThinkingLevel
 from tau.ai.wire import AppMessage, ToolCall
 
-
 InterruptMode = Literal["immediate", "wait"]
 
 

@@ -26,7 +26,7 @@ class FileSystem(Protocol):
 
     async def read(self, path: Path) -> bytes: ...
     async def write(self, path: Path, data: bytes, *, expect: Stat | None = None) -> Stat:
-        """Replace a file's content atomically; parents are made. With `expect`, refuse (ToolError) if it changed."""
+        """Replace a file's content atomically, making its folders. With `expect`: ToolError if it changed."""
         ...
 
     async def stat(self, path: Path) -> Stat | None:
@@ -76,4 +76,3 @@ class ToolContext(Protocol):
     def update(self, partial: ToolOutput) -> None:
         """Show progress; the last word is what `run` returns."""
         ...
-

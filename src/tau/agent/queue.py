@@ -1,4 +1,4 @@
-"""Messages that wait for their moment: steering goes in between turns, follow-ups when the agent would stop."""
+"""Messages that wait for their moment: steering between turns, follow-ups when the agent would stop."""
 
 from collections import deque
 from typing import Literal
@@ -49,7 +49,9 @@ class Queue:
 
     def _put(self, queue: deque[UserMessage], message: UserMessage) -> None:
         if len(self) >= MAX_WAITING:
-            raise TauError(f"{MAX_WAITING} messages are waiting already; wait for the agent or take some back")
+            raise TauError(
+                f"{MAX_WAITING} messages are waiting already; wait for the agent or take some back"
+            )
         queue.append(message)
 
 

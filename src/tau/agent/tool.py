@@ -45,7 +45,7 @@ class Tool(Generic[P]):
         return ToolSpec(self.name, self.description, json_schema(self.params))
 
     def decode(self, arguments: dict[str, Any]) -> tuple[P, list[str]]:
-        """The parameters and the names of fields that were ignored. Raises ToolError with a sentence for the model."""
+        """The parameters, and the names of fields that were ignored. Raises ToolError."""
         return decode_arguments(self.params, arguments)
 
     def effects(self, params: P, cwd: Path) -> Effects:

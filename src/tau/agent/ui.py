@@ -1,4 +1,4 @@
-"""Questions to the person and signs on their screen, for tools and extensions. A face implements it, or has none."""
+"""Questions to the person and signs on their screen. A face implements it, or has none."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, Protocol
@@ -9,7 +9,9 @@ Level = Literal["info", "warning", "error"]
 class Ui(Protocol):
     """Each question returns None when the person cancels or the time is up."""
 
-    async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None: ...
+    async def select(
+        self, title: str, options: Sequence[str], *, timeout: float | None = None
+    ) -> str | None: ...
     async def confirm(self, title: str, message: str, *, timeout: float | None = None) -> bool | None: ...
     async def input(
         self, title: str, placeholder: str = "", *, timeout: float | None = None

@@ -1,6 +1,5 @@
 """Builds the assistant's message from a dialect's deltas, and says what happened along the way."""
 
-import json
 import os
 from collections.abc import Sequence
 from typing import Any, assert_never
@@ -23,6 +22,7 @@ from tau.ai.wire import (
 from tau.base.late import late
 
 jiter = late("jiter")
+json = late("json")
 
 
 class _Prose:
@@ -63,7 +63,7 @@ class _Call:
 
 
 class Assembler:
-    """Feed it deltas; read `message` at any time. `broken` names calls whose arguments cannot be used, and why."""
+    """Feed it deltas; read `message` at any time. `broken` says which calls cannot be used, and why."""
 
     def __init__(self, model: Model, timestamp: int) -> None:
         self._model = model

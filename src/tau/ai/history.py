@@ -39,6 +39,7 @@ FOREIGN_ID_CHARS = 9  # letters and digits only: the strictest rule among the se
 INTERRUPTED = "This call was interrupted before it ended, so there is no result."
 NOT_RUN = "This call was not run, so there is no result."
 NO_OUTPUT = "(no output)"
+NO_BEGINNING = "(The beginning of this conversation is missing.)"
 
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -56,12 +57,14 @@ def sendable(messages: Sequence[AppMessage], model: Model) -> list[Message]:
                 sent.append(UserMessage(clean(bash_text(message)), message.timestamp))
             case AssistantMessage():
                 if message.stop_reason == "error" and not _is_replied_to(messages, position):
-                    continue  # the request is sent again, or was: what came of the first try is not part of it
+                    continue  # the request is sent again, or was: what came of the first try is no part of it
                 sent.extend(_assistant(message, results.get(position, {}), ids, model))
             case ToolResultMessage():
                 pass  # sent behind its call
             case _:
                 assert_never(message)
+    if sent and isinstance(sent[0], AssistantMessage):  # every server wants the user to speak first
+        sent.insert(0, UserMessage(NO_BEGINNING, sent[0].timestamp))
     return sent
 
 

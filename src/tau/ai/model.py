@@ -18,7 +18,7 @@ class Price(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
 
 
 class Compat(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Where a server departs from its dialect. Quirks are data: nothing in the code asks for a provider's name."""
+    """Where a server departs from its dialect. Quirks are data: no code asks for a provider's name."""
 
     supports_developer_role: bool = False
     supports_store: bool = False

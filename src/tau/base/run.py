@@ -3,6 +3,7 @@
 `Runner` is the port, `LocalRunner` the implementation, `Sandbox` what a stricter one wraps around a command.
 """
 
+import errno
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
@@ -119,7 +120,12 @@ class LocalRunner:
             raise ValueError("There is no command to run")
         everything = {**os.environ, **(env or {}), "TAU": "1", "TAU_RUN": os.urandom(8).hex()}
         wrapped = (sandbox or self._sandbox).wrap(Command(argv=argv, cwd=cwd, env=everything))
-        started: Process = process.launch(wrapped, limits or Limits(), stdin)
+        try:
+            started: Process = process.launch(wrapped, limits or Limits(), stdin)
+        except PermissionError as error:
+            if _is_missing(program := wrapped.argv[0], wrapped.env, error):
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program) from None
+            raise
         return started
 
 
@@ -140,6 +146,13 @@ async def capture(running: Process, *, max_bytes: int = 1024 * 1024) -> Captured
         kept += chunk[:room]
         dropped += max(0, len(chunk) - room)
     return Captured(output=bytes(kept), exit=await running.wait(), dropped_bytes=dropped)
+
+
+def _is_missing(program: str, env: Mapping[str, str], error: PermissionError) -> bool:
+    """Whether a program is nowhere; a folder in PATH that we may not enter makes it look like a refusal."""
+    if error.filename != program or "/" in program:
+        return False
+    return not any(os.access(f"{folder}/{program}", os.F_OK) for folder in os.get_exec_path(env))
 
 
 def _find_shell() -> str:

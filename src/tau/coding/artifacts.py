@@ -14,8 +14,7 @@ shutil = late("shutil")
 tempfile = late("tempfile")
 
 FOLDER_CAP_BYTES = 1024 * 1024 * 1024
-_NUMBERED = re.compile(r"(?P<id>\d{1,9})\.[\w-]+\.log")
-_ODD = re.compile(r"[^a-z0-9_-]+")
+_NUMBERED = r"(?P<id>[0-9]{1,9})\.[\w-]+\.log"  # patterns as texts: compiled when the first artifact is made
 
 
 class FolderArtifacts:
@@ -35,7 +34,7 @@ class FolderArtifacts:
         if self._next_id is None:
             self._survey(folder)
         number = self._next_id or 0
-        name = _ODD.sub("_", tool.lower()) or "tool"
+        name = re.sub(r"[^a-z0-9_-]+", "_", tool.lower()) or "tool"
         while True:
             path = folder / f"{number}.{name}.log"
             try:
@@ -47,7 +46,7 @@ class FolderArtifacts:
             return _FileSink(str(number), path, open(fd, "wb"), self)  # noqa: PTH123 - it is a descriptor
 
     def open(self, id: str) -> Path:
-        if self._folder is not None and re.fullmatch(r"\d{1,9}", id):
+        if self._folder is not None and re.fullmatch(r"[0-9]{1,9}", id):
             for path in self._folder.glob(f"{int(id)}.*.log"):
                 return path
         raise ToolError(f"There is no artifact {id!r} in this session.")
@@ -69,7 +68,7 @@ class FolderArtifacts:
     def _survey(self, folder: Path) -> None:
         self._next_id = 0
         for entry in os.scandir(folder):
-            match = _NUMBERED.fullmatch(entry.name)
+            match = re.fullmatch(_NUMBERED, entry.name)
             if match:
                 self._next_id = max(self._next_id, int(match["id"]) + 1)
                 self._used_bytes += entry.stat(follow_symlinks=False).st_size

@@ -87,7 +87,7 @@ class ModelFinder:
         if wish.model is not None:
             return await self._asked_for(wish.model, wish)
         if wish.provider is not None:
-            return self._default_of(wish.provider)
+            return await self._of_provider(wish.provider)
         notices: list[str] = []
         if wish.resumed is not None:
             provider, id = wish.resumed
@@ -117,11 +117,20 @@ class ModelFinder:
                     return Found(model=model, thinking=thinking)
             raise
 
+    async def _of_provider(self, provider: str) -> Found:
+        if self._catalog.provider(provider) is None:
+            for model in await self._on_this_machine():
+                if model.provider == provider:
+                    return Found(model=model)
+        return self._default_of(provider)
+
     def _default_of(self, provider: str) -> Found:
         row = self._catalog.provider(provider)
         if row is not None and not row.default_model:
             raise UsageError(f"The provider {row.id} has no default model; name one with --model.")
-        return _found(pick_model(self._catalog, row.default_model if row else "", row.id if row else provider))
+        return _found(
+            pick_model(self._catalog, row.default_model if row else "", row.id if row else provider)
+        )
 
     def _configured(self) -> Found:
         settings = self._settings
@@ -157,9 +166,7 @@ class ModelFinder:
         return [model for server in servers for model in server.models]
 
     async def _demo(self) -> Found:
-        server = await self._services.enter_async_context(
-            embedded.EmbeddedServer(self._weights(), self._run)
-        )
+        server = await self._services.enter_async_context(embedded.EmbeddedServer(self._weights(), self._run))
         self._keys[DEMO_PROVIDER] = server.key
         notice = f"Using the {server.model.name}: it can chat, but it cannot code. {BETTER_MODELS}"
         return Found(model=server.model, thinking="off", notices=[notice])
@@ -181,7 +188,9 @@ class ModelFinder:
 
 
 def _found(choice: Choice) -> Found:
-    notices = [] if choice.known else [f"{choice.model.key} is not in the model table; its limits are guessed."]
+    notices = (
+        [] if choice.known else [f"{choice.model.key} is not in the model table; its limits are guessed."]
+    )
     return Found(model=choice.model, thinking=choice.thinking, notices=notices)
 
 

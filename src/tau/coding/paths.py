@@ -13,10 +13,11 @@ from tau.base.late import late
 unicodedata = late("unicodedata")
 urllib_parse = late("urllib.parse")
 
+# Patterns are texts here, compiled at first use: together they would cost every start a millisecond.
 _RANGE = r"L?\d+(?:-(?:L?\d+)?|\+L?\d+)?"
-_SELECTOR = re.compile(rf":(?:raw:)?(?:raw|{_RANGE}(?:,{_RANGE})*(?::raw)?)$")
-_ONE_RANGE = re.compile(r"L?(?P<first>\d+)(?:(?P<dash>-)(?:L?(?P<last>\d+))?|\+L?(?P<count>\d+))?$")
-_CLOCK_SPACE = re.compile(r" (?=[AaPp][Mm]\b)")
+_SELECTOR = rf":(?:raw:)?(?:raw|{_RANGE}(?:,{_RANGE})*(?::raw)?)$"
+_ONE_RANGE = r"L?(?P<first>\d+)(?:-(?:L?(?P<last>\d+))?|\+L?(?P<count>\d+))?$"
+_CLOCK_SPACE = r" (?=[AaPp][Mm]\b)"
 
 
 class Lines(Struct, frozen=True):
@@ -63,7 +64,7 @@ def shown(path: Path, cwd: Path) -> str:
 
 def split_selector(path_text: str) -> tuple[str, Selector]:
     """`src/a.py:50-100` as a path and its selector. Text that is no selector stays part of the path."""
-    match = _SELECTOR.search(path_text)
+    match = re.search(_SELECTOR, path_text)
     if match is None or match.start() == 0:
         return path_text, Selector()
     words = match[0][1:].split(":")
@@ -72,7 +73,7 @@ def split_selector(path_text: str) -> tuple[str, Selector]:
 
 
 def _lines(text: str) -> Lines:
-    match = _ONE_RANGE.match(text)
+    match = re.match(_ONE_RANGE, text)
     assert match is not None, "the selector's own pattern was checked before"
     first = int(match["first"])
     if first == 0:
@@ -131,8 +132,8 @@ def _variants(path: Path) -> Iterator[Path]:
     apostrophes and decomposed letters."""
     text = str(path)
     spellings = [text]
-    if _CLOCK_SPACE.search(path.name):
-        spellings.append(str(path.with_name(_CLOCK_SPACE.sub("\u202f", path.name))))
+    if re.search(_CLOCK_SPACE, path.name):
+        spellings.append(str(path.with_name(re.sub(_CLOCK_SPACE, "\u202f", path.name))))
     if "'" in path.name:
         spellings += [spelling.replace("'", "’") for spelling in spellings]
     yield from map(Path, spellings[1:])

@@ -12,7 +12,7 @@ from tau.ai.model import Model
 
 
 class Resource(Struct, frozen=True, kw_only=True):
-    """What an internal address leads to. `path` is set where it is a file; immutable ones cannot be edited."""
+    """What an internal address leads to. `path` is set where it is a file."""
 
     url: str
     data: bytes
@@ -40,14 +40,14 @@ class UrlRouter(Protocol):
 
 
 class Snapshots(Protocol):
-    """What the model has seen of each file, so that a change by somebody else is noticed before it is lost."""
+    """What the model has seen of each file, so that somebody else's change is noticed before it is lost."""
 
     def remember(self, path: Path, stat: Stat) -> None: ...
     def last_seen(self, path: Path) -> Stat | None: ...
 
 
 class Models(Protocol):
-    """Models by what they are for: `smol`, `slow`, `vision`, `plan`; an unset role falls back to `default`."""
+    """Models by what they are for: `smol`, `slow`, `vision`, `plan`; an unset role is the default one."""
 
     def role(self, name: str) -> Model: ...
 
@@ -79,7 +79,7 @@ class CodingContext(ToolContext, Protocol):
 
 
 class SessionFactory(Protocol):
-    """Makes another session like this one. The composition root passes it in: subagents need not import it."""
+    """Makes another session like this one. The composition root passes it in, so nobody imports that."""
 
     def __call__(
         self, *, cwd: Path, model: str | None, tools: Sequence[str] | None, system_prompt: str | None

@@ -30,7 +30,10 @@ def test_the_demo_model_gets_a_tiny_one() -> None:
 
 
 def test_instructions_of_the_project_are_in_it_word_for_word() -> None:
-    files = [ContextFile(Path("/a/AGENTS.md"), "Use tabs.\n"), ContextFile(Path("/a/b/AGENTS.md"), "No: {{x}}")]
+    files = [
+        ContextFile(Path("/a/AGENTS.md"), "Use tabs.\n"),
+        ContextFile(Path("/a/b/AGENTS.md"), "No: {{x}}"),
+    ]
 
     prompt = SystemPrompt(cwd=Path("/a/b"), context_files=files)(FAUX_MODEL)
 
@@ -42,7 +45,9 @@ def test_instructions_of_the_project_are_in_it_word_for_word() -> None:
 def test_the_user_may_replace_it_and_add_to_it() -> None:
     files = [ContextFile(Path("/a/AGENTS.md"), "Use tabs.")]
 
-    prompt = SystemPrompt(cwd=Path("/a"), context_files=files, replacement="Be a cat.", addition="Purr.")(FAUX_MODEL)
+    prompt = SystemPrompt(cwd=Path("/a"), context_files=files, replacement="Be a cat.", addition="Purr.")(
+        FAUX_MODEL
+    )
 
     assert prompt.startswith("Be a cat.") and prompt.endswith("Purr.") and "Use tabs." in prompt
 

@@ -80,7 +80,10 @@ def check(folder: Path, ended: list[dict[str, object]]) -> None:
     finally:
         log.close()
     models = {model.api: model for model in load_catalog().models}
-    for api, validate in (("anthropic-messages", validate_anthropic), ("openai-completions", validate_openai)):
+    for api, validate in (
+        ("anthropic-messages", validate_anthropic),
+        ("openai-completions", validate_openai),
+    ):
         model = models[api]
         request = Request(system="s", messages=sendable(history, model), tools=[], max_tokens=100)
         assert validate(body(api, model, request)) == []

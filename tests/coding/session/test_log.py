@@ -23,7 +23,11 @@ def filled(folder: Path) -> Path:
     log.append_message(UserMessage("hällo\u2028", 1))
     log.append_message(answer("hi"))
     log.append_message(UserMessage("more", 3))
-    log.append_message(AssistantMessage([ToolCall("c", "read", {"path": "x"})], "faux", "faux", "faux", Usage(), "toolUse", 4))
+    log.append_message(
+        AssistantMessage(
+            [ToolCall("c", "read", {"path": "x"})], "faux", "faux", "faux", Usage(), "toolUse", 4
+        )
+    )
     log.append_message(ToolResultMessage("c", "read", [TextContent("text")], False, 5, {"lines": 1}))
     log.close()
     assert log.path is not None
@@ -49,7 +53,13 @@ def test_nothing_is_written_before_the_first_message(tmp_path: Path) -> None:
 def test_the_lines_have_the_documented_shapes(tmp_path: Path) -> None:
     header, model, thinking, first, second, *_ = lines(filled(tmp_path))
 
-    assert header == {"type": "session", "version": 3, "id": header["id"], "timestamp": header["timestamp"], "cwd": "/somewhere"}
+    assert header == {
+        "type": "session",
+        "version": 3,
+        "id": header["id"],
+        "timestamp": header["timestamp"],
+        "cwd": "/somewhere",
+    }
     assert model["provider"] == "faux" and model["modelId"] == "faux" and model["parentId"] is None
     assert thinking["thinkingLevel"] == "low" and thinking["parentId"] == model["id"]
     assert first["message"] == {"role": "user", "content": "hällo\u2028", "timestamp": 1}
@@ -61,7 +71,13 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
 
     log = SessionLog.open(path)
 
-    assert [type(message) for message in log.messages()] == [UserMessage, AssistantMessage, UserMessage, AssistantMessage, ToolResultMessage]
+    assert [type(message) for message in log.messages()] == [
+        UserMessage,
+        AssistantMessage,
+        UserMessage,
+        AssistantMessage,
+        ToolResultMessage,
+    ]
     assert log.model() == ("faux", "faux")
     assert log.thinking() == "low"
     log.append_message(UserMessage("again", 6))
@@ -106,8 +122,20 @@ def _is_json(line: bytes) -> bool:
 def test_unknown_entries_and_messages_survive_and_keep_their_place(tmp_path: Path) -> None:
     path = filled(tmp_path)
     last = lines(path)[-1]
-    strange = {"type": "hologram", "id": "deadbeef", "parentId": last["id"], "timestamp": "2026-01-01T00:00:00.000Z", "x": [1]}
-    odd = {"type": "message", "id": "deadbee0", "parentId": "deadbeef", "timestamp": "2026-01-01T00:00:00.000Z", "message": {"role": "oracle"}}
+    strange = {
+        "type": "hologram",
+        "id": "deadbeef",
+        "parentId": last["id"],
+        "timestamp": "2026-01-01T00:00:00.000Z",
+        "x": [1],
+    }
+    odd = {
+        "type": "message",
+        "id": "deadbee0",
+        "parentId": "deadbeef",
+        "timestamp": "2026-01-01T00:00:00.000Z",
+        "message": {"role": "oracle"},
+    }
     with path.open("ab") as file:
         file.write(json.dumps(strange).encode() + b"\n" + json.dumps(odd).encode() + b"\n")
 

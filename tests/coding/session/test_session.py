@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,10 @@ def test_a_model_reads_edits_and_runs_in_the_folder(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one\ntwo\n")
     script = [
         [Use("read", path="a.txt")],
-        [Use("edit", path="a.txt", old_text="two", new_text="three"), Use("write", path="d/b.txt", content="new\n")],
+        [
+            Use("edit", path="a.txt", old_text="two", new_text="three"),
+            Use("write", path="d/b.txt", content="new\n"),
+        ],
         [Use("bash", command="cat a.txt d/b.txt")],
         [Say("Done.")],
     ]
@@ -128,6 +132,7 @@ def test_a_wait_for_a_retry_can_be_stopped(tmp_path: Path) -> None:
         slow = {"retry.baseDelayMs": 60_000}
         opening, _ = scripted([[Fail(BUSY)]], tmp_path, settings=slow)
         async with opening as session:
+
             def stop(event: AgentEvent) -> None:
                 if names([event]) == ["auto_retry_start"]:
                     asyncio.get_running_loop().call_later(0.01, session.abort)
@@ -148,7 +153,11 @@ def test_an_aborted_answer_is_kept_and_the_next_prompt_works(tmp_path: Path) -> 
             kept = session.log.messages()[-1]
             assert isinstance(kept, AssistantMessage) and kept.text == "Half"
             assert (await session.prompt("go on")).error is None
-            assert [type(m) for m in faux.requests[1].messages] == [UserMessage, AssistantMessage, UserMessage]
+            assert [type(m) for m in faux.requests[1].messages] == [
+                UserMessage,
+                AssistantMessage,
+                UserMessage,
+            ]
 
     asyncio.run(main())
 
@@ -160,13 +169,12 @@ def test_a_command_is_gone_when_it_is_aborted(tmp_path: Path) -> None:
         async with opening as session:
             async with asyncio.TaskGroup() as group:
                 running = group.create_task(session.prompt("go"))
-                while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().strip():
+                while not running.done():
+                    if (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().strip():
+                        session.abort()
                     await asyncio.sleep(0.01)
-                session.abort()
             assert running.result().aborted
             with pytest.raises(ProcessLookupError):
-                import os
-
                 os.kill(int((tmp_path / "pid").read_text()), 0)
 
     asyncio.run(main())

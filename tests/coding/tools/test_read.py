@@ -48,7 +48,9 @@ def test_a_long_file_begins_with_300_lines_and_says_how_to_go_on(ctx: CallContex
 def test_the_number_of_first_lines_is_a_setting_and_the_prompt_knows_it(ctx: CallContext) -> None:
     (ctx.cwd / "a.txt").write_text(lines(20))
     tool = Read(ToolSettings(read_lines=7))
-    assert text_of(call_now(tool, ctx, path="a.txt")).endswith("[Showing lines 1-7 of 20; continue with a.txt:8-]")
+    assert text_of(call_now(tool, ctx, path="a.txt")).endswith(
+        "[Showing lines 1-7 of 20; continue with a.txt:8-]"
+    )
     assert "the first 7 lines" in tool.description
 
 
@@ -100,7 +102,7 @@ def test_no_call_shows_more_than_3000_lines_or_50_kib(ctx: CallContext) -> None:
     (ctx.cwd / "wide.txt").write_text(("x" * 999 + "\n") * 1000)
     text = read(ctx, "wide.txt:1-1000")
     assert len(text.encode()) < 51 * 1024
-    assert text.endswith("[Showing lines 1-50 of 1000; continue with wide.txt:51-]")
+    assert text.endswith("[Showing lines 1-51 of 1000; continue with wide.txt:52-]")
 
 
 def test_a_line_that_is_far_too_long_is_cut_and_that_is_said(ctx: CallContext) -> None:

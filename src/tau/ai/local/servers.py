@@ -64,18 +64,18 @@ class Server:
             self.entries.pop(id, None)
 
 
-class Meta(Struct):
+class Meta(Struct, frozen=True):
     n_ctx: int | None = None
     n_ctx_train: int | None = None
 
 
-class Listed(Struct):
+class Listed(Struct, frozen=True):
     id: str
     max_model_len: int | None = None
     meta: Meta | None = None
 
 
-class Listing(Struct):
+class Listing(Struct, frozen=True):
     """`/v1/models`; the size of the context is told by vLLM and by llama.cpp only."""
 
     data: list[Listed]
@@ -98,14 +98,14 @@ async def ask_vllm(server: Server) -> None:
     await ask_listing(server)
 
 
-class LmStudioModel(Struct):
+class LmStudioModel(Struct, frozen=True):
     id: str
     type: str = "llm"
     max_context_length: int | None = None
     loaded_context_length: int | None = None
 
 
-class LmStudioModels(Struct):
+class LmStudioModels(Struct, frozen=True):
     data: list[LmStudioModel]
 
 
@@ -122,19 +122,19 @@ async def ask_lm_studio(server: Server) -> None:
             entry.images = row.type == "vlm"
 
 
-class Generation(Struct):
+class Generation(Struct, frozen=True):
     n_ctx: int | None = None
 
 
-class TemplateCaps(Struct):
+class TemplateCaps(Struct, frozen=True):
     supports_tools: bool | None = None
 
 
-class Modalities(Struct):
+class Modalities(Struct, frozen=True):
     vision: bool = False
 
 
-class Props(Struct):
+class Props(Struct, frozen=True):
     default_generation_settings: Generation = Generation()
     chat_template_caps: TemplateCaps = TemplateCaps()
     modalities: Modalities = Modalities()
@@ -154,16 +154,16 @@ async def ask_llama_cpp(server: Server) -> None:
         entry.images = told.modalities.vision
 
 
-class OllamaModel(Struct):
+class OllamaModel(Struct, frozen=True):
     name: str
     context_length: int | None = None
 
 
-class OllamaModels(Struct):
+class OllamaModels(Struct, frozen=True):
     models: list[OllamaModel]
 
 
-class OllamaDetails(Struct):
+class OllamaDetails(Struct, frozen=True):
     capabilities: list[str] = []
     parameters: str = ""
     model_info: dict[str, Any] = {}

@@ -45,7 +45,7 @@ class SystemPrompt:
 
 
 def fill(template: str, **values: str) -> str:
-    """Put values into `{{name}}` places. A value without a place is fine; a place without a value is a mistake."""
+    """Put values into `{{name}}` places. A place without a value is a mistake; an unused value is not."""
     start, *places = template.split("{{")
     text = [start]
     for place in places:

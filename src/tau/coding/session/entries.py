@@ -70,7 +70,7 @@ def decode_entry(line: bytes) -> Entry:
 
 
 def decode_known(entry: Entry) -> KnownEntry | None:
-    """The second step: the whole entry, or None if it is of a kind, or holds a message, that we do not know."""
+    """The second step: the whole entry, or None if its kind or its message is unknown to us."""
     if entry.type not in KNOWN_TYPES:
         return None
     try:
@@ -86,5 +86,3 @@ def encode(entry: SessionHeader | KnownEntry) -> bytes:
 def _plain(value: Any) -> Any:
     """Tools may put anything into `details`; what JSON has no word for is written as its text."""
     return str(value)
-
-

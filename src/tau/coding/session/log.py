@@ -51,7 +51,8 @@ class SessionLog:
         log._unwritten = []
         if file.torn:
             log.warnings.append(
-                f"the last entry of {path.name} was never finished and is left out; its bytes are in {path.name}.torn"
+                f"the last entry of {path.name} was never finished and is left out; "
+                f"its bytes are in {path.name}.torn"
             )
         if lines.damaged:
             numbers = ", ".join(map(str, lines.damaged[:10])) + (", ..." if len(lines.damaged) > 10 else "")
@@ -174,5 +175,7 @@ def _own(path: Path) -> JsonlFile:
     file = JsonlFile(path)
     if not file.lock():
         file.close()
-        raise SessionError(f"{path} is open in another tau; close it there, or start a session of its own here")
+        raise SessionError(
+            f"{path} is open in another tau; close it there, or start a session of its own here"
+        )
     return file

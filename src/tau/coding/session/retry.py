@@ -1,10 +1,11 @@
 """Decides whether a failed request is sent again, and when. The one place that does."""
 
-import random
-
 from msgspec import Struct
 
 from tau.base.errors import ProviderError, TauError
+from tau.base.late import late
+
+random = late("random")
 
 LONGEST_BACKOFF_MS = 8_000
 
@@ -18,8 +19,8 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
     def delay_ms(self, attempt: int, error: TauError | None) -> int | None:
         """How long to wait before retry number `attempt` (from 1); None when it should not be sent again.
 
-        A server that asks for more patience than `max_delay_ms` is taken at its word: we give up now, with its
-        sentence, rather than keep somebody waiting.
+        A server that asks for more patience than `max_delay_ms` is taken at its word: we give up now, with
+        its sentence, rather than keep somebody waiting.
         """
         if not self.enabled or attempt > self.max_retries:
             return None

@@ -11,7 +11,7 @@ from tau.coding.session.log import SessionLog
 
 
 class SessionStore:
-    """One folder per working directory below `root`; with `flat`, all sessions in `root` itself (`--session-dir`)."""
+    """One folder per working directory below `root`; with `flat`, all sessions in `root` itself."""
 
     def __init__(self, root: Path, cwd: Path, *, flat: bool = False) -> None:
         self._root = root
@@ -38,12 +38,18 @@ class SessionStore:
             return SessionLog.open(path)
         found = self._with_id(self.folder, wanted)
         if not found and not self._flat and self._root.is_dir():
-            found = [path for folder in sorted(self._root.iterdir()) for path in self._with_id(folder, wanted)]
+            found = [
+                path for folder in sorted(self._root.iterdir()) for path in self._with_id(folder, wanted)
+            ]
         if not found:
-            raise UsageError(f"no session has an id that begins with {wanted!r}; sessions are kept in {self._root}")
+            raise UsageError(
+                f"no session has an id that begins with {wanted!r}; sessions are kept in {self._root}"
+            )
         if len(found) > 1:
             ids = ", ".join(path.stem.rpartition("_")[2] for path in found[:5])
-            raise UsageError(f"{len(found)} sessions have an id that begins with {wanted!r}: {ids}; give more of it")
+            raise UsageError(
+                f"{len(found)} sessions have an id that begins with {wanted!r}: {ids}; give more of it"
+            )
         return SessionLog.open(found[0])
 
     def _with_id(self, folder: Path, prefix: str) -> list[Path]:

@@ -13,7 +13,7 @@ class SchemeRouter:
         self._handlers[handler.scheme] = handler
 
     def handles(self, text: str) -> bool:
-        """Any `scheme://` but files and the web: an unknown one deserves a better answer than "no such file"."""
+        """Any `scheme://` but files and the web: an unknown one deserves more than "no such file"."""
         scheme, separator, _ = text.partition("://")
         return bool(separator) and scheme.isidentifier() and scheme.lower() not in ("file", "http", "https")
 

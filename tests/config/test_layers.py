@@ -156,7 +156,7 @@ def test_a_wrong_value_that_another_layer_hides_does_no_harm(world: World) -> No
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ('{\n  "a": 1,\n}', 3),
+        ('{\n  "a": 1, }', 2),
         ('{\n  // why\n  "a": 1\n}', 2),
         ('{\n  "a": 1', 2),
         ('{"a": 1}\n}', 2),

@@ -1,0 +1,66 @@
+"""Speaks a dialect with the fake server over a real socket."""
+
+import asyncio
+from contextlib import aclosing
+from typing import Any
+
+from tau.ai import dialect as d
+from tau.ai.apis import dialect
+from tau.ai.assembler import Assembler
+from tau.ai.http import HttpTransport
+from tau.ai.model import Model
+from tau.ai.wire import AssistantMessage, UserMessage
+from tau.base.errors import ProviderError
+from tests.support.fake_answers import Raw, Scriptable
+from tests.support.fake_server import FakeServer
+
+HELLO = d.Request(system="Be brief.", messages=[UserMessage("hi", 1)], tools=[], max_tokens=1000)
+
+
+def model(api: str, **fields: Any) -> Model:
+    known: dict[str, Any] = {"id": "m", "name": "M", "provider": "acme", "base_url": "", "reasoning": True}
+    return Model(**{**known, "api": api, "max_tokens": 64_000, **fields})
+
+
+async def talk(
+    url: str, speaker: Model, request: d.Request = HELLO, key: str | None = "key-1", **headers: str
+) -> list[d.Delta]:
+    """All deltas of one answer."""
+    endpoint = d.Endpoint(base_url=url, key=key, headers=headers)
+    http = HttpTransport({})
+    try:
+        async with aclosing(dialect(speaker.api)(speaker, request, endpoint, http)) as deltas:
+            return [delta async for delta in deltas]
+    finally:
+        await http.close()
+
+
+def answer(speaker: Model, scripted: Scriptable, request: d.Request = HELLO, **more: Any) -> list[d.Delta]:
+    """The deltas of a scripted answer."""
+    with FakeServer() as server:
+        server.script(scripted)
+        return asyncio.run(talk(server.url, speaker, request, **more))
+
+
+def message(speaker: Model, deltas: list[d.Delta]) -> AssistantMessage:
+    """What the deltas make together; the last of them must be the one `Done`."""
+    assembler = Assembler(speaker, 1)
+    for delta in deltas:
+        assembler.feed(delta)
+    assert [delta for delta in deltas if isinstance(delta, d.Done)] == deltas[-1:]
+    assert assembler.done is not None
+    return assembler.message(assembler.done.reason)
+
+
+def failed(speaker: Model, scripted: Scriptable, **more: Any) -> ProviderError:
+    """The error that a scripted fault becomes."""
+    try:
+        deltas = answer(speaker, scripted, **more)
+    except ProviderError as error:
+        return error
+    raise AssertionError(f"no error, but {deltas}")
+
+
+def stream_of(*events: str) -> Raw:
+    """A stream of events, as it stands."""
+    return Raw("".join(f"data: {event}\n\n" for event in events), 200, "text/event-stream")

@@ -1,0 +1,331 @@
+"""The dialect `anthropic-messages`, over a real socket."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from tau.ai import dialect as d
+from tau.ai.apis import dialect
+from tau.ai.apis.anthropic_messages import url
+from tau.ai.http import HttpTransport
+from tau.ai.wire import TextContent, ThinkingContent, ToolCall
+from tests.ai.talk import HELLO, answer, failed, message, model, stream_of, talk
+from tests.support.fake_answers import (
+    Answer,
+    Call,
+    CutConnection,
+    ErrorEvent,
+    InvalidUtf8,
+    NotJson,
+    Overflow,
+    Raw,
+    Status,
+    Text,
+    Thinking,
+    TruncatedEvent,
+    Usage,
+)
+from tests.support.fake_server import FakeServer
+
+CLAUDE = model("anthropic-messages", input=("text", "image"))
+
+
+def test_words_arrive_piece_by_piece_and_end_once() -> None:
+    deltas = answer(CLAUDE, Text("Hello, dear world.", deltas=3))
+    pieces = [delta.text for delta in deltas if isinstance(delta, d.TextPiece)]
+    assert len(pieces) == 3
+    assert "".join(pieces) == "Hello, dear world."
+    assert deltas[-1] == d.Done("stop")
+    assert deltas.count(d.Done("stop")) == 1
+
+
+def test_thinking_comes_with_its_signature() -> None:
+    deltas = answer(CLAUDE, [Thinking("Hm, let me see.", "sig-9", deltas=2), Text("Yes.")])
+    assert message(CLAUDE, deltas).content == [
+        ThinkingContent("Hm, let me see.", "sig-9"),
+        TextContent("Yes."),
+    ]
+
+
+def test_thinking_that_is_not_shown_keeps_its_signature() -> None:
+    assert message(CLAUDE, answer(CLAUDE, [Thinking("", "sig-9"), Text("Yes.")])).content == [
+        ThinkingContent("", "sig-9"),
+        TextContent("Yes."),
+    ]
+
+
+def test_redacted_thinking_is_kept_as_data() -> None:
+    deltas = answer(CLAUDE, [Thinking("b64data", redacted=True), Text("Yes.")])
+    assert message(CLAUDE, deltas).content[0] == ThinkingContent("", "b64data", True)
+
+
+def test_a_call_arrives_in_pieces() -> None:
+    deltas = answer(CLAUDE, [Text("Reading."), Call("read", {"path": "a/b.py"}, id="toolu_7", deltas=4)])
+    assert len([delta for delta in deltas if isinstance(delta, d.CallPiece)]) == 4
+    assert message(CLAUDE, deltas).content == [
+        TextContent("Reading."),
+        ToolCall("toolu_7", "read", {"path": "a/b.py"}),
+    ]
+    assert deltas[-1] == d.Done("toolUse")
+
+
+def test_several_calls_in_one_answer_stay_apart() -> None:
+    calls = [Call("read", {"path": name}, id=f"t{name}") for name in "abc"]
+    assert message(CLAUDE, answer(CLAUDE, calls)).content == [
+        ToolCall(f"t{name}", "read", {"path": name}) for name in "abc"
+    ]
+
+
+def test_a_call_without_arguments_is_a_call() -> None:
+    assert message(CLAUDE, answer(CLAUDE, Call("ls", {}, id="t"))).tool_calls == [ToolCall("t", "ls", {})]
+
+
+@pytest.mark.parametrize(
+    ("stop", "reason"),
+    [
+        ("end_turn", "stop"),
+        ("stop_sequence", "stop"),
+        ("pause_turn", "stop"),
+        ("a_new_word", "stop"),
+        ("max_tokens", "length"),
+        ("model_context_window_exceeded", "length"),
+        ("tool_use", "toolUse"),
+    ],
+)
+def test_stop_reasons(stop: str, reason: Any) -> None:
+    assert answer(CLAUDE, Answer((Text("x"),), stop=stop))[-1] == d.Done(reason)
+
+
+def test_calls_are_run_whatever_the_stop_reason_says() -> None:
+    assert answer(CLAUDE, Answer((Call("ls"),), stop="end_turn"))[-1] == d.Done("toolUse")
+    assert answer(CLAUDE, Answer((Call("ls"),), stop="max_tokens"))[-1] == d.Done("length")
+
+
+def test_a_refusal_is_an_error_that_no_retry_helps() -> None:
+    error = failed(CLAUDE, Answer((Text("I"),), stop="refusal"))
+    assert not error.retryable
+    assert str(error) == "acme declined to answer: the model will not do this. Word the request differently."
+
+
+def test_tokens_are_counted() -> None:
+    deltas = answer(CLAUDE, Answer((Text("x"),), Usage(input=7, output=9, cache_read=1000, cache_write=50)))
+    usage = message(CLAUDE, deltas).usage
+    assert (usage.input, usage.output, usage.cache_read, usage.cache_write) == (7, 9, 1000, 50)
+
+
+def test_a_request_goes_to_the_right_place_with_the_right_headers() -> None:
+    with FakeServer() as server:
+        server.script("a", "b", "c", "d", "e")
+
+        async def main() -> None:
+            await talk(server.url, CLAUDE)
+            await talk(server.url + "/v1/", CLAUDE, key="sk-ant-oat-1", **{"Anthropic-Beta": "x-1,y-2"})
+            await talk(server.url, CLAUDE, key=None)
+            await talk(server.url, CLAUDE, key="k", **{"X-Api-Key": "mine"})
+            await talk(server.url, CLAUDE, key="sk-or-v1-1")
+
+        asyncio.run(main())
+        first, login, bare, own, router = (request.headers for request in server.requests)
+        assert {request.path for request in server.requests} == {"/v1/messages"}
+    assert first["x-api-key"] == "key-1"
+    assert first["anthropic-version"] == "2023-06-01"
+    assert first["content-type"] == "application/json"
+    assert "authorization" not in first
+    assert login["authorization"] == "Bearer sk-ant-oat-1"
+    assert login["anthropic-beta"] == "oauth-2025-04-20,x-1,y-2"
+    assert "x-api-key" not in login
+    assert "x-api-key" not in bare
+    assert "authorization" not in bare
+    assert own["x-api-key"] == "mine"
+    assert router["authorization"] == "Bearer sk-or-v1-1"
+    assert "anthropic-beta" not in router
+
+
+@pytest.mark.parametrize("base", ["https://a.example", "https://a.example/", "https://a.example/v1"])
+def test_the_base_url_may_carry_the_version(base: str) -> None:
+    assert url(base) == "https://a.example/v1/messages"
+
+
+def test_what_is_sent_is_what_was_built() -> None:
+    with FakeServer() as server:
+        server.script("ok")
+        asyncio.run(talk(server.url, CLAUDE))
+        assert server.requests[0].body["messages"][0]["content"][0]["text"] == "hi"
+        assert server.requests[0].body["stream"] is True
+
+
+def test_a_rate_limit_tells_how_long_to_wait() -> None:
+    error = failed(CLAUDE, Status(429, "Slow down.", retry_after="17"))
+    assert (error.status, error.retryable, error.retry_after) == (429, True, 17)
+    assert str(error) == "acme answered 429: Slow down."
+
+
+@pytest.mark.parametrize("status", [500, 503, 529])
+def test_a_server_in_trouble_may_be_asked_again(status: int) -> None:
+    error = failed(CLAUDE, Status(status))
+    assert (error.status, error.retryable, error.overflow) == (status, True, False)
+
+
+def test_a_refused_key_is_never_shown() -> None:
+    error = failed(CLAUDE, Status(401, "invalid key secret-key-77"), key="secret-key-77")
+    assert error.status == 401
+    assert not error.retryable
+    assert "secret-key-77" not in str(error)
+    assert "acme refused the API key" in str(error)
+
+
+def test_a_request_beyond_the_window_is_recognised() -> None:
+    error = failed(CLAUDE, Overflow())
+    assert (error.overflow, error.retryable) == (True, False)
+
+
+@pytest.mark.parametrize("after", [0, 1, 3, 6])
+def test_a_cut_connection_may_be_tried_again(after: int) -> None:
+    assert failed(CLAUDE, CutConnection(after_events=after)).retryable
+
+
+@pytest.mark.parametrize("after", [0, 2, 6])
+def test_half_an_event_is_an_answer_cut_off(after: int) -> None:
+    error = failed(CLAUDE, TruncatedEvent(after_events=after))
+    assert error.retryable
+    assert str(error) == "The answer from acme was cut off before its end."
+
+
+def test_an_event_that_is_no_json_may_be_tried_again() -> None:
+    assert failed(CLAUDE, NotJson()).retryable
+
+
+def test_a_bad_byte_costs_one_character() -> None:
+    text = message(CLAUDE, answer(CLAUDE, InvalidUtf8("cafe noir"))).text
+    assert text.startswith("ca\ufffd")
+    assert text.endswith("noir")
+
+
+@pytest.mark.parametrize(
+    ("kind", "retryable"), [("overloaded_error", True), ("api_error", True), ("invalid_request_error", False)]
+)
+def test_an_error_in_the_middle_keeps_the_vendors_words(kind: str, retryable: bool) -> None:
+    error = failed(CLAUDE, ErrorEvent(kind=kind, message="It broke."))
+    assert error.retryable is retryable
+    assert str(error) == "acme broke off its answer: It broke."
+
+
+def test_a_web_page_is_not_an_answer() -> None:
+    error = failed(CLAUDE, Raw("<html><title>Log in to the hotel</title></html>"))
+    assert not error.retryable
+    assert "Log in to the hotel" in str(error)
+    assert "base URL" in str(error)
+
+
+def test_a_redirect_is_not_followed_but_told() -> None:
+    error = failed(CLAUDE, Status(301, headers={"location": "https://new.example/v1"}))
+    assert "https://new.example/v1" in str(error)
+
+
+def test_an_error_with_a_good_status_is_still_an_error() -> None:
+    body = json.dumps({"error": {"message": "Insufficient balance", "code": 402}})
+    error = failed(CLAUDE, Raw(body, 200, "application/json"))
+    assert not error.retryable
+    assert "Insufficient balance" in str(error)
+
+
+START = '{"type":"message_start","message":{"usage":{"input_tokens":3,"output_tokens":null}}}'
+END = ('{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":null}', '{"type":"message_stop"}')
+
+
+def test_unknown_events_and_blocks_are_passed_over() -> None:
+    deltas = answer(
+        CLAUDE,
+        stream_of(
+            START,
+            '{"type":"ping"}',
+            '{"type":"from_the_future","index":"not a number","delta":7}',
+            "",
+            '{"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"s"}}',
+            '{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{}"}}',
+            '{"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{}}}',
+            '{"type":"content_block_stop","index":0}',
+            '{"type":"content_block_start","index":1,"content_block":{"type":"text","text":"Hel"}}',
+            '{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"lo"}}',
+            '{"type":"content_block_stop","index":1}',
+            *END,
+        ),
+    )
+    assert message(CLAUDE, deltas).content == [TextContent("Hello")]
+    assert message(CLAUDE, deltas).usage.input == 3
+
+
+def test_a_known_event_in_an_unknown_shape_is_an_error() -> None:
+    broken = '{"type":"content_block_delta","index":0,"delta":"text"}'
+    assert failed(CLAUDE, stream_of(START, broken, *END)).retryable
+
+
+def test_a_call_that_comes_whole_is_taken_whole() -> None:
+    """Servers that imitate the dialect put the arguments into the start of the block."""
+    block = '{"type":"tool_use","id":null,"name":"read","input":{"path":"a"}}'
+    deltas = answer(
+        CLAUDE,
+        stream_of(
+            START,
+            '{"type":"content_block_start","index":0,"content_block":' + block + "}",
+            '{"type":"content_block_stop","index":0}',
+            *END,
+        ),
+    )
+    (call,) = message(CLAUDE, deltas).tool_calls
+    assert (call.name, call.arguments) == ("read", {"path": "a"})
+    assert call.id.startswith("call_")
+
+
+def test_arguments_in_pieces_replace_those_of_the_start() -> None:
+    block = '{"type":"tool_use","id":"t","name":"read","input":{"path":"old"}}'
+    piece = '{"type":"input_json_delta","partial_json":"{\\"path\\":\\"new\\"}"}'
+    deltas = answer(
+        CLAUDE,
+        stream_of(
+            START,
+            '{"type":"content_block_start","index":0,"content_block":' + block + "}",
+            '{"type":"content_block_delta","index":0,"delta":' + piece + "}",
+            '{"type":"content_block_stop","index":0}',
+            *END,
+        ),
+    )
+    assert message(CLAUDE, deltas).tool_calls == [ToolCall("t", "read", {"path": "new"})]
+
+
+def test_leaving_in_the_middle_closes_the_connection() -> None:
+    with FakeServer() as server:
+        server.script(Answer((Text("word " * 500, deltas=500),), delay_s=0.005))
+
+        async def main() -> None:
+            http = HttpTransport({})
+            endpoint = d.Endpoint(base_url=server.url, key="k")
+            deltas = dialect(CLAUDE.api)(CLAUDE, HELLO, endpoint, http)
+            async for delta in deltas:
+                if isinstance(delta, d.TextPiece):
+                    break
+            await deltas.aclose()
+            await asyncio.to_thread(server.wait_idle)
+            await http.close()
+
+        asyncio.run(main())
+        assert server.requests[0].outcome == "left"
+
+
+def test_a_connection_is_used_for_the_next_request() -> None:
+    with FakeServer() as server:
+        server.script("one", "two")
+
+        async def main() -> None:
+            http = HttpTransport({})
+            endpoint = d.Endpoint(base_url=server.url, key="k")
+            for _ in range(2):
+                async for _ in dialect(CLAUDE.api)(CLAUDE, HELLO, endpoint, http):
+                    pass
+                await asyncio.sleep(0.05)
+            await http.close()
+
+        asyncio.run(main())
+        assert len({request.connection for request in server.requests}) == 1

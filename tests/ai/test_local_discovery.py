@@ -1,0 +1,333 @@
+"""Local servers are found by what they answer on real sockets; a slow or strange one harms nobody."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import pytest
+
+from tau.ai.http import HttpTransport
+from tau.ai.local.discovery import GUESSED_TOKENS, USUAL_PLACES, Found, context_warning, discover
+from tau.ai.local.servers import MAX_MODELS, ollama_place
+
+PATIENT_S = 20  # for tests in which every server answers
+HANG = object()
+
+Answer = Any  # what becomes JSON, raw bytes for a whole response, or HANG
+Routes = Mapping[str, Answer | Callable[[Any], Answer]]
+
+
+class LocalServer:
+    """Answers `GET /path` and `POST /path` from a table; everything else is not found."""
+
+    def __init__(self, routes: Routes) -> None:
+        self.routes = routes
+        self.left = asyncio.Event()  # a client went away without its answer
+        self.place = ""
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                method, path = head.decode().split(" ")[:2]
+                length = next(
+                    (
+                        int(line.split(":")[1])
+                        for line in head.decode().lower().split("\r\n")
+                        if "content-length" in line
+                    ),
+                    0,
+                )
+                sent = json.loads(await reader.readexactly(length)) if length else None
+                answer = self.routes.get(f"{method} {path}", b"HTTP/1.1 404 No\r\ncontent-length: 0\r\n\r\n")
+                answer = answer(sent) if callable(answer) else answer
+                if answer is HANG:
+                    await reader.read()
+                    self.left.set()
+                    return
+                if not isinstance(answer, bytes):
+                    body = json.dumps(answer).encode()
+                    answer = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body)
+                writer.write(answer)
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+
+@asynccontextmanager
+async def running(routes: Routes) -> AsyncIterator[LocalServer]:
+    local = LocalServer(routes)
+    async with await asyncio.start_server(local.serve, "127.0.0.1", 0) as server:
+        local.place = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        yield local
+
+
+async def look(
+    servers: Mapping[str, Routes], environ: Mapping[str, str] | None = None, timeout_s: float = PATIENT_S
+) -> list[Found]:
+    http = HttpTransport({})
+    async with AsyncExitStack() as stack:
+        places = {
+            id: (await stack.enter_async_context(running(routes))).place for id, routes in servers.items()
+        }
+        found = await discover(http, environ or {}, timeout_s, places)
+        await http.close()
+        return found
+
+
+def run(work: Coroutine[Any, Any, list[Found]]) -> list[Found]:
+    return asyncio.run(work)
+
+
+OLLAMA: Routes = {
+    "GET /api/tags": {
+        "models": [{"name": "qwen3:8b"}, {"name": "gemma3:4b"}, {"name": "nomic-embed-text:latest"}]
+    },
+    "GET /api/ps": {"models": [{"name": "gemma3:4b", "context_length": 32768}]},
+    "POST /api/show": lambda sent: {
+        "qwen3:8b": {
+            "capabilities": ["completion", "tools", "thinking"],
+            "parameters": 'stop    "<|im_end|>"\nnum_ctx    20000',
+            "model_info": {"general.architecture": "qwen3", "qwen3.context_length": 40960},
+        },
+        "gemma3:4b": {
+            "capabilities": ["completion", "vision"],
+            "model_info": {"gemma3.context_length": 131072},
+        },
+        "nomic-embed-text:latest": {"capabilities": ["embedding"]},
+    }[sent["model"]],
+}
+
+
+def test_ollama_tells_models_context_sizes_and_what_they_can_do() -> None:
+    (found,) = run(look({"ollama": OLLAMA}))
+    assert (found.provider, found.name, found.note) == ("ollama", "Ollama", "")
+    assert found.served_tokens == {"qwen3:8b": 20000, "gemma3:4b": 32768}
+    qwen, gemma = found.models
+    assert (qwen.id, qwen.context_window, qwen.reasoning, qwen.input) == ("qwen3:8b", 20000, True, ("text",))
+    assert (gemma.id, gemma.context_window, gemma.input) == ("gemma3:4b", 32768, ("text", "image"))
+    assert qwen.api == "openai-completions" and qwen.base_url.endswith("/v1") and not qwen.demo
+
+
+def test_a_small_context_of_ollama_is_guessed_and_said() -> None:
+    routes = {"GET /api/tags": {"models": [{"name": "llama3:8b"}]}}
+    (found,) = run(look({"ollama": routes}))
+    assert found.models[0].context_window == GUESSED_TOKENS
+    assert found.served_tokens == {}
+    assert "4,096 tokens" in found.note and "OLLAMA_CONTEXT_LENGTH" in found.note
+
+
+def test_the_variable_for_ollamas_context_is_believed_up_to_what_the_model_can_take() -> None:
+    routes = {
+        "GET /api/tags": {"models": [{"name": "a"}, {"name": "b"}]},
+        "POST /api/show": lambda sent: {
+            "model_info": {"x.context_length": 8192 if sent["model"] == "a" else 65536}
+        },
+    }
+    (found,) = run(look({"ollama": routes}, {"OLLAMA_CONTEXT_LENGTH": "32768"}))
+    assert [model.context_window for model in found.models] == [8192, 32768]
+
+
+def test_lm_studio_tells_the_loaded_context_and_embeddings_are_left_out() -> None:
+    routes = {
+        "GET /v1/models": {"data": [{"id": "qwen"}, {"id": "seeing"}, {"id": "embed"}]},
+        "GET /api/v0/models": {
+            "data": [
+                {"id": "qwen", "type": "llm", "max_context_length": 131072, "loaded_context_length": 16384},
+                {"id": "seeing", "type": "vlm", "max_context_length": 2048},
+                {"id": "embed", "type": "embeddings"},
+            ]
+        },
+    }
+    (found,) = run(look({"lm-studio": routes}))
+    assert [(model.id, model.context_window) for model in found.models] == [("qwen", 16384), ("seeing", 2048)]
+    assert found.served_tokens == {"qwen": 16384}
+    assert "image" in found.models[1].input
+
+
+def test_an_older_lm_studio_is_found_too() -> None:
+    (found,) = run(look({"lm-studio": {"GET /v1/models": {"data": [{"id": "qwen"}]}}}))
+    assert found.models[0].key == "lm-studio/qwen"
+    assert "LM Studio" in found.note
+
+
+LLAMA_LIST = {"data": [{"id": "/models/qwen.gguf", "meta": {"n_ctx_train": 131072}}]}
+
+
+def test_llama_cpp_tells_its_context_and_sees_images() -> None:
+    props = {
+        "default_generation_settings": {"n_ctx": 24576},
+        "modalities": {"vision": True},
+        "chat_template_caps": {"supports_tools": True},
+    }
+    (found,) = run(look({"llama.cpp": {"GET /v1/models": LLAMA_LIST, "GET /props": props}}))
+    (model,) = found.models
+    assert (model.id, model.name) == ("/models/qwen.gguf", "qwen")
+    assert (model.context_window, found.served_tokens) == (24576, {"/models/qwen.gguf": 24576})
+    assert "image" in model.input and found.note == ""
+
+
+def test_a_chat_template_without_tools_is_said() -> None:
+    props = {"default_generation_settings": {"n_ctx": 32768}, "chat_template_caps": {"supports_tools": False}}
+    (found,) = run(look({"llama.cpp": {"GET /v1/models": LLAMA_LIST, "GET /props": props}}))
+    assert "--jinja" in found.note
+
+
+def test_vllm_tells_its_context() -> None:
+    routes = {"GET /v1/models": {"data": [{"id": "org/model", "max_model_len": 32768, "owned_by": "vllm"}]}}
+    (found,) = run(look({"vllm": routes}))
+    assert (found.models[0].context_window, found.models[0].max_tokens, found.note) == (32768, 8192, "")
+
+
+def test_servers_come_in_the_order_of_the_places() -> None:
+    listing = {"GET /v1/models": {"data": [{"id": "m", "max_model_len": 32768}]}}
+    found = run(look({"vllm": listing, "ollama": OLLAMA, "llama.cpp": listing}))
+    assert [server.provider for server in found] == ["vllm", "ollama", "llama.cpp"]
+
+
+def test_where_nothing_listens_nothing_is_found() -> None:
+    async def main() -> list[Found]:
+        async with running({}) as gone:
+            places = dict.fromkeys(USUAL_PLACES, gone.place)
+        return await discover(HttpTransport({}), {}, PATIENT_S, places)
+
+    assert run(main()) == []
+
+
+def test_a_server_that_never_answers_holds_up_nobody_and_is_hung_up_on() -> None:
+    async def main() -> list[Found]:
+        http = HttpTransport({})
+        async with (
+            running({"GET /api/tags": HANG}) as silent,
+            running({"GET /v1/models": {"data": [{"id": "m"}]}}) as good,
+        ):
+            found = await discover(http, {}, 1.5, {"ollama": silent.place, "vllm": good.place})
+            await silent.left.wait()
+        await http.close()
+        return found
+
+    assert [server.provider for server in run(main())] == ["vllm"]
+
+
+def test_what_was_told_before_the_time_was_up_is_kept() -> None:
+    routes = {"GET /api/tags": {"models": [{"name": "slow"}]}, "GET /api/ps": HANG, "POST /api/show": HANG}
+    (found,) = run(look({"ollama": routes}, timeout_s=1.5))
+    assert [model.id for model in found.models] == ["slow"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 6\r\n\r\n<html>",
+        b"HTTP/1.1 401 No\r\ncontent-length: 2\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{",
+        b"\xff\xfe not http at all",
+        {"data": "not a list"},
+        {"data": [{"id": 7}]},
+        ["unexpected"],
+        None,
+    ],
+)
+def test_other_programs_on_the_usual_ports_are_no_servers(answer: Answer) -> None:
+    routes = {"GET /v1/models": answer, "GET /api/tags": answer}
+    assert run(look(dict.fromkeys(USUAL_PLACES, routes), timeout_s=1)) == []
+
+
+def test_a_server_without_models_is_found_and_says_so() -> None:
+    (found,) = run(look({"ollama": {"GET /api/tags": {"models": []}}}))
+    assert found.models == [] and "no model" in found.note
+
+
+def test_a_very_long_list_is_cut() -> None:
+    routes = {"GET /v1/models": {"data": [{"id": f"m{number}"} for number in range(3 * MAX_MODELS)]}}
+    (found,) = run(look({"vllm": routes}))
+    assert len(found.models) == MAX_MODELS
+
+
+class BrokenTransport:
+    """Fails in ways that the contract does not know."""
+
+    @asynccontextmanager
+    async def open(self, *args: object, **options: object) -> AsyncIterator[Any]:
+        raise RuntimeError("broken")
+        yield
+
+    async def close(self) -> None: ...
+
+
+def test_discovery_never_raises() -> None:
+    assert run(discover(BrokenTransport(), {})) == []
+
+
+def test_being_cancelled_from_outside_is_not_swallowed() -> None:
+    async def main() -> None:
+        http = HttpTransport({})
+        async with running({"GET /api/tags": HANG}) as silent:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await discover(http, {}, PATIENT_S, {"ollama": silent.place})
+            await silent.left.wait()
+        await http.close()
+
+    asyncio.run(main())
+
+
+def test_only_this_machine_is_asked_by_default() -> None:
+    assert all(place.startswith("http://127.0.0.1:") for place in USUAL_PLACES.values())
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ("", "http://usual"),
+        ("0.0.0.0", "http://127.0.0.1:11434"),
+        ("0.0.0.0:8000", "http://127.0.0.1:8000"),
+        (":5000", "http://127.0.0.1:5000"),
+        ("gpu.lan", "http://gpu.lan:11434"),
+        ("gpu.lan:1", "http://gpu.lan:1"),
+        ("http://gpu.lan", "http://gpu.lan:80"),
+        ("https://gpu.lan/ollama/", "https://gpu.lan:443/ollama"),
+        ("[::1]:11434", "http://[::1]:11434"),
+        ("::1", "http://[::1]:11434"),
+        ("[::]", "http://127.0.0.1:11434"),
+        (' "10.0.0.2:9" ', "http://10.0.0.2:9"),
+    ],
+)
+def test_the_ollama_variable_is_read_as_ollama_reads_it(given: str, place: str) -> None:
+    assert ollama_place({"OLLAMA_HOST": given}, "http://usual") == place
+
+
+def test_the_ollama_variable_moves_the_look() -> None:
+    async def main() -> list[Found]:
+        http = HttpTransport({})
+        async with running(OLLAMA) as moved:
+            host = moved.place.removeprefix("http://")
+            found = await discover(http, {"OLLAMA_HOST": host}, PATIENT_S, {"ollama": "http://127.0.0.1:1"})
+        await http.close()
+        return found
+
+    assert [server.provider for server in run(main())] == ["ollama"]
+
+
+@pytest.mark.parametrize(
+    ("served", "estimate", "reported", "words"),
+    [
+        (4096, 9000, None, "about 9,000 tokens, but the server holds 4,096"),
+        (None, 9000, 4000, "read only 4,000 of about 9,000"),
+        (8192, 9000, 4000, "read only 4,000 of about 9,000"),
+        (4096, 4000, None, None),
+        (None, 9000, None, None),
+        (None, 9000, 0, None),  # a server that does not count
+        (None, 9000, 6000, None),  # an estimate is only an estimate
+        (4096, 4300, 3900, None),
+        (None, 900, 100, None),  # too little to be worth a word
+    ],
+)
+def test_a_context_that_is_too_small_is_said(
+    served: int | None, estimate: int, reported: int | None, words: str | None
+) -> None:
+    warning = context_warning(served, estimate, reported)
+    assert warning is None if words is None else words in (warning or "")

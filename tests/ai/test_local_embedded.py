@@ -1,0 +1,173 @@
+"""The demo server's start and end, played by small programs (tests/local has the real one)."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from tau.ai.local import embedded
+from tau.ai.local.demo import demo_model
+from tau.ai.local.embedded import EmbeddedServer
+from tau.base import log
+from tau.base.errors import ProviderError, TauError
+from tau.base.run import Limits, LocalRunner, Process, Sandbox
+
+
+class Instead(LocalRunner):
+    """Runs a shell text in place of the server, and keeps what it was asked to run."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(shell="/bin/sh")
+        self.text = text
+        self.command: str | Sequence[str] = ""
+        self.stdin = b""
+        self.started: Process | None = None
+
+    async def start(
+        self,
+        command: str | Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str] | None = None,
+        sandbox: Sandbox | None = None,
+        limits: Limits | None = None,
+        stdin: bytes | None = None,
+    ) -> Process:
+        self.command, self.stdin = command, stdin or b""
+        assert env is None
+        self.started = await super().start(self.text, cwd=cwd, limits=limits, stdin=stdin)
+        return self.started
+
+
+@pytest.fixture
+def whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file that passes for the weights, in an installation that has the extra."""
+    monkeypatch.setattr(embedded, "is_whole", lambda path: path.read_bytes() == b"weights")
+    monkeypatch.setattr(embedded, "find_spec", lambda name: object())
+    path = tmp_path / "weights.gguf"
+    path.write_bytes(b"weights")
+    return path
+
+
+def start(weights: Path, run: LocalRunner, seconds: float = 20) -> EmbeddedServer:
+    async def main() -> EmbeddedServer:
+        async with EmbeddedServer(weights, run, start_s=seconds) as server:
+            return server
+
+    return asyncio.run(main())
+
+
+def is_alive(process: Process | None) -> bool:
+    assert process is not None
+    try:
+        os.kill(process.pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_the_port_that_the_child_prints_becomes_the_models_address(whole: Path) -> None:
+    run = Instead("""echo warming up; echo '{"port": 4711}'; exec sleep 60""")
+    server = start(whole, run)
+    assert server.model.base_url == "http://127.0.0.1:4711/v1"
+    assert server.model.demo and "demo model, offline" in server.model.name
+    assert not is_alive(run.started)
+
+
+def test_the_key_is_random_and_goes_to_standard_input_only(whole: Path) -> None:
+    run = Instead("""echo '{"port": 1}'; exec sleep 60""")
+    first, second = start(whole, run), start(whole, run)
+    assert first.key != second.key and len(second.key) > 30
+    assert second.key.encode() in run.stdin
+    assert second.key not in " ".join(run.command)
+
+
+def test_a_module_in_the_working_folder_cannot_stand_in_for_ours(whole: Path) -> None:
+    run = Instead("""echo '{"port": 1}'; exec sleep 60""")
+    start(whole, run)
+    assert list(run.command)[:2] == [sys.executable, "-P"]
+
+
+def test_a_child_that_ends_before_it_is_ready_says_why(whole: Path) -> None:
+    with pytest.raises(
+        ProviderError, match="did not start: it ended with exit code 3: no room for the model"
+    ):
+        start(whole, Instead("echo no room for the model >&2; exit 3"))
+    with pytest.raises(ProviderError, match="signal 9"):
+        start(whole, Instead("kill -9 $$"))
+
+
+def test_a_child_that_is_never_ready_is_ended(whole: Path) -> None:
+    run = Instead("exec sleep 60")
+    with pytest.raises(ProviderError, match=r"not ready within 0\.2 s"):
+        start(whole, run, 0.2)
+    assert not is_alive(run.started)
+
+
+def test_cancelling_the_start_ends_the_child(whole: Path) -> None:
+    run = Instead("exec sleep 60")
+
+    async def main() -> None:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2), EmbeddedServer(whole, run):
+                pytest.fail("it cannot be ready")
+
+    asyncio.run(main())
+    assert not is_alive(run.started)
+
+
+def test_an_error_inside_the_block_comes_out_as_it_is(whole: Path) -> None:
+    async def main() -> None:
+        async with EmbeddedServer(whole, Instead("""echo '{"port": 1}'; exec sleep 60""")):
+            raise KeyError("ours")
+
+    with pytest.raises(KeyError):
+        asyncio.run(main())
+
+
+def test_the_childs_words_go_to_the_log_and_not_without_end(
+    whole: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    log.to(tmp_path / "logs")
+    done = tmp_path / "done"
+    text = f"""echo '{{"port": 1}}'; yes a line of noise | head -c 300000; touch {done}; exec sleep 60"""
+
+    async def main() -> None:
+        async with EmbeddedServer(whole, Instead(text)):
+            while not done.exists():  # noqa: ASYNC110 - the child has no other way to tell
+                await asyncio.sleep(0.01)
+
+    try:
+        asyncio.run(main())
+    finally:
+        log.to(None)
+    written = (tmp_path / "logs" / "tau.log").read_text()
+    assert "demo server: a line of noise" in written and "the rest is not logged" in written
+    assert written.count("a line of noise") < 5_000
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_missing_extra_is_named(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded, "find_spec", lambda name: None)
+    with pytest.raises(TauError, match=r"pip install 'tau-agent\[local\]'"):
+        start(whole, LocalRunner())
+
+
+def test_missing_and_damaged_weights_are_named(whole: Path) -> None:
+    with pytest.raises(TauError, match=r"are not at .*python -m tau.ai.local.weights"):
+        start(whole.with_name("other.gguf"), LocalRunner())
+    whole.write_bytes(b"weight")
+    with pytest.raises(TauError, match=r"are damaged.*python -m tau.ai.local.weights"):
+        start(whole, LocalRunner())
+
+
+def test_the_demo_model_costs_nothing_and_asks_little_of_its_server() -> None:
+    model = demo_model("http://127.0.0.1:1/v1")
+    assert model.key == "demo/smollm2-135m" and model.api == "openai-completions"
+    assert (model.cost.input, model.cost.output, model.context_window) == (0, 0, 8192)
+    assert (
+        model.compat.first_tool_call_only and not model.compat.supports_developer_role and not model.reasoning
+    )

@@ -1,0 +1,203 @@
+"""bash: real commands, their output, their end."""
+
+import asyncio
+import os
+import resource
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tau.agent.effects import Effects
+from tau.agent.output import ToolOutput
+from tau.base.errors import ToolError
+from tau.coding.tools import ToolSettings
+from tau.coding.tools.bash import Bash, BashParams
+from tests.coding.context import CallContext, call, call_now, text_of
+
+
+def bash(ctx: CallContext, command: str, **more: Any) -> ToolOutput:
+    return call_now(Bash(), ctx, command=command, **more)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():  # noqa: ASYNC110 - a file says it, and files do not notify
+        await asyncio.sleep(0.01)
+
+
+def test_output_and_errors_come_in_order(ctx: CallContext) -> None:
+    output = bash(ctx, "echo one; echo two >&2; echo three")
+    assert text_of(output) == "one\ntwo\nthree\n"
+    assert not output.is_error
+    details = output.details
+    assert (details.command, details.cwd) == ("echo one; echo two >&2; echo three", str(ctx.cwd))
+    assert (details.exit_code, details.timed_out) == (0, False)
+    assert details.duration_ms >= 0
+
+
+def test_silence_is_told(ctx: CallContext) -> None:
+    assert text_of(bash(ctx, "true")) == "[No output]"
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "code", "signal"),
+    [
+        ("echo no; exit 3", "no\n[Exit code 3]", 3, None),
+        ("exit 1", "[Exit code 1]", 1, None),
+        ("kill -KILL $$", "[Ended by signal SIGKILL]", None, "SIGKILL"),
+        ("sh -c 'kill -TERM $$'; exit $?", "[Exit code 143 (SIGTERM)]", 143, None),
+        ("exit 200", "[Exit code 200]", 200, None),
+    ],
+)
+def test_how_a_command_failed_is_told_apart(
+    ctx: CallContext, command: str, text: str, code: int | None, signal: str | None
+) -> None:
+    output = bash(ctx, command)
+    assert text_of(output).endswith(text)
+    assert output.is_error
+    assert output.details.exit_code == code
+    assert (output.details.signal or None) == signal
+    assert not output.details.timed_out
+
+
+def test_a_time_limit_stops_the_command_and_keeps_its_output(ctx: CallContext) -> None:
+    output = bash(ctx, "echo begun; sleep 60", timeout=1)
+    assert text_of(output) == "begun\n[Stopped: it ran longer than its time limit of 1 s]"
+    assert output.is_error and output.details.timed_out
+
+
+def test_the_default_time_limit_is_a_setting_and_the_prompt_knows_it(ctx: CallContext) -> None:
+    tool = Bash(ToolSettings(bash_timeout=1))
+    assert "Time limit 1 s" in tool.description
+    output = call_now(tool, ctx, command="sleep 60")
+    assert "time limit of 1 s" in text_of(output)
+
+
+def test_the_working_directory_can_be_chosen(ctx: CallContext) -> None:
+    (ctx.cwd / "sub").mkdir()
+    assert text_of(bash(ctx, "pwd", cwd="sub")) == f"{ctx.cwd / 'sub'}\n"
+    with pytest.raises(ToolError, match="`cwd` is not a directory: nowhere"):
+        bash(ctx, "pwd", cwd="nowhere")
+
+
+def test_nothing_pages_prompts_or_colours(ctx: CallContext) -> None:
+    output = text_of(bash(ctx, 'echo "$PAGER $GIT_PAGER $GIT_TERMINAL_PROMPT $TERM $NO_COLOR"; cat; tty'))
+    assert output.startswith("cat cat 0 dumb 1\nnot a tty\n")
+
+
+@pytest.mark.parametrize(("command", "message"), [("", "empty"), ("  \n", "empty"), ("a\0b", "NUL")])
+def test_what_no_shell_can_run_is_refused(ctx: CallContext, command: str, message: str) -> None:
+    with pytest.raises(ToolError, match=message):
+        bash(ctx, command)
+
+
+def test_a_folder_that_vanished_gives_a_sentence(ctx: CallContext) -> None:
+    ctx.cwd.rmdir()
+    with pytest.raises(ToolError, match="Cannot run the command in"):
+        bash(ctx, "pwd")
+
+
+def test_long_output_shows_both_ends_and_is_kept_whole(ctx: CallContext) -> None:
+    output = bash(ctx, "seq 1 20000")
+    text = text_of(output)
+    assert text.startswith("1\n2\n3\n")
+    assert "\n20000\n[Showing lines 1-" in text
+    assert text.endswith(" of 20000; full output: artifact://0]")
+    assert ctx.artifacts.open("0").read_text() == "".join(f"{n}\n" for n in range(1, 20001))
+    truncation = output.details.meta.truncation
+    assert (truncation.kept, truncation.total_lines, truncation.artifact_id) == ("ends", 20000, "0")
+
+
+def test_the_exit_code_stands_last_also_after_long_output(ctx: CallContext) -> None:
+    assert text_of(bash(ctx, "seq 1 20000; exit 4")).endswith("artifact://0]\n[Exit code 4]")
+
+
+def test_twenty_megabytes_stay_out_of_memory(ctx: CallContext) -> None:
+    unit = 1 if sys.platform == "darwin" else 1024
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    output = bash(ctx, "yes | head -c 20000000")
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit - before
+    assert grown < 10_000_000
+    assert len(text_of(output)) < 60_000
+    assert output.details.meta.truncation.total_bytes == 20_000_000
+    assert ctx.artifacts.open("0").stat().st_size == 20_000_000
+
+
+def test_progress_shows_the_newest_output_and_not_too_often(ctx: CallContext) -> None:
+    output = bash(ctx, "for i in 1 2 3; do seq 1 2000; sleep 0.15; done")
+    assert not output.is_error
+    assert 1 <= len(ctx.updates) <= 6
+    for update in ctx.updates:
+        assert text_of(update).endswith("2000\n")
+        assert len(text_of(update)) <= 8 * 1024
+        assert update.details.exit_code is None
+
+
+def test_one_line_before_a_long_silence_is_shown(ctx: CallContext) -> None:
+    async def main() -> None:
+        running = asyncio.ensure_future(call(Bash(), ctx, command="echo waiting; sleep 60"))
+        await until(lambda: bool(ctx.updates))
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    asyncio.run(main())
+    assert text_of(ctx.updates[0]) == "waiting\n"
+
+
+def test_a_quick_command_makes_no_updates(ctx: CallContext) -> None:
+    bash(ctx, "echo hi")
+    assert ctx.updates == []
+
+
+def test_abort_ends_the_whole_process_group_and_shows_what_came(ctx: CallContext) -> None:
+    pids = ctx.cwd / "pids"
+
+    async def main() -> None:
+        command = f"echo here; sleep 61 & echo $! >{pids}; echo $$ >>{pids}; wait"
+        running = asyncio.ensure_future(call(Bash(), ctx, command=command))
+        await until(lambda: pids.exists() and pids.read_text().count("\n") == 2)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    asyncio.run(main())
+    assert text_of(ctx.updates[-1]) == "here\n"
+    for pid in pids.read_text().split():
+        assert not alive(int(pid))
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that merely waits to be collected by init does not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{pid}/stat")
+    return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_a_background_child_does_not_hold_the_call(ctx: CallContext) -> None:
+    output = bash(ctx, "sleep 30 & echo $!")
+    pid = int(text_of(output))
+    try:
+        assert not output.is_error
+    finally:
+        os.kill(pid, 9)
+
+
+def test_parallel_commands_run_side_by_side(ctx: CallContext) -> None:
+    """Each waits for the other's file: one after the other they would never end."""
+    tool = Bash()
+
+    async def main() -> list[ToolOutput]:
+        wait = "touch {0}; while [ ! -e {1} ]; do sleep 0.01; done; echo {0}"
+        commands = [wait.format("a", "b"), wait.format("b", "a")]
+        return await asyncio.gather(*(call(tool, ctx, command=command) for command in commands))
+
+    assert [text_of(output) for output in asyncio.run(main())] == ["a\n", "b\n"]
+
+
+def test_the_effects_are_the_command(ctx: CallContext) -> None:
+    assert Bash().effects(BashParams("make"), ctx.cwd) == Effects(runs=("make",))

@@ -1,0 +1,251 @@
+"""JSON mode: header, events in the order of the protocol, commands as JSON lines, a reader that goes away."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tau.ai.faux import Fail, Say, Use, Wait
+from tau.base.errors import ProviderError
+from tau.coding.session.session import Session
+from tau.modes import json as json_mode
+from tau.modes.lines import Lines
+from tau.modes.output import Output
+from tau.modes.prompt import Prompt
+from tests.modes.faces import Captured, show
+
+NO_RETRY = {"settings": {"retry.enabled": False}}
+
+
+def writing(*texts: str) -> Callable[[Session, Output], Awaitable[int]]:
+    return lambda session, out: json_mode.run(session, [Prompt(text) for text in texts], out)
+
+
+def squeezed(lines: list[dict[str, Any]]) -> list[str]:
+    """The events by name, messages with their role; updates in a row count as one, progress is left out."""
+    names: list[str] = []
+    for line in lines:
+        kind = line["type"]
+        name = f"{line['message']['role']} {kind}" if kind.startswith("message_") else kind
+        if kind != "tool_execution_update" and names[-1:] != [name]:
+            names.append(name)
+    return names
+
+
+def test_the_header_comes_first_and_the_events_in_the_order_of_the_protocol(tmp_path: Path) -> None:
+    script = [[Say("I'll look.", 2), Use("bash", command="echo hello")], [Say("It says hello.", 2)]]
+    shown = show(script, writing("List files"), tmp_path)
+    header = shown.lines[0]
+    assert shown.code == 0
+    assert (header["type"], header["version"], header["cwd"]) == ("session", 3, str(tmp_path))
+    assert squeezed(shown.lines[1:]) == [
+        "agent_start",
+        "turn_start",
+        "user message_start",
+        "user message_end",
+        "assistant message_start",
+        "assistant message_update",
+        "assistant message_end",
+        "tool_execution_start",
+        "tool_execution_end",
+        "toolResult message_start",
+        "toolResult message_end",
+        "turn_end",
+        "turn_start",
+        "assistant message_start",
+        "assistant message_update",
+        "assistant message_end",
+        "turn_end",
+        "agent_end",
+    ]
+    assert shown.types.count("message_update") > 4
+
+
+def test_a_failed_run_is_in_the_events_and_in_the_exit_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = Fail(ProviderError("overloaded", status=529, retryable=True))
+    shown = show([[broken]], writing("hi", "never sent"), tmp_path, **NO_RETRY)
+    assert shown.code == 75
+    assert shown.types[-1] == "agent_end"
+    last = shown.lines[-1]["messages"][-1]
+    assert (last["stopReason"], last["errorMessage"]) == ("error", "overloaded")
+    assert capsys.readouterr().err == "tau: overloaded\n"
+    assert len(shown.faux.requests) == 1
+
+
+def test_a_reader_that_goes_away_stops_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reading, writing_end = os.pipe()
+    out = Output(writing_end)
+
+    async def face(session: Session, _: Output) -> int:
+        asyncio.get_running_loop().call_later(0.05, os.close, reading)
+        return await json_mode.run(session, [Prompt("hi"), Prompt("never sent")], out)
+
+    script = [[step for _ in range(1000) for step in (Say("word "), Wait(0.01))]]
+    try:
+        shown = show(script, face, tmp_path)
+    finally:
+        os.close(writing_end)
+    assert shown.code == 141
+    assert len(shown.faux.requests) == 1
+    assert capsys.readouterr().err == ""
+
+
+def test_a_full_disk_stops_the_run_with_a_reason(tmp_path: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full on this system")
+    with (
+        Path("/dev/full").open("wb", buffering=0) as file,
+        pytest.raises(json_mode.TauError, match="No space"),
+    ):
+        show(
+            [[Say("hi")]],
+            lambda session, _: json_mode.run(session, [Prompt("x")], Output(file.fileno())),
+            tmp_path,
+        )
+
+
+class Client:
+    """Sends lines to `--json` mode, and looks at what has come back to decide what to send next."""
+
+    def __init__(self, tmp_path: Path, *, prompts: tuple[str, ...] = ()) -> None:
+        self.reading, self.writing = os.pipe()
+        self.output = tmp_path / "output"
+        self.prompts = [Prompt(text) for text in prompts]
+
+    def send(self, *commands: Any) -> None:
+        for command in commands:
+            line = command if isinstance(command, bytes) else msgspec.json.encode(command)
+            os.write(self.writing, line + b"\n")
+
+    def end(self) -> None:
+        os.close(self.writing)
+
+    async def seen(self, type: str, times: int = 1) -> None:
+        """Wait until so many lines of this type are there."""
+        while self.output.read_bytes().count(b'{"type":"%b"' % type.encode()) < times:  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+
+    def talk(self, script: Any, tmp_path: Path, conversation: Callable[[], Awaitable[None]]) -> Captured:
+        async def face(session: Session, out: Output) -> int:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(conversation())
+                return await json_mode.run_lines(session, self.prompts, Lines(self.reading), out)
+
+        try:
+            return show(script, face, tmp_path, **NO_RETRY)
+        finally:
+            os.close(self.reading)
+
+
+def test_messages_on_stdin_are_turns_in_their_order_until_the_end(tmp_path: Path) -> None:
+    client = Client(tmp_path, prompts=("zero",))
+
+    async def conversation() -> None:
+        client.send({"type": "message", "content": "one"}, b"", {"type": "message", "content": "two"})
+        client.end()
+
+    shown = client.talk([[Say("a")], [Say("b")], [Say("c")]], tmp_path, conversation)
+    assert shown.code == 0
+    assert shown.types[0] == "session"
+    assert shown.types.count("agent_end") == 3
+    assert shown.asked == ["zero", "one", "two"]
+
+
+def test_an_interrupt_stops_the_turn_and_the_next_message_is_answered(tmp_path: Path) -> None:
+    client = Client(tmp_path)
+
+    async def conversation() -> None:
+        client.send({"type": "message", "content": "one"})
+        await client.seen("message_update", 2)
+        client.send({"type": "interrupt"}, {"type": "message", "content": "two"})
+        client.end()
+
+    shown = client.talk([[Say("half an ans"), Wait()], [Say("done")]], tmp_path, conversation)
+    assert shown.code == 0
+    where = shown.types.index("interrupted")
+    assert shown.types[where - 1] == "agent_end"
+    assert shown.lines[where - 1]["messages"][-1]["stopReason"] == "aborted"
+    assert shown.types[where + 1] == "agent_start"
+    assert shown.lines[-1]["messages"][-1]["content"][0]["text"] == "done"
+
+
+def test_an_interrupt_right_behind_its_message_still_stops_it(tmp_path: Path) -> None:
+    client = Client(tmp_path)
+
+    async def conversation() -> None:
+        client.send({"type": "message", "content": "one"}, {"type": "interrupt"})
+        client.end()
+
+    shown = client.talk([[Wait()]], tmp_path, conversation)
+    assert shown.types[-2:] == ["agent_end", "interrupted"]
+
+
+def test_an_interrupt_with_nothing_to_stop_is_answered_too(tmp_path: Path) -> None:
+    client = Client(tmp_path)
+
+    async def conversation() -> None:
+        client.send({"type": "interrupt"})
+        await client.seen("interrupted")
+        client.send({"type": "message", "content": "hi"})
+        client.end()
+
+    shown = client.talk([[Say("hello")]], tmp_path, conversation)
+    assert shown.types[:3] == ["session", "interrupted", "agent_start"]
+    assert shown.lines[-1]["messages"][-1]["stopReason"] == "stop"
+
+
+def test_a_line_that_makes_no_sense_is_an_error_and_the_conversation_goes_on(tmp_path: Path) -> None:
+    client = Client(tmp_path)
+
+    async def conversation() -> None:
+        client.send(
+            b"{not json", {"type": "dance"}, {"type": "message"}, {"type": "message", "content": "hi"}
+        )
+        client.end()
+
+    shown = client.talk([[Say("hello")]], tmp_path, conversation)
+    errors = [line["error"] for line in shown.lines if line["type"] == "error"]
+    assert len(errors) == 3
+    assert all('{"type":"message","content":"..."}' in error for error in errors)
+    assert shown.types[-1] == "agent_end"
+
+
+def test_a_failed_message_does_not_end_the_conversation_and_the_last_one_gives_the_code(
+    tmp_path: Path,
+) -> None:
+    client = Client(tmp_path)
+
+    async def conversation() -> None:
+        client.send({"type": "message", "content": "one"}, {"type": "message", "content": "two"})
+        client.end()
+
+    script = [[Say("fine")], [Fail(ProviderError("bad key", status=401))]]
+    shown = client.talk(script, tmp_path, conversation)
+    assert shown.code == 1
+    assert shown.types.count("agent_end") == 2
+
+
+def test_closing_the_input_drops_what_waits(tmp_path: Path) -> None:
+    async def face(session: Session, out: Output) -> int:
+        lines = Lines(reading)
+
+        def stop() -> None:
+            lines.close()
+            session.abort()
+
+        asyncio.get_running_loop().call_later(0.05, stop)
+        return await json_mode.run_lines(session, [Prompt("one"), Prompt("two")], lines, out)
+
+    reading, writing_end = os.pipe()
+    try:
+        shown = show([[Wait()]], face, tmp_path)
+    finally:
+        os.close(reading)
+        os.close(writing_end)
+    assert len(shown.faux.requests) == 1

@@ -1,0 +1,1 @@
+"""What tests and benches share: a model server that can be told what to say, and how to fail."""
