@@ -28,7 +28,7 @@ help:
 
 run: $(RUN_STAMP)
 	@$(BIN)/python tools/has_key.py || $(MAKE) --no-print-directory weights
-	@if [ -n "$$PROMPT" ]; then exec $(BIN)/tau $(ARGS) -p "$$PROMPT"; else exec $(BIN)/tau --plain $(ARGS); fi
+	@if [ -n "$$PROMPT" ]; then exec $(BIN)/tau $(ARGS) -p -- "$$PROMPT"; else exec $(BIN)/tau --plain $(ARGS); fi
 
 test: $(TEST_STAMP) packages weights
 	@$(BIN)/python tools/checks.py

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 VENV_PYTHON = ROOT / ".venv" / "bin" / "python"
 RUNTIME = ("tau", "msgspec", "httptools", "jiter")
-ROUNDS = {"version": 25, "start": 15, "memory": 5, "tools": 7, "flood": 7}
+ROUNDS = {"version": 25, "start": 15, "memory": 5, "tools": 9, "flood": 9}
 PAIRS: dict[str, dict[str, dict[str, Any]]] = {  # of each, the difference is the figure
     "tools": {
         "no tools": {"scenario": "tools", "turns": 0},
@@ -146,6 +146,8 @@ def main() -> int:
     parser.add_argument("--peers", type=Path, metavar="FILE.json", help="programs to measure in the same run")
     arguments = parser.parse_args()
     subjects = [tau(), *(peers(arguments.peers) if arguments.peers else [])]
+    if os.getloadavg()[0] > (os.cpu_count() or 1) / 2:
+        print("The machine is busy: times will be longer than they are, ratios less so.", file=sys.stderr)
     compile_first()
     bench = Bench(QUICK_ROUNDS if arguments.quick else ROUNDS)
     with ExitStack() as stack:

@@ -31,8 +31,9 @@ from tau.coding.policy import Workspace
 from tau.coding.prompts.system import SystemPrompt
 from tau.coding.session.log import SessionLog
 from tau.coding.session.retry import RetryPolicy
-from tau.coding.session.session import Session, SessionParts
+from tau.coding.session.session import Session
 from tau.coding.session.store import SessionStore
+from tau.coding.session.work import SessionParts
 from tau.coding.snapshots import SeenFiles
 from tau.coding.tools import ToolSettings, create_tools
 from tau.coding.urls.artifact import ArtifactUrls
@@ -91,13 +92,68 @@ async def _compose(
     conversation = _conversation(options, paths, settings)
     services.callback(conversation.close)
     runner = LocalRunner(shell=settings.shell_path)
+    models = await _models(options, settings, paths, environ, runner, conversation, services)
+    world = CodingWorld(
+        cwd=options.cwd,
+        fs=LocalFileSystem(),
+        run=runner,
+        artifacts=_artifacts(conversation, services),
+        ui=options.ui,
+        urls=_urls(),
+        snapshots=SeenFiles(),
+        models=ModelRoles(models.found.model),
+        jobs=await services.enter_async_context(SessionJobs()),
+    )
+    prompt, prompt_warnings = _prompt(options, paths, settings)
+    warnings = [*loaded.warnings, *models.warnings, *conversation.warnings, *prompt_warnings]
+    notices = [Notice("warning", warning) for warning in warnings]
+    session = Session(
+        SessionParts(
+            log=conversation,
+            thinking=_thinking(options, models.found, conversation, settings),
+            system=prompt,
+            tools=create_tools(options.tools, _tool_settings(settings)),
+            stream=options.stream or models.client.stream,
+            world=world,
+            hooks=_approval(options, paths, settings, environ),
+            queue=Queue(settings.steering_mode, settings.follow_up_mode),
+            retry=_retry(settings),
+            interrupt_mode=settings.interrupt_mode,
+            notices=notices + [Notice("info", notice) for notice in models.found.notices],
+        )
+    )
+    models.client.warn = lambda warning: session.emit(Notice("warning", warning))
+    session.note_changes()
+    return session
+
+
+class _Models(Struct, frozen=True):
+    """The model to begin with, and the way to its server."""
+
+    found: Found
+    client: Client
+    warnings: list[str]
+
+
+async def _models(
+    options: SessionOptions,
+    settings: Settings,
+    paths: Paths,
+    environ: Mapping[str, str],
+    runner: LocalRunner,
+    conversation: SessionLog,
+    services: AsyncExitStack,
+) -> _Models:
     http = HttpTransport(environ)
     services.push_async_callback(http.close)
     keys: dict[str, str] = {}
-    models_file = load_models_file(paths.models)
-    catalog = merge(load_catalog(), models_file)
+    file = load_models_file(paths.models)
+    catalog = merge(load_catalog(), file)
     auth = AuthFile(paths.auth)
-    credentials = KeyCredentials(catalog, auth, runner, environ, flags=keys, models=models_file.keys)
+    credentials = KeyCredentials(catalog, auth, runner, environ, flags=keys, models=file.keys)
+    client = Client(http, credentials, _timeouts(settings))
+    if options.stream is not None:
+        return _Models(Found(model=faux.FAUX_MODEL), client, file.warnings)
     finder = ModelFinder(
         catalog=catalog,
         credentials=credentials,
@@ -108,55 +164,14 @@ async def _compose(
         keys=keys,
         services=services,
     )
-    found = await _find_model(options, finder, conversation)
-    thinking = _thinking(options, found, conversation, settings)
-    world = CodingWorld(
-        cwd=options.cwd,
-        fs=LocalFileSystem(),
-        run=runner,
-        artifacts=_artifacts(conversation, services),
-        ui=options.ui,
-        urls=_urls(),
-        snapshots=SeenFiles(),
-        models=ModelRoles(found.model),
-        jobs=await services.enter_async_context(SessionJobs()),
+    wish = Wish(
+        provider=options.provider,
+        model=options.model,
+        base_url=options.base_url,
+        key=options.api_key,
+        resumed=conversation.model(),
     )
-    client = Client(http, credentials, _timeouts(settings))
-    prompt, prompt_warnings = _prompt(options, paths, settings)
-    warnings = [
-        *loaded.warnings,
-        *models_file.warnings,
-        *auth.warnings,
-        *conversation.warnings,
-        *prompt_warnings,
-    ]
-    notices = [Notice("warning", warning) for warning in warnings]
-    session = Session(
-        SessionParts(
-            log=conversation,
-            thinking=thinking,
-            system=prompt,
-            tools=create_tools(options.tools, _tool_settings(settings)),
-            stream=options.stream or client.stream,
-            world=world,
-            hooks=_approval(options, paths, settings, environ),
-            queue=Queue(settings.steering_mode, settings.follow_up_mode),
-            retry=RetryPolicy(
-                enabled=settings.retry.enabled,
-                max_retries=settings.retry.max_retries,
-                base_delay_ms=settings.retry.base_delay_ms,
-                max_delay_ms=settings.retry.max_delay_ms,
-            ),
-            interrupt_mode=settings.interrupt_mode,
-            notices=notices + [Notice("info", notice) for notice in found.notices],
-        )
-    )
-    client.warn = lambda warning: session.emit(Notice("warning", warning))
-    if conversation.model() != (found.model.provider, found.model.id):
-        conversation.append_model(found.model)
-    if conversation.thinking() != thinking:
-        conversation.append_thinking(thinking)
-    return session
+    return _Models(await finder.find(wish), client, [*file.warnings, *auth.warnings])
 
 
 def _conversation(options: SessionOptions, paths: Paths, settings: Settings) -> SessionLog:
@@ -170,20 +185,6 @@ def _conversation(options: SessionOptions, paths: Paths, settings: Settings) -> 
     if options.continue_recent:
         return store.recent()
     return store.new() if options.save else SessionLog.new(None, options.cwd)
-
-
-async def _find_model(options: SessionOptions, finder: ModelFinder, conversation: SessionLog) -> Found:
-    if options.stream is not None:
-        return Found(model=faux.FAUX_MODEL)
-    return await finder.find(
-        Wish(
-            provider=options.provider,
-            model=options.model,
-            base_url=options.base_url,
-            key=options.api_key,
-            resumed=conversation.model(),
-        )
-    )
 
 
 def _thinking(
@@ -239,6 +240,16 @@ def _text_or_file(value: str | None) -> str | None:
         return path.read_text(encoding="utf-8") if path.is_file() else value
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"The prompt file {path} cannot be read: {error}.") from None
+
+
+def _retry(settings: Settings) -> RetryPolicy:
+    retry = settings.retry
+    return RetryPolicy(
+        enabled=retry.enabled,
+        max_retries=retry.max_retries,
+        base_delay_ms=retry.base_delay_ms,
+        max_delay_ms=retry.max_delay_ms,
+    )
 
 
 def _tool_settings(settings: Settings) -> ToolSettings:

@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 
 from tau.ai import dialect as d
-from tau.ai.apis import dialect
 from tau.ai.apis.anthropic_messages import url
-from tau.ai.http import HttpTransport
 from tau.ai.wire import TextContent, ThinkingContent, ToolCall
-from tests.ai.talk import HELLO, answer, failed, message, model, stream_of, talk
+from tests.ai.talk import answer, conversation, failed, leave_in_the_middle, message, model, stream_of, talk
 from tests.support.fake_answers import (
     Answer,
     Call,
@@ -296,36 +294,12 @@ def test_arguments_in_pieces_replace_those_of_the_start() -> None:
 
 
 def test_leaving_in_the_middle_closes_the_connection() -> None:
+    leave_in_the_middle(CLAUDE)
+
+
+def test_a_conversation_with_images_and_calls_is_accepted() -> None:
     with FakeServer() as server:
-        server.script(Answer((Text("word " * 500, deltas=500),), delay_s=0.005))
-
-        async def main() -> None:
-            http = HttpTransport({})
-            endpoint = d.Endpoint(base_url=server.url, key="k")
-            deltas = dialect(CLAUDE.api)(CLAUDE, HELLO, endpoint, http)
-            async for delta in deltas:
-                if isinstance(delta, d.TextPiece):
-                    break
-            await deltas.aclose()
-            await asyncio.to_thread(server.wait_idle)
-            await http.close()
-
-        asyncio.run(main())
-        assert server.requests[0].outcome == "left"
-
-
-def test_a_connection_is_used_for_the_next_request() -> None:
-    with FakeServer() as server:
-        server.script("one", "two")
-
-        async def main() -> None:
-            http = HttpTransport({})
-            endpoint = d.Endpoint(base_url=server.url, key="k")
-            for _ in range(2):
-                async for _ in dialect(CLAUDE.api)(CLAUDE, HELLO, endpoint, http):
-                    pass
-                await asyncio.sleep(0.05)
-            await http.close()
-
-        asyncio.run(main())
-        assert len({request.connection for request in server.requests}) == 1
+        server.script("ok")
+        asyncio.run(talk(server.url, CLAUDE, conversation(CLAUDE)))
+        assert server.problems == []
+        assert server.requests[0].raw.count(b"iVBORw0KGgo=") == 2

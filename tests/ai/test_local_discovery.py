@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from tau.ai.http import HttpTransport
 from tau.ai.local.discovery import GUESSED_TOKENS, USUAL_PLACES, Found, context_warning, discover
 from tau.ai.local.servers import MAX_MODELS, ollama_place
+from tau.ai.transport import Response
 
 PATIENT_S = 20  # for tests in which every server answers
 HANG = object()
@@ -250,10 +251,8 @@ def test_a_very_long_list_is_cut() -> None:
 class BrokenTransport:
     """Fails in ways that the contract does not know."""
 
-    @asynccontextmanager
-    async def open(self, *args: object, **options: object) -> AsyncIterator[Any]:
+    def open(self, *args: object, **options: object) -> AbstractAsyncContextManager[Response]:
         raise RuntimeError("broken")
-        yield
 
     async def close(self) -> None: ...
 

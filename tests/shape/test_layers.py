@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import grimp
+
 from tests.shape.source_tree import PACKAGE, ROOT, Source, calls, dotted, package_sources
 
 CONTRACTS: list[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"][

@@ -310,21 +310,13 @@ async def leaves(reader: asyncio.StreamReader, within_s: float | None) -> bool:
     return False
 
 
-def certificate(folder: Path) -> Path:
-    """A self-signed certificate for loopback and its key, in one file."""
+def certificate(folder: Path, *, name: str = "localhost") -> Path:
+    """A self-signed certificate for loopback and for `name`, with its key, in one file."""
     key, cert = folder / "key.pem", folder / "cert.pem"
     command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
-    names = [
-        "-subj",
-        "/CN=localhost",
-        "-addext",
-        "subjectAltName=IP:127.0.0.1,DNS:localhost",
-        "-keyout",
-        str(key),
-        "-out",
-        str(cert),
-    ]
-    subprocess.run([*command.split(), *names], check=True, capture_output=True)
+    names = ["-subj", f"/CN={name}", "-addext", f"subjectAltName=IP:127.0.0.1,DNS:localhost,DNS:{name}"]
+    files = ["-keyout", str(key), "-out", str(cert)]
+    subprocess.run([*command.split(), *names, *files], check=True, capture_output=True)
     both = folder / "both.pem"
     both.write_bytes(key.read_bytes() + cert.read_bytes())
     return both

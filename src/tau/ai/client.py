@@ -22,8 +22,8 @@ LOCAL_HOSTS = ("://127.", "://localhost", "://[::1]")
 class Client:
     """`stream` is what the loop calls. A refused key is looked up once more: it may have been replaced.
 
-    `warn` is told, once, when a server on this machine reads less than it was sent: such servers drop the front
-    of a prompt that is too long for them and say nothing.
+    `warn` is told, once, when a server on this machine reads less than it was sent: such servers drop the
+    front of a prompt that is too long for them and say nothing.
     """
 
     def __init__(self, http: Transport, credentials: Credentials, timeouts: Timeouts | None = None) -> None:

@@ -52,7 +52,8 @@ else:
 def locked(path: Path, *, timeout: float = 10.0) -> Iterator[None]:
     """Hold the one lock that goes with `path`, between processes and threads; it cannot be taken twice.
 
-    The lock lives in `<name>.lock`, which stays: deleting it would let two writers hold two different locks.
+    Waits by sleeping, which stops an event loop: hold it for one quick read and write. The lock lives in
+    `<name>.lock`, which stays: deleting it would let two writers hold two different locks.
     """
     lock = path.with_name(path.name + ".lock")
     fd = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

@@ -151,7 +151,7 @@ class LocalProcess:
                 await self._gone.wait()
         self._group_ended = True
         if not self._gone.is_set():
-            log.warning(f"Process {self.pid} cannot be killed: it hangs inside the operating system")
+            log.warning(f"Process {self.pid} could not be killed and is left alone")
 
     async def __aenter__(self) -> "LocalProcess":
         return self

@@ -1,6 +1,6 @@
 """The prompts of a command line: what is piped in, the @files, the message; then any further messages."""
 
-import base64
+import binascii
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -55,7 +55,7 @@ def read_file(name: str) -> str | ImageContent:
             f"@{name} has more than {limit} MiB; name it in the message, and tau reads what it needs"
         )
     if kind:
-        return ImageContent(base64.b64encode(data).decode("ascii"), kind)
+        return ImageContent(binascii.b2a_base64(data, newline=False).decode("ascii"), kind)
     if is_binary(data):
         raise UsageError(f"@{name} is neither text nor an image (png, jpeg, gif, webp)")
     try:

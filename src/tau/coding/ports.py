@@ -20,7 +20,7 @@ class Resource(Struct, frozen=True, kw_only=True):
     immutable: bool = True
 
 
-class UrlHandler(Protocol):
+class UrlScheme(Protocol):
     @property
     def scheme(self) -> str: ...
     async def resolve(self, rest: str, ctx: ToolContext) -> Resource:
@@ -31,7 +31,7 @@ class UrlHandler(Protocol):
 class UrlRouter(Protocol):
     """Each subsystem registers its own scheme."""
 
-    def register(self, handler: UrlHandler) -> None: ...
+    def register(self, handler: UrlScheme) -> None: ...
     def handles(self, text: str) -> bool:
         """Whether this is an address of ours, rather than a path."""
         ...

@@ -57,6 +57,11 @@ def ask_for_signal() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+def cores() -> int:
+    """Those that we may use, where the system tells."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def parameters(launch: Launch, threads: int) -> object:
     """llama.cpp's settings: one slot, on loopback, closed to browsers; the same question, the same answer."""
     settings = xllamacpp.CommonParams()
@@ -91,9 +96,12 @@ def main() -> None:
     watch = threading.Thread(target=end_with_parent, args=(parent, sys.stdout.fileno()), daemon=True)
     watch.start()
     launch = json.decode(sys.stdin.buffer.read(), type=Launch)
-    server = xllamacpp.Server(parameters(launch, max(1, (os.cpu_count() or 1) - 1)))
+    server = xllamacpp.Server(parameters(launch, max(1, cores() - 1)))
     port = int(server.listening_address.rpartition(":")[2])
-    os.write(sys.stdout.fileno(), b"\n" + json.encode(Ready(port)) + b"\n")
+    try:
+        os.write(sys.stdout.fileno(), b"\n" + json.encode(Ready(port)) + b"\n")
+    except BrokenPipeError:  # our parent ended while we were loading
+        os._exit(1)
     watch.join()
 
 

@@ -2,14 +2,14 @@
 
 from tau.agent.ports import ToolContext
 from tau.base.errors import ToolError
-from tau.coding.ports import Resource, UrlHandler
+from tau.coding.ports import Resource, UrlScheme
 
 
 class SchemeRouter:
     def __init__(self) -> None:
-        self._handlers: dict[str, UrlHandler] = {}
+        self._handlers: dict[str, UrlScheme] = {}
 
-    def register(self, handler: UrlHandler) -> None:
+    def register(self, handler: UrlScheme) -> None:
         self._handlers[handler.scheme] = handler
 
     def handles(self, text: str) -> bool:

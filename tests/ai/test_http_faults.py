@@ -1,0 +1,334 @@
+"""What the transport makes of servers that stall, cut, lie or are not there."""
+
+import asyncio
+import socket
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from tau.ai.http import HttpTransport
+from tau.ai.transport import Timeouts
+from tau.base.errors import ProviderError
+from tests.support.raw_server import Talk, raw_server, read_head
+
+HELLO = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello"
+CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n"
+HASTY = Timeouts(connect=0.05, first_byte=0.05, idle=0.05)
+
+
+def run(test: Callable[[HttpTransport], Coroutine[Any, Any, None]]) -> None:
+    async def main() -> None:
+        http = HttpTransport({})
+        try:
+            await test(http)
+        finally:
+            await http.close()
+
+    asyncio.run(main())
+
+
+def saying(*pieces: bytes, then: Callable[[], Coroutine[Any, Any, object]] | None = None) -> Talk:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_head(reader)
+        for piece in pieces:
+            writer.write(piece)
+            await writer.drain()
+        if then is not None:
+            await then()
+
+    return talk
+
+
+async def failure(http: HttpTransport, url: str, **options: Any) -> tuple[ProviderError, bytes]:
+    """The error of a request, and what had arrived before."""
+    got = b""
+    with pytest.raises(ProviderError) as caught:
+        async with http.open("POST", url, body=b"{}", **options) as response:
+            async for chunk in response.chunks():
+                got += chunk
+    return caught.value, got
+
+
+def failure_of(talk: Talk, **options: Any) -> tuple[ProviderError, bytes, str]:
+    found: list[tuple[ProviderError, bytes, str]] = []
+
+    async def test(http: HttpTransport) -> None:
+        async with raw_server(talk) as where:
+            found.append((*await failure(http, f"http://{where}/", **options), where))
+
+    run(test)
+    return found[0]
+
+
+def forever() -> Coroutine[Any, Any, object]:
+    return asyncio.sleep(3600)
+
+
+@pytest.mark.parametrize("answer", [HELLO, CHUNKED], ids=["length", "chunked"])
+def test_an_answer_cut_at_any_byte_is_an_error_worth_a_retry(answer: bytes) -> None:
+    async def test(http: HttpTransport) -> None:
+        for length in range(len(answer)):
+            async with raw_server(saying(answer[:length])) as where:
+                error, got = await failure(http, f"http://{where}/")
+                assert error.retryable
+                expected = "without an answer" if length == 0 else "in the middle of its answer"
+                assert str(error) == f"The connection was cut: {where} closed it {expected}."
+                assert b"hello".startswith(got)
+
+    run(test)
+
+
+def test_a_reset_is_an_error_worth_a_retry_even_where_the_end_of_the_connection_ends_the_body() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_head(reader)
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\nhello")
+        await read.wait()
+        linger = socket.SO_LINGER
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, linger, b"\1\0\0\0\0\0\0\0")
+        writer.transport.abort()
+
+    read = asyncio.Event()
+
+    async def test(http: HttpTransport) -> None:
+        async with raw_server(talk) as where:
+            with pytest.raises(ProviderError, match=r"was cut.*reset") as caught:
+                async with http.open("GET", f"http://{where}/") as response:
+                    async for _ in response.chunks():
+                        read.set()
+            assert caught.value.retryable
+
+    run(test)
+
+
+def test_a_server_that_does_not_answer_is_given_up() -> None:
+    error, _, where = failure_of(saying(then=forever), timeouts=HASTY)
+    assert (str(error), error.retryable) == (f"{where} did not answer within 0.05 s.", True)
+
+
+def test_a_head_that_drips_is_given_up_in_time() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_head(reader)
+        writer.write(b"HTTP/1.1 200 OK\r\n")
+        while True:
+            writer.write(b"a: b\r\n")
+            await asyncio.sleep(0.01)
+
+    error, _, _ = failure_of(talk, timeouts=HASTY)
+    assert "did not answer within 0.05 s" in str(error)
+
+
+def test_a_server_that_falls_silent_in_its_answer_is_given_up() -> None:
+    error, got, where = failure_of(saying(CHUNKED[:-8], then=forever), timeouts=HASTY)
+    assert (str(error), error.retryable) == (f"{where} fell silent for 0.05 s in its answer.", True)
+    assert got == b"hello"
+
+
+def test_time_that_the_reader_takes_is_not_the_servers() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_head(reader)
+        for at in range(0, len(CHUNKED), 20):
+            writer.write(CHUNKED[at : at + 20])
+            await asyncio.sleep(0.001)
+
+    async def test(http: HttpTransport) -> None:
+        async with raw_server(talk) as where:
+            got = b""
+            async with http.open("GET", f"http://{where}/", timeouts=HASTY) as response:
+                await asyncio.sleep(0.1)
+                async for chunk in response.chunks():
+                    got += chunk
+                    await asyncio.sleep(0.1)
+            assert got == b"hello"
+
+    run(test)
+
+
+def test_nobody_listening_is_said_with_host_and_port() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+
+    async def test(http: HttpTransport) -> None:
+        for host in ("127.0.0.1", "localhost"):
+            error, _ = await failure(http, f"http://{host}:{port}/")
+            assert (
+                str(error) == f"Cannot connect to {host}:{port}: connection refused, nothing listens there."
+            )
+            assert error.retryable
+
+    run(test)
+
+
+def test_a_name_without_an_address_is_said() -> None:
+    async def test(http: HttpTransport) -> None:
+        error, _ = await failure(http, "http://no-such-host.invalid/v1")
+        assert str(error).startswith("Cannot connect to no-such-host.invalid:80: its address cannot be found")
+        assert error.retryable
+
+    run(test)
+
+
+def test_a_connection_that_is_not_made_in_time_is_given_up() -> None:
+    async def test(http: HttpTransport) -> None:
+        async with raw_server(saying(then=forever)) as where:  # it never begins with TLS
+            error, _ = await failure(http, f"https://{where}/", timeouts=HASTY)
+            assert str(error) == f"Cannot connect to {where}: no connection within 0.05 s."
+            assert error.retryable
+
+    run(test)
+
+
+@pytest.mark.parametrize(
+    ("answer", "retryable"),
+    [
+        (b"SSH-2.0-OpenSSH_9.2\r\n", False),
+        (b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n", False),
+        (CHUNKED.replace(b"\r\n2\r\n", b"\r\nzz\r\n"), True),
+    ],
+    ids=["another protocol", "switched protocol", "broken chunk"],
+)
+def test_what_is_not_http_is_said(answer: bytes, retryable: bool) -> None:
+    error, _, where = failure_of(saying(answer))
+    assert str(error).startswith(f"The answer of {where} is not valid HTTP")
+    assert error.retryable == retryable
+
+
+@pytest.mark.parametrize("line", [b"a: " + b"b" * 1000 + b"\r\n", b"b" * 1000], ids=["many", "one"])
+def test_an_endless_head_is_given_up(line: bytes) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_head(reader)
+        writer.write(b"HTTP/1.1 200 OK\r\nx: y")
+        while True:
+            writer.write(line)
+            await writer.drain()
+
+    error, _, where = failure_of(talk)
+    assert str(error) == f"The answer of {where} has a head of more than 65536 bytes."
+    assert not error.retryable
+
+
+def test_an_endless_trailer_is_given_up() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_head(reader)
+        writer.write(CHUNKED[:-2] + b"x: y")
+        while True:
+            writer.write(b"z" * 1000)
+            await writer.drain()
+
+    error, got, _ = failure_of(talk)
+    assert "more than 65536 bytes" in str(error)
+    assert got == b"hello"
+
+
+def test_an_answer_before_the_request_is_read_is_taken() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(HELLO.replace(b"200 OK", b"413 Too Large"))
+        await asked.wait()
+
+    asked = asyncio.Event()
+
+    async def test(http: HttpTransport) -> None:
+        async with raw_server(talk) as where:
+            body = bytes(50_000_000)
+            async with http.open("POST", f"http://{where}/", body=body) as response:
+                assert (response.status, await response.read()) == (413, b"hello")
+            assert not http._idle
+            asked.set()
+
+    run(test)
+
+
+def eof_seen_when(use: Callable[[HttpTransport, str], Coroutine[Any, Any, None]], answer: bytes) -> bool:
+    """Whether the server notices that the client has gone, after `use`."""
+    seen: list[bytes] = []
+
+    async def test(http: HttpTransport) -> None:
+        done = asyncio.Event()
+
+        async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await read_head(reader)
+            writer.write(answer)
+            try:
+                seen.append(await reader.read())
+            finally:
+                done.set()
+
+        async with raw_server(talk) as where:
+            await use(http, where)
+            await done.wait()
+
+    run(test)
+    return seen == [b""]
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", HELLO[:20], CHUNKED[:-8]], ids=["silent", "in the head", "in the body"]
+)
+def test_cancelling_closes_the_connection(answer: bytes) -> None:
+    async def use(http: HttpTransport, where: str) -> None:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.02):
+                async with http.open("GET", f"http://{where}/") as response:
+                    await response.read()
+
+    assert eof_seen_when(use, answer)
+
+
+def test_leaving_in_the_middle_closes_the_connection_at_once() -> None:
+    async def use(http: HttpTransport, where: str) -> None:
+        with pytest.raises(ZeroDivisionError):
+            async with http.open("GET", f"http://{where}/") as response:
+                async for _ in response.chunks():
+                    raise ZeroDivisionError
+        assert not http._idle
+
+    assert eof_seen_when(use, CHUNKED[:-8])
+
+
+def test_cancelling_passes_through_untouched_while_connecting() -> None:
+    async def test(http: HttpTransport) -> None:
+        async with raw_server(saying(then=forever)) as where:
+            entered = asyncio.Event()
+
+            async def ask() -> None:
+                entered.set()
+                await failure(http, f"https://{where}/")
+
+            async with asyncio.TaskGroup() as group:
+                task = group.create_task(ask())
+                await entered.wait()
+                await asyncio.sleep(0.02)
+                task.cancel()
+            assert task.cancelled()
+
+    run(test)
+
+
+def test_a_slow_reader_holds_up_the_server() -> None:
+    total = 64 * 1024 * 1024
+    sent = 0
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        await read_head(reader)
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % total)
+        while sent < total:
+            writer.write(bytes(65_536))
+            await writer.drain()
+            sent += 65_536
+
+    async def test(http: HttpTransport) -> None:
+        async with raw_server(talk) as where, http.open("GET", f"http://{where}/") as response:
+            size = 0
+            async for chunk in response.chunks():
+                if not size:
+                    before = -1
+                    while sent != before:  # until the server can send no more
+                        before = sent
+                        await asyncio.sleep(0.02)
+                    assert sent < total
+                size += len(chunk)
+            assert size == total
+
+    run(test)

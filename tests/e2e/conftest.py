@@ -1,0 +1,20 @@
+"""The program and the server that it talks to."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.program import Program
+from tests.support.fake_server import FakeServer
+
+
+@pytest.fixture
+def server() -> Iterator[FakeServer]:
+    with FakeServer() as running:
+        yield running
+
+
+@pytest.fixture
+def tau(server: FakeServer, tmp_path: Path) -> Program:
+    return Program(server, tmp_path)

@@ -1,0 +1,134 @@
+"""The conversation in a real terminal, without a single control sequence."""
+
+import os
+from pathlib import Path
+
+import pexpect
+
+from tests.e2e.program import FAKE, Program, is_alive, wait_for
+from tests.support.fake_answers import Answer, Call, Text
+
+
+def leave(talk: "pexpect.spawn[str]") -> str:
+    """Wait for the end; returns what was still shown."""
+    talk.expect(pexpect.EOF)
+    talk.close()
+    return talk.before or ""
+
+
+def test_a_conversation_with_a_tool_in_it(tau: Program) -> None:
+    tau.script("Hello!", (Text("Looking."), Call("bash", {"command": "echo found it"})), "There it is.")
+    with (tau.project / "screen").open("w") as screen:
+        talk = tau.terminal()
+        talk.logfile_read = screen
+        talk.expect("model fake/fake-model")
+        talk.expect("> ")
+        talk.sendline("hi")
+        talk.expect("Hello!\r\n> ")
+        talk.sendline("look")
+        talk.expect("Looking.\r\nbash: echo found it -> ok: found it\r\nThere it is.\r\n> ")
+        talk.sendeof()
+        leave(talk)
+    assert talk.exitstatus == 0
+    assert "\x1b" not in (tau.project / "screen").read_text()
+    assert tau.said() == ["hi", "look"]
+
+
+def test_a_message_on_the_command_line_opens_the_conversation(tau: Program) -> None:
+    tau.script("Hello!", "Bye!")
+    talk = tau.terminal("good morning", term="xterm-256color")
+    talk.expect("> good morning\r\nHello!\r\n> ")
+    talk.sendline("bye")
+    talk.expect("Bye!\r\n> ")
+    talk.sendline("/quit")
+    leave(talk)
+    assert talk.exitstatus == 0
+    assert tau.said() == ["good morning", "bye"]
+
+
+def test_ctrl_c_stops_the_turn_then_leaves_at_the_prompt(tau: Program) -> None:
+    tau.script(Call("bash", {"command": "echo $$ > pid; exec sleep 100"}), "Fine.")
+    talk = tau.terminal()
+    talk.expect("> ")
+    talk.sendline("wait")
+    child = int(wait_for(tau.project / "pid"))
+    talk.sendintr()
+    talk.expect("stopped\r\n> ")
+    assert not is_alive(child)
+    talk.sendline("go on")
+    talk.expect("Fine.\r\n> ")
+    talk.sendintr()
+    talk.expect("Ctrl.C again")
+    talk.expect("> ")
+    talk.sendintr()
+    leave(talk)
+    assert talk.exitstatus == 0
+
+
+def test_an_approval_is_asked_for_and_the_answer_counts(tau: Program) -> None:
+    tau.script(
+        Call("bash", {"command": "touch made"}), "Done.", Call("bash", {"command": "touch more"}), "No."
+    )
+    talk = tau.terminal("--approval-mode", "ask")
+    talk.expect("> ")
+    talk.sendline("go")
+    talk.expect("1-3, empty for none: ")
+    talk.sendline("1")
+    talk.expect("Done.\r\n> ")
+    talk.sendline("go on")
+    talk.expect("empty for none: ")
+    talk.sendline("no")
+    talk.expect("No.\r\n> ")
+    talk.sendeof()
+    leave(talk)
+    assert sorted(path.name for path in tau.project.iterdir()) == ["made"]
+
+
+def test_what_is_typed_during_a_run_reaches_the_model(tau: Program) -> None:
+    tau.script(
+        Call("bash", {"command": "touch began; while [ ! -e go ]; do sleep 0.01; done; echo x"}), "Done."
+    )
+    talk = tau.terminal()
+    talk.expect("> ")
+    talk.sendline("work")
+    wait = tau.project / "began"
+    while not wait.exists():
+        pass
+    talk.sendline("and be quick")
+    talk.sendline("")
+    (tau.project / "go").touch()
+    talk.expect("Done.\r\n> ")
+    talk.sendeof()
+    leave(talk)
+    assert tau.said() == ["work", "and be quick"]
+
+
+def test_a_hangup_ends_it(tau: Program) -> None:
+    tau.script(Answer((Text("word " * 400, deltas=400),), delay_s=0.02))
+    talk = tau.terminal("hi")
+    talk.expect("word word")
+    talk.close(force=False)
+    tau.server.wait(lambda: bool(tau.server.requests) and tau.server.requests[0].outcome == "left")
+    (entries,) = tau.sessions()
+    assert entries[-1]["message"]["stopReason"] == "aborted"
+
+
+def test_in_the_home_folder_another_one_is_offered(tau: Program) -> None:
+    tau.script(Call("bash", {"command": "pwd > where"}), "Done.")
+    talk = tau.terminal(cwd=Path(os.environ["HOME"]))
+    talk.expect("home folder.*answer: ")
+    talk.sendline(str(tau.project))
+    talk.expect("> ")
+    talk.sendline("where are you?")
+    talk.expect("Done.\r\n> ")
+    talk.sendeof()
+    leave(talk)
+    assert (tau.project / "where").read_text().strip() == str(tau.project)
+
+
+def test_with_plain_each_line_of_a_pipe_is_a_message(tau: Program) -> None:
+    tau.script("one", "two")
+    ran = tau.run(*FAKE, "--plain", stdin="a\nb\n")
+    assert ran.stdout.endswith("> a\none\n> b\ntwo\n")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert tau.said() == ["a", "b"]

@@ -1,0 +1,81 @@
+"""Ctrl+C, TERM and hangup while the program is at work: nothing lost, nothing left running."""
+
+import signal
+import subprocess
+
+import pytest
+
+from tests.e2e.program import FAKE, TAU, Program, is_alive, wait_for
+from tests.support.fake_answers import Answer, Call, Silence, Text
+
+SLEEP = "echo $$ > pid; exec sleep 100"
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)), ids=str
+)
+def test_a_signal_ends_the_command_and_the_answer_so_far_is_kept(
+    tau: Program, number: signal.Signals, code: int
+) -> None:
+    tau.script((Text("Let me wait."), Call("bash", {"command": SLEEP}, id="c1")))
+    program = tau.start("-p", "wait")
+    child = int(wait_for(tau.project / "pid"))
+    program.send_signal(number)
+    out, err = program.communicate(timeout=10)
+    assert (program.returncode, out) == (code, b"")
+    assert err.decode().startswith("tau: interrupted")
+    assert not is_alive(child)
+    (entries,) = tau.sessions()
+    messages = [entry["message"] for entry in entries if entry["type"] == "message"]
+    assert [message["role"] for message in messages] == ["user", "assistant", "toolResult"]
+    assert messages[1]["content"][0]["text"] == "Let me wait."
+    assert messages[2]["toolCallId"] == "c1"
+    tau.script("welcome back")
+    assert tau.ask("-c", "go on").stdout == "welcome back\n"
+    assert tau.server.problems == []
+
+
+def test_ctrl_c_in_mid_stream_keeps_the_words_so_far(tau: Program) -> None:
+    tau.script(Silence(after_events=4, of=Answer((Text("half an answer", deltas=3),))))
+    program = tau.start("--mode", "json", "hi")
+    assert program.stdout is not None
+    while b'"text_delta"' not in program.stdout.readline():
+        pass
+    program.send_signal(signal.SIGINT)
+    program.communicate(timeout=10)
+    assert program.returncode == 130
+    (entries,) = tau.sessions()
+    last = entries[-1]["message"]
+    assert last["stopReason"] == "aborted"
+    assert last["content"][0]["text"].startswith("half")
+
+
+def test_ctrl_c_before_there_is_a_session_just_ends_the_program(tau: Program) -> None:
+    program = subprocess.Popen(
+        [*TAU, *FAKE, "-p", "hi"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tau.project,
+    )
+    assert program.stderr is not None
+    assert b"waiting for the end of what is piped in" in program.stderr.readline()
+    program.send_signal(signal.SIGINT)
+    out, err = program.communicate(timeout=10)
+    assert (program.returncode, out, err) == (130, b"", b"")
+    assert tau.server.requests == []
+
+
+def test_a_reader_that_never_reads_cannot_hold_the_program(tau: Program) -> None:
+    tau.script("many words " * 50_000)
+    program = tau.start("-p", "hi")
+    tau.server.wait(lambda: bool(tau.server.requests) and tau.server.requests[0].outcome == "sent")
+    for _ in range(200):
+        program.send_signal(signal.SIGINT)
+        try:
+            program.wait(timeout=0.05)
+        except subprocess.TimeoutExpired:
+            continue
+        break
+    program.communicate()
+    assert program.returncode == 130
