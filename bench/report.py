@@ -41,6 +41,7 @@ ROWS = (
     Row("hello_ms", "one prompt, spawn to exit", None, milliseconds),
     Row("peak_mb", "peak memory, whole process tree", 60, lambda value: f"{value:.1f} MB"),
     Row("turn_ms", f"a turn with one `bash` echo (of {TURNS})", 6, milliseconds),
+    Row("turn_cpu_ms", "... CPU time of it", None, milliseconds),
     Row("flood_cpu_s", f"CPU time, {DELTAS:,} deltas over one", 0.34, lambda value: f"{value:.3f} s"),
     Row("prompt_tokens", "system prompt and tools, bytes / 4", 1500, lambda value: f"{value:.0f} tokens"),
 )
@@ -71,6 +72,7 @@ def figures(samples: Samples, floor: Samples) -> Figures:
         "hello_ms": middle("http", "wall_ms"),
         "peak_mb": max(memory) if memory else None,
         "turn_ms": less(middle("tools", "wall_ms"), middle("no tools", "wall_ms"), TURNS),
+        "turn_cpu_ms": less(middle("tools", "cpu_ms"), middle("no tools", "cpu_ms"), TURNS),
         "flood_cpu_s": less(middle("flood", "cpu_ms"), middle("drop", "cpu_ms"), 1000),
         "prompt_tokens": middle("http", "prompt_tokens"),
     }

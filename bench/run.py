@@ -72,12 +72,15 @@ def ask(subject: Subject, server: FakeServer, memory: bool = False, **scenario: 
     run = subject.run(subject.command, sample_memory=memory)
     sample = sample_of(subject, run)
     requests = server.requests()
+    requests = [
+        one for one in requests if one.get("tools_bytes")
+    ] or requests  # others are titles and the like
     turns = scenario.get("turns", 0)
     if len(requests) <= turns:
         raise SystemExit(f"{subject.name} made {len(requests)} requests and {turns} tool turns were due.")
-    sample["first_ms"] = (requests[0]["t"] - run.begun) * 1000
-    if {"sys_bytes", "tools_bytes"} <= set(requests[0]):
-        sample["prompt_tokens"] = (requests[0]["sys_bytes"] + requests[0]["tools_bytes"]) / 4
+    first = requests[0]
+    sample["first_ms"] = (first["t"] - run.begun) * 1000
+    sample["prompt_tokens"] = (first.get("sys_bytes", 0) + first.get("tools_bytes", 0)) / 4
     return sample
 
 

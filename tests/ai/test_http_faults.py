@@ -119,7 +119,7 @@ def test_a_head_that_drips_is_given_up_in_time() -> None:
 
 
 def test_a_server_that_falls_silent_in_its_answer_is_given_up() -> None:
-    error, got, where = failure_of(saying(CHUNKED[:-8], then=forever), timeouts=HASTY)
+    error, got, where = failure_of(saying(CHUNKED[:-7], then=forever), timeouts=HASTY)
     assert (str(error), error.retryable) == (f"{where} fell silent for 0.05 s in its answer.", True)
     assert got == b"hello"
 
@@ -263,7 +263,7 @@ def eof_seen_when(use: Callable[[HttpTransport, str], Coroutine[Any, Any, None]]
 
 
 @pytest.mark.parametrize(
-    "answer", [b"", HELLO[:20], CHUNKED[:-8]], ids=["silent", "in the head", "in the body"]
+    "answer", [b"", HELLO[:20], CHUNKED[:-7]], ids=["silent", "in the head", "in the body"]
 )
 def test_cancelling_closes_the_connection(answer: bytes) -> None:
     async def use(http: HttpTransport, where: str) -> None:
@@ -283,7 +283,7 @@ def test_leaving_in_the_middle_closes_the_connection_at_once() -> None:
                     raise ZeroDivisionError
         assert not http._idle
 
-    assert eof_seen_when(use, CHUNKED[:-8])
+    assert eof_seen_when(use, CHUNKED[:-7])
 
 
 def test_cancelling_passes_through_untouched_while_connecting() -> None:

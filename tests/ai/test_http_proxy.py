@@ -82,7 +82,7 @@ def run(
     proxy_tls: bool = False,
     user: str = "",
 ) -> str:
-    """Starts a TLS server (if there is a certificate), the proxy before it, and `use`; returns the proxy's place."""
+    """Starts a TLS server, if there is a certificate, and a proxy; calls `use`; returns the proxy's place."""
     places: list[str] = []
 
     async def main() -> None:
@@ -116,9 +116,8 @@ def test_https_goes_through_a_tunnel_that_is_used_again(cert: Path, proxy_tls: b
 
     proxy = Proxy()
     run(proxy, use, cert=cert, proxy_tls=proxy_tls, user="me:p%40ss@")
-    assert proxy.heads == [
-        "CONNECT api.test:443 HTTP/1.1\r\nhost: api.test:443\r\nproxy-authorization: Basic bWU6cEBzcw==\r\n\r\n"
-    ]
+    login = "proxy-authorization: Basic bWU6cEBzcw=="
+    assert proxy.heads == [f"CONNECT api.test:443 HTTP/1.1\r\nhost: api.test:443\r\n{login}\r\n\r\n"]
 
 
 def test_a_plain_request_names_the_whole_url_to_the_proxy() -> None:
@@ -153,7 +152,7 @@ def test_a_proxy_that_refuses_is_named(refusal: str, said: str, retryable: bool)
         caught.append(error.value)
 
     place = run(Proxy(refusal=refusal), use)
-    assert str(caught[0]).startswith(f"the proxy {place} ")
+    assert str(caught[0]).startswith(f"The proxy {place} ")
     assert caught[0].retryable == retryable
 
 

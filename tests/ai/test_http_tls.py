@@ -1,18 +1,20 @@
 """TLS: whom the transport trusts, and what it says when it does not."""
 
 import asyncio
-import shutil
-import ssl
+import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tau.ai import http
 from tau.ai.http import HttpTransport
 from tau.ai.http_connect import tls_context
 from tau.base.errors import ProviderError
 from tests.support.fake_answers import Silence
-from tests.support.fake_server import FakeServer, certificate
+from tests.support.fake_server import FakeServer
+from tests.support.raw_server import raw_server
 
 BODY = b'{"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}], "stream": true}'
 
@@ -23,18 +25,18 @@ def server() -> Iterator[FakeServer]:
         yield server
 
 
-def ask(url: str, times: int = 1, **environ: str) -> bytes:
+def ask(url: str, environ: dict[str, str], *, times: int = 1) -> bytes:
     answer = b""
 
     async def main() -> None:
         nonlocal answer
-        http = HttpTransport(environ)
+        transport = HttpTransport(environ)
         try:
             for _ in range(times):
-                async with http.open("POST", f"{url}/v1/messages", body=BODY) as response:
+                async with transport.open("POST", f"{url}/v1/messages", body=BODY) as response:
                     answer = await response.read()
         finally:
-            await http.close()
+            await transport.close()
 
     asyncio.run(main())
     return answer
@@ -42,20 +44,113 @@ def ask(url: str, times: int = 1, **environ: str) -> bytes:
 
 @pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "TAU_CA_FILE", "NODE_EXTRA_CA_CERTS"])
 def test_a_certificate_authority_can_be_named_in_the_environment(server: FakeServer, variable: str) -> None:
-    assert b"message_stop" in ask(server.url, **{variable: str(server.ca_file)})
+    assert b"message_stop" in ask(server.url, {variable: str(server.ca_file)})
 
 
 def test_a_folder_of_certificates_can_be_named(server: FakeServer, tmp_path: Path) -> None:
     assert server.ca_file is not None
-    shutil.copy(server.ca_file, tmp_path / "one.pem")
-    # OpenSSL looks such files up by a hash of the subject, /CN=localhost here.
-    (tmp_path / "b1159c4c.0").symlink_to("one.pem")
-    with pytest.raises(ProviderError, match="cannot be trusted"):
-        ask(server.url, SSL_CERT_DIR=str(tmp_path / ".."))
-    (tmp_path / "b1159c4c.0").unlink()
-    links_made(tmp_path)
-    assert b"message_stop" in ask(server.url, SSL_CERT_DIR=str(tmp_path))
+    question = ["openssl", "x509", "-noout", "-subject_hash", "-in", str(server.ca_file)]
+    name = subprocess.run(question, check=True, capture_output=True, text=True).stdout.strip()
+    (tmp_path / f"{name}.0").symlink_to(server.ca_file)
+    assert b"message_stop" in ask(server.url, {"SSL_CERT_DIR": str(tmp_path)})
 
 
-def links_made(folder: Path) -> None:
-    raise NotImplementedError
+def test_a_connection_with_tls_is_used_again(server: FakeServer) -> None:
+    server.requests.clear()
+    ask(server.url, {"TAU_CA_FILE": str(server.ca_file)}, times=3)
+    assert len({request.connection for request in server.requests}) == 1
+
+
+def test_a_stranger_is_not_trusted_and_the_way_out_is_said(server: FakeServer) -> None:
+    with pytest.raises(ProviderError) as caught:
+        ask(server.url, {})
+    place = server.url.removeprefix("https://")
+    assert str(caught.value).startswith(
+        f"The certificate of {place} cannot be trusted: self-signed certificate."
+    )
+    assert "TAU_CA_FILE" in str(caught.value)
+    assert not caught.value.retryable
+
+
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "TAU_CA_FILE"])
+@pytest.mark.parametrize("content", [None, "no certificate"], ids=["missing", "broken"])
+def test_an_unusable_file_is_named_with_its_variable(
+    tmp_path: Path, variable: str, content: str | None
+) -> None:
+    file = tmp_path / "ca.pem"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(ProviderError, match=f"{variable} names {file}, which holds no usable certificates"):
+        tls_context({variable: str(file)})
+
+
+def test_a_missing_file_of_another_program_does_no_harm(server: FakeServer, tmp_path: Path) -> None:
+    others = {"NODE_EXTRA_CA_CERTS": str(tmp_path / "gone.pem"), "TAU_CA_FILE": str(server.ca_file)}
+    assert b"message_stop" in ask(server.url, others)
+
+
+def test_http_on_the_other_side_is_told_apart() -> None:
+    async def plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(100)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n")
+
+    async def main() -> None:
+        async with raw_server(plain) as where:
+            with pytest.raises(
+                ProviderError, match=f"TLS with {where} failed.*Does it speak https"
+            ) as caught:
+                async with HttpTransport({}).open("GET", f"https://{where}/"):
+                    pass
+        assert not caught.value.retryable
+
+    asyncio.run(main())
+
+
+def test_leaving_in_mid_answer_closes_a_connection_with_tls(server: FakeServer) -> None:
+    server.requests.clear()
+    server.script(Silence(after_events=2))
+
+    async def main() -> None:
+        transport = HttpTransport({"TAU_CA_FILE": str(server.ca_file)})
+        with pytest.raises(ZeroDivisionError):
+            async with transport.open("POST", f"{server.url}/v1/messages", body=BODY) as response:
+                async for _ in response.chunks():
+                    raise ZeroDivisionError
+
+    try:
+        asyncio.run(main())
+        server.wait(lambda: server.requests[0].outcome == "left")
+    finally:
+        server.script()
+    assert server.requests[0].answer == "Silence"
+
+
+def test_certificates_are_loaded_once_and_only_for_https(
+    server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[object] = []
+
+    def counted(environ: dict[str, str]) -> object:
+        loaded.append(environ)
+        return tls_context(environ)
+
+    monkeypatch.setattr(http, "tls_context", counted)
+    with FakeServer() as plain:
+        ask(plain.url, {})
+        assert not loaded
+    ask(server.url, {"TAU_CA_FILE": str(server.ca_file)}, times=2)
+    assert len(loaded) == 1
+
+
+def test_without_an_environment_that_of_the_process_counts(
+    server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(os.environ, "TAU_CA_FILE", str(server.ca_file))
+
+    async def main() -> None:
+        transport = HttpTransport()
+        async with transport.open("GET", f"{server.url}/v1/models") as response:
+            assert response.status == 200
+        await transport.close()
+
+    asyncio.run(main())

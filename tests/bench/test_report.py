@@ -8,8 +8,8 @@ SAMPLES = {
     "http": [{"wall_ms": 150.0, "first_ms": 120.0}],
     "https": [{"wall_ms": 300.0, "first_ms": 240.0}],
     "memory": [{"rss_mb": 40.0, "pss_mb": 35.0}],
-    "no tools": [{"wall_ms": 150.0}],
-    "tools": [{"wall_ms": 400.0}],
+    "no tools": [{"wall_ms": 150.0, "cpu_ms": 90.0}],
+    "tools": [{"wall_ms": 400.0, "cpu_ms": 240.0}],
     "drop": [{"cpu_ms": 100.0}],
     "flood": [{"cpu_ms": 500.0}],
 }
@@ -22,7 +22,7 @@ def test_figures_are_medians_differences_and_multiples_of_the_floor() -> None:
     assert found["first_http_ratio"] == 10.0
     assert found["first_https_ratio"] == 20.0
     assert found["peak_mb"] == 40.0
-    assert found["turn_ms"] == 5.0
+    assert (found["turn_ms"], found["turn_cpu_ms"]) == (5.0, 3.0)
     assert found["flood_cpu_s"] == 0.4
 
 

@@ -167,6 +167,24 @@ def test_however_output_is_cut_into_chunks_the_same_is_shown(
     assert shown[0].startswith("line 1\n") and shown[0].endswith(f"line {lines}\n")
 
 
+def test_every_line_shown_is_a_whole_line_wherever_memory_was_cut(tmp_path: Path) -> None:
+    artifacts = FolderArtifacts(tmp_path)
+    for count in range(1, 120):
+        with OutputSink(artifacts, "bash", SMALL) as sink:
+            for byte in numbered(count).encode():
+                sink.push(bytes([byte]))
+            shown = [line for line in lines_of(sink.finish().text) if not line.startswith("[… ")]
+        assert set(shown) <= set(lines_of(numbered(count)))
+
+
+def test_a_long_line_that_memory_holds_in_part_is_not_shown_as_a_short_one(tmp_path: Path) -> None:
+    with OutputSink(FolderArtifacts(tmp_path), "bash", SMALL) as sink:
+        sink.push((b"x" * 190 + b"\n") * 5)
+        shown = [line for line in lines_of(sink.finish().text) if not line.startswith("[… ")]
+    assert {len(line) for line in shown} == {SMALL.columns}
+    assert all("…" in line for line in shown)
+
+
 def test_a_sink_stays_small_and_the_artifact_is_capped_and_says_so(tmp_path: Path) -> None:
     artifacts = FolderArtifacts(tmp_path)
     chunk = b"0123456789abcde\n" * 4096

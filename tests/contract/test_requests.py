@@ -299,6 +299,27 @@ def test_a_request_never_carries_more_cache_marks_than_allowed() -> None:
     assert encode(anthropic(CLAUDE, request(messages))).count(b"cache_control") == 4
 
 
+def test_prompt_and_answer_fit_into_the_window_together() -> None:
+    """Many servers refuse a request that could become longer than the window."""
+    small = msgspec.structs.replace(GPT, context_window=40_000)
+
+    def allowed(text: str, build: Any = openai, **more: Any) -> int:
+        tokens: int = build(small, request([UserMessage(text, 1)], tools=[], max_tokens=32_000, **more))[
+            "max_tokens"
+        ]
+        return tokens
+
+    assert allowed("hi") == 32_000
+    assert allowed("words " * 10_000) == 40_000 - (60_000 + len("Be brief.")) // 3
+    assert allowed("字" * 20_000) == allowed("words " * 10_000)
+    assert allowed("words " * 100_000) == 4096
+    assert allowed("words " * 10_000, anthropic) == allowed("words " * 10_000)
+    assert allowed("words " * 18_000, anthropic, thinking="xhigh") == 4096
+    images: list[Message] = [UserMessage([ImageContent("a" * 900_000, "image/png")] * 10, 1)]
+    body = openai(small, request(images, tools=[], max_tokens=32_000))
+    assert body["max_tokens"] == 40_000 - 16_000 - len("Be brief.") // 3
+
+
 def with_compat(**flags: Any) -> Model:
     return msgspec.structs.replace(GPT, compat=Compat(**flags))
 

@@ -22,8 +22,8 @@ async def raw_server(talk: Talk, *, tls: ssl.SSLContext | None = None) -> AsyncI
         try:
             await talk(reader, writer)
             await writer.drain()
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # the client left
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # the client left, or the test is over
         except Exception as error:
             failures.append(error)
         finally:

@@ -71,9 +71,11 @@ async def _tunnel(connection: Connection, url: Url, proxy: Url, timeouts: Timeou
     answer = HttpResponse(connection, bodiless=True)
     await answer.head(f"CONNECT {url.peer} HTTP/1.1\r\nhost: {url.peer}\r\n{login}\r\n".encode(), timeouts)
     if answer.status == 407:
-        raise ProviderError(f"{connection.peer} wants a user and a password: http://user:password@host:port.")
+        raise ProviderError(f"The proxy {proxy.peer} wants a password: http://user:password@host:port.")
     if not 200 <= answer.status < 300:
-        refusal = f"{connection.peer} did not connect to {url.peer}: it answered with status {answer.status}."
+        refusal = (
+            f"The proxy {proxy.peer} did not connect to {url.peer}: it answered with status {answer.status}."
+        )
         raise ProviderError(refusal, retryable=answer.status >= 500)
 
 

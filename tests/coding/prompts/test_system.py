@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from tau.ai.faux import FAUX_MODEL
 from tau.coding.prompts.system import SystemPrompt, fill
-from tau.coding.tools import create_tools
+from tau.coding.tools import create_tools, tools_for
 from tau.config.context_files import ContextFile
 
 DEMO = replace(FAUX_MODEL, demo=True)
@@ -24,9 +24,11 @@ def test_the_first_request_is_small() -> None:
 
 def test_the_demo_model_gets_a_tiny_one() -> None:
     prompt = SystemPrompt(cwd=Path("/home/somebody/projects/example"))(DEMO)
-    specs = msgspec.json.encode([tool.spec.brief() for tool in create_tools()])
+    tools = tools_for(DEMO, create_tools())
+    specs = msgspec.json.encode([tool.spec.brief() for tool in tools])
 
-    assert len(prompt.encode()) + len(specs) <= 2000
+    assert [tool.name for tool in tools] == ["read", "bash"]
+    assert len(prompt.encode()) + len(specs) <= 1000
 
 
 def test_instructions_of_the_project_are_in_it_word_for_word() -> None:

@@ -81,6 +81,14 @@ def test_several_ranges_are_set_apart(ctx: CallContext) -> None:
     assert text == "\n".join([*rows, "[Showing lines 1-6 and 49-54 of 100; continue with a.txt:55-]"])
 
 
+def test_ranges_that_are_too_long_together_end_where_the_notice_says(ctx: CallContext) -> None:
+    (ctx.cwd / "a.txt").write_text("x\n" * 9000)
+    rows = read(ctx, "a.txt:2-2000,3001-5000,6000-").split("\n")
+    assert len(rows) == 3001
+    assert rows[-2] == "3995:x"
+    assert rows[-1] == "[Showing lines 1-2003 and 3000-3995 of 9000; continue with a.txt:3996-]"
+
+
 def test_raw_shows_the_text_without_numbers(ctx: CallContext) -> None:
     (ctx.cwd / "a.txt").write_text(lines(3))
     assert read(ctx, "a.txt:raw") == "line 1\nline 2\nline 3"

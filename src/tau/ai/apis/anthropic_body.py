@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, assert_never
 
+from tau.ai.apis.request import room
 from tau.ai.dialect import Request
 from tau.ai.model import Model, ThinkingLevel
 from tau.ai.wire import (
@@ -57,7 +58,7 @@ def build_body(model: Model, request: Request) -> dict[str, Any]:
     body["messages"] = messages = list(_messages(request.messages))
     if mark:
         _mark(messages)
-    body["max_tokens"] = min(request.max_tokens, model.max_tokens)
+    body["max_tokens"] = room(model, request, request.max_tokens)
     body["stream"] = True
     if request.tools and not model.compat.supports_parallel_tool_calls:
         body["tool_choice"] = {"type": "auto", "disable_parallel_tool_use": True}
@@ -77,7 +78,7 @@ def _thinking(model: Model, request: Request, messages: list[dict[str, Any]]) ->
             "output_config": {"effort": EFFORT[level]},
         }
     wanted = BUDGET_TOKENS[level]
-    max_tokens = min(request.max_tokens + wanted, model.max_tokens)
+    max_tokens = room(model, request, request.max_tokens + wanted)
     budget = min(wanted, max_tokens - MIN_ANSWER_TOKENS)
     if budget < MIN_BUDGET_TOKENS or _is_amid_calls_without_thinking(messages):
         return {}

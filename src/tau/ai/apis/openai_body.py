@@ -5,6 +5,7 @@ from typing import Any, assert_never
 
 import msgspec
 
+from tau.ai.apis.request import room
 from tau.ai.dialect import Request, ToolSpec
 from tau.ai.model import Model, ThinkingLevel
 from tau.ai.wire import (
@@ -42,7 +43,7 @@ def build_body(model: Model, request: Request) -> dict[str, Any]:
     body["stream"] = True
     if compat.supports_usage_in_streaming:
         body["stream_options"] = {"include_usage": True}
-    body[compat.max_tokens_field] = min(request.max_tokens, model.max_tokens)
+    body[compat.max_tokens_field] = room(model, request, request.max_tokens)
     if request.tools and not compat.supports_parallel_tool_calls:
         body["parallel_tool_calls"] = False
     if model.reasoning and compat.supports_reasoning_effort and request.thinking != "off":

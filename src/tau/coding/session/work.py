@@ -22,6 +22,7 @@ from tau.base import log
 from tau.coding.context import CodingCall, CodingWorld
 from tau.coding.session.log import SessionLog
 from tau.coding.session.retry import RetryPolicy
+from tau.coding.tools import tools_for
 
 
 class SessionParts(Struct, frozen=True, kw_only=True):
@@ -94,7 +95,7 @@ class Work:
             model=model,
             thinking=self.thinking if model.reasoning else "off",
             system=self._system[1],
-            tools=parts.tools,
+            tools=tools_for(model, parts.tools),
             max_tokens=model.max_tokens,
             cwd=parts.world.cwd,
             cache_key=parts.log.header.id,

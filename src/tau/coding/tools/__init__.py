@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from tau.agent.tool import Tool
+from tau.ai.model import Model
 from tau.base.errors import UsageError
 from tau.base.late import late
 
@@ -31,6 +32,15 @@ TOOLS: dict[str, Factory] = {
     "edit": lambda settings: _edit.Edit(settings),
     "write": lambda settings: _write.Write(settings),
 }
+
+
+# The demo model reads a prompt slowly and hardly ever calls a tool: two are enough to show what there is.
+DEMO_TOOLS = ("read", "bash")
+
+
+def tools_for(model: Model, tools: Sequence[Tool[Any]]) -> Sequence[Tool[Any]]:
+    """Those of `tools` that a model is offered."""
+    return [tool for tool in tools if tool.name in DEMO_TOOLS] if model.demo else tools
 
 
 def create_tools(names: Sequence[str] | None = None, settings: ToolSettings | None = None) -> list[Tool[Any]]:
