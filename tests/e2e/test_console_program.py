@@ -1,11 +1,12 @@
 """The conversation in a real terminal, without a single control sequence."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pexpect
 
-from tests.e2e.program import FAKE, Program, is_alive, wait_for
+from tests.e2e.program import FAKE, TAU, Program, is_alive, wait_for
 from tests.support.fake_answers import Answer, Call, Text
 
 
@@ -86,14 +87,12 @@ def test_an_approval_is_asked_for_and_the_answer_counts(tau: Program) -> None:
 
 def test_what_is_typed_during_a_run_reaches_the_model(tau: Program) -> None:
     tau.script(
-        Call("bash", {"command": "touch began; while [ ! -e go ]; do sleep 0.01; done; echo x"}), "Done."
+        Call("bash", {"command": "echo x > began; while [ ! -e go ]; do sleep 0.01; done; echo x"}), "Done."
     )
     talk = tau.terminal()
     talk.expect("> ")
     talk.sendline("work")
-    wait = tau.project / "began"
-    while not wait.exists():
-        pass
+    wait_for(tau.project / "began")
     talk.sendline("and be quick")
     talk.sendline("")
     (tau.project / "go").touch()
@@ -124,6 +123,18 @@ def test_in_the_home_folder_another_one_is_offered(tau: Program) -> None:
     talk.sendeof()
     leave(talk)
     assert (tau.project / "where").read_text().strip() == str(tau.project)
+
+
+def test_a_reader_that_leaves_ends_it(tau: Program) -> None:
+    tau.script(Answer((Text("word " * 2000, deltas=2000),), delay_s=0.01))
+    command = (
+        f"(echo hi; cat) | {' '.join(TAU)} {' '.join(FAKE)} --plain | head -n 1; echo ${{PIPESTATUS[1]}}"
+    )
+    ran = subprocess.run(
+        ["bash", "-c", command], stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=tau.project
+    )
+    assert ran.stdout.endswith("\n141\n")
+    assert ran.stderr == ""
 
 
 def test_with_plain_each_line_of_a_pipe_is_a_message(tau: Program) -> None:

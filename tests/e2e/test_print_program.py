@@ -44,6 +44,23 @@ def test_piped_text_files_and_images_go_with_the_message(tau: Program) -> None:
     assert "image/png" in tau.server.requests[0].raw.decode()
 
 
+def test_an_image_for_a_model_that_takes_none_is_refused(tau: Program) -> None:
+    (tau.project / "shot.png").write_bytes(PNG)
+    models = {
+        "providers": {
+            "blind": {
+                "baseUrl": "http://127.0.0.1:1/v1",
+                "api": "openai-completions",
+                "models": [{"id": "m"}],
+            }
+        }
+    }
+    tau.write("models.json", models)
+    ran = tau.run("-p", "--model", "blind/m", "@shot.png")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "blind/m takes no images" in ran.stderr
+
+
 def test_without_a_terminal_the_message_needs_no_flag_and_stdin_alone_is_enough(tau: Program) -> None:
     assert tau.run(*FAKE, "hello").stdout == "ok\n"
     assert tau.run(*FAKE, stdin="only this\n").stdout == "ok\n"
@@ -206,4 +223,4 @@ def test_models_are_listed_with_their_keys(tau: Program) -> None:
     assert {line.split()[-1] for line in everything if line.startswith("openai ")} == {"yes"}
     assert {line.split()[-1] for line in everything if line.startswith("anthropic ")} == {"no"}
     nothing = tau.run("--list-models", "no-such-model-at-all")
-    assert (nothing.returncode, nothing.stdout) == (2, "")
+    assert (nothing.returncode, nothing.stdout) == (1, "")

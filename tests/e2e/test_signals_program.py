@@ -23,7 +23,7 @@ def test_a_signal_ends_the_command_and_the_answer_so_far_is_kept(
     program.send_signal(number)
     out, err = program.communicate(timeout=10)
     assert (program.returncode, out) == (code, b"")
-    assert err.decode().startswith("tau: interrupted")
+    assert err.decode().startswith("tau: interrupted; what was said so far is kept")
     assert not is_alive(child)
     (entries,) = tau.sessions()
     messages = [entry["message"] for entry in entries if entry["type"] == "message"]

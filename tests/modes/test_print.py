@@ -92,7 +92,7 @@ def test_an_interrupted_run_exits_with_130(tmp_path: Path, capsys: pytest.Captur
 
     shown = show([[Say("half"), Act(lambda: sessions[0].abort()), Wait()]], face, tmp_path)
     assert (shown.code, shown.text) == (130, "")
-    assert "interrupted" in capsys.readouterr().err
+    assert capsys.readouterr().err == "tau: interrupted\n"
 
 
 def test_notices_and_retries_are_told_on_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,7 @@
 """Pages say what is there: the map, the links and the generated tables."""
 
+import json
+import os
 import re
 import subprocess
 import sys
@@ -7,7 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tau.ai.catalog import load_catalog, pick_model
+from tau.config.layers import load_settings
+from tau.config.models_file import load_models_file, merge
+from tau.config.paths import user_paths
 from tests.shape.source_tree import PACKAGE, ROOT
+from tests.support.fake_server import FakeServer
 
 PAGES = [ROOT / "README.md", ROOT / "AGENTS.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -47,3 +54,39 @@ def test_map_names_every_folder_of_the_package() -> None:
 def test_readme_shows_the_two_commands() -> None:
     readme = (ROOT / "README.md").read_text()
     assert "make run" in readme and "make test" in readme
+
+
+def blocks(page: str, language: str) -> list[str]:
+    text = (ROOT / "docs" / page).read_text()
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def test_example_of_the_python_interface_runs(tmp_path: Path) -> None:
+    (example,) = blocks("usage.md", "python")
+    home = Path(os.environ["TAU_HOME"])
+    home.mkdir(parents=True)
+    with FakeServer() as server:
+        server.script("It is an example.")
+        provider = {"baseUrl": f"{server.url}/v1", "api": "openai-completions", "models": [{"id": "m"}]}
+        (home / "models.json").write_text(json.dumps({"providers": {"fake": provider}}))
+        (home / "settings.json").write_text('{"defaultProvider": "fake", "defaultModel": "m"}')
+        run = subprocess.run([sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True)
+    assert (run.stdout, run.stderr) == ("It is an example.\n", "")
+
+
+def test_example_of_a_models_file_is_accepted(tmp_path: Path) -> None:
+    (example,) = blocks("models.md", "json")
+    path = tmp_path / "models.json"
+    path.write_text(example)
+    file = load_models_file(path)
+    assert not file.warnings
+    assert pick_model(merge(load_catalog(), file), "office/coder-large").model.context_window == 200_000
+
+
+def test_example_of_a_settings_file_is_accepted(tmp_path: Path) -> None:
+    (example,) = blocks("settings.md", "json")
+    path = tmp_path / "settings.json"
+    path.write_text(example)
+    loaded = load_settings(user_paths(), tmp_path, files=(path,))
+    assert not loaded.warnings
+    assert (loaded.settings.retry.max_retries, loaded.settings.tools.approval_mode) == (3, "ask")

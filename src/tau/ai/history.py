@@ -56,9 +56,10 @@ def sendable(messages: Sequence[AppMessage], model: Model) -> list[Message]:
             case BashExecutionMessage():
                 sent.append(UserMessage(clean(bash_text(message)), message.timestamp))
             case AssistantMessage():
-                if message.stop_reason == "error" and not _is_replied_to(messages, position):
+                own = results.get(position, {})
+                if message.stop_reason == "error" and not _is_replied_to(messages, position, own, model):
                     continue  # the request is sent again, or was: what came of the first try is no part of it
-                sent.extend(_assistant(message, results.get(position, {}), ids, model))
+                sent.extend(_assistant(message, own, ids, model))
             case ToolResultMessage():
                 pass  # sent behind its call
             case _:
@@ -68,10 +69,25 @@ def sendable(messages: Sequence[AppMessage], model: Model) -> list[Message]:
     return sent
 
 
-def _is_replied_to(messages: Sequence[AppMessage], position: int) -> bool:
+def _is_replied_to(
+    messages: Sequence[AppMessage], position: int, results: dict[int, ToolResultMessage], model: Model
+) -> bool:
     """Whether the conversation goes on from this answer, rather than from the question before it."""
-    following = messages[position + 1 : position + 2]
-    return bool(following) and not isinstance(following[0], AssistantMessage)
+    for message in messages[position + 1 :]:
+        match message:
+            case AssistantMessage():
+                return False
+            case UserMessage():
+                if any(_user(message, model)):
+                    return True
+            case ToolResultMessage():
+                if any(message is result for result in results.values()):
+                    return True
+            case BashExecutionMessage():
+                return True
+            case _:
+                assert_never(message)
+    return False
 
 
 def clean(text: str) -> str:

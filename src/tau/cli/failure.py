@@ -12,6 +12,8 @@ from tau.modes.verdict import FAILED, INTERRUPTED, NOBODY_READS, code_of
 
 def exit_code(error: BaseException) -> int:
     """Tell the user in one line and say how to exit."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
     if isinstance(error, BrokenPipeError):

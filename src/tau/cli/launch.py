@@ -3,14 +3,14 @@
 import asyncio
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from tau.agent.events import AgentEvent, MessageStart, MessageUpdate
 from tau.ai.model import THINKING_LEVELS
 from tau.ai.wire import AssistantMessage
-from tau.base.errors import UsageError
+from tau.base.errors import TauError, UsageError
 from tau.base.late import late
 from tau.cli import timing
 from tau.cli.parse import Parsed
@@ -84,6 +84,7 @@ async def _run(parsed: Parsed, signals: Signals) -> int:
     out = Output()
     async with open_session(options(parsed, cwd)) as session:
         _watch_start(session)
+        check_images(session, prompts)
         signals.stop = session.abort
         if face == "print":
             code: int = await print_mode.run(session, prompts, out)
@@ -115,6 +116,7 @@ async def _converse(parsed: Parsed, cwd: Path, signals: Signals) -> int:
         cwd = await _offer_folder(talk.ui, cwd)
     async with open_session(options(parsed, cwd, ui=talk.ui)) as session:
         _watch_start(session)
+        check_images(session, prompts)
         signals.stop, signals.interrupt = talk.stop, talk.interrupt
         code: int = await talk.run(session, prompts)
     return code
@@ -131,9 +133,14 @@ async def _list_models(parsed: Parsed, cwd: Path) -> int:
     query = parsed.value("list-models") or ""
     table = await models_table.models_table(query, parsed.value("provider"), cwd, _files(parsed))
     if not table:
-        raise UsageError(f"no model matches '{query}'; tau --list-models shows all of them")
+        raise TauError(f"no model matches '{query}'; tau --list-models shows all of them")
     Output().text(table)
     return 0
+
+
+def check_images(session: Session, prompts: Sequence[Prompt]) -> None:
+    if any(prompt.images for prompt in prompts) and "image" not in session.model.input:
+        raise UsageError(f"{session.model.key} takes no images; choose a model that does: tau --list-models")
 
 
 def options(parsed: Parsed, cwd: Path, ui: Any = None) -> SessionOptions:

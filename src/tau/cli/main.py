@@ -45,7 +45,7 @@ def run(argv: list[str]) -> int:
 def launch(parsed: "Parsed") -> int:
     timing = load("tau.cli.timing")
     timing.mark("the interpreter, until tau's first line")
-    gc.disable()  # what is imported stays: looking for garbage in it would be a twentieth of the start
+    gc.disable()  # what is imported stays: looking for garbage in it would be a tenth of the start
     if timing.ON:
         for name in ("asyncio", "msgspec", "tau.sdk"):
             load(name)

@@ -4,13 +4,14 @@ import binascii
 from collections.abc import Sequence
 from pathlib import Path
 
+from tau.ai.history import MAX_IMAGE_CHARS
 from tau.ai.wire import ImageContent
 from tau.base.errors import UsageError
 from tau.base.text import NotText, decode, is_binary
 from tau.modes.prompt import Prompt
 
 MAX_TEXT_BYTES = 1024 * 1024
-MAX_IMAGE_BYTES = 5 * 1024 * 1024  # more than this no provider takes
+MAX_IMAGE_BYTES = MAX_IMAGE_CHARS * 3 // 4
 
 
 def build_prompts(words: Sequence[str], piped: str) -> list[Prompt]:
@@ -49,11 +50,11 @@ def read_file(name: str) -> str | ImageContent:
     except OSError as error:
         raise UsageError(f"@{name} cannot be read: {error.strerror}") from None
     kind = image_type(data)
-    if len(data) > (MAX_IMAGE_BYTES if kind else MAX_TEXT_BYTES):
-        limit = (MAX_IMAGE_BYTES if kind else MAX_TEXT_BYTES) // 1024**2
-        raise UsageError(
-            f"@{name} has more than {limit} MiB; name it in the message, and tau reads what it needs"
-        )
+    limit, advice = MAX_TEXT_BYTES, "name it in the message, and tau reads what it needs"
+    if kind:
+        limit, advice = MAX_IMAGE_BYTES, "make it smaller"
+    if len(data) > limit:
+        raise UsageError(f"@{name} has more than {limit / 1024**2:g} MiB; {advice}")
     if kind:
         return ImageContent(binascii.b2a_base64(data, newline=False).decode("ascii"), kind)
     if is_binary(data):

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from tau import __version__
+from tau.agent.events import AgentEvent
 from tau.base.errors import TauError
 from tau.base.tasks import spawn
 from tau.coding.session.session import Session
@@ -12,7 +13,7 @@ from tau.modes.lines import Interrupted, Lines
 from tau.modes.output import Output
 from tau.modes.prompt import Prompt
 from tau.modes.transcript import Transcript
-from tau.modes.verdict import DONE, code_of, judge
+from tau.modes.verdict import DONE, INTERRUPTED, NOBODY_READS, code_of, judge
 
 HELP = """\
 Type a message and press Enter. A backslash at the end of a line continues it; pasted lines stay together.
@@ -27,6 +28,7 @@ class Console:
 
     def __init__(self, lines: Lines, out: Output) -> None:
         self._lines = lines
+        self._out = out
         self._transcript = Transcript(out)
         self._session: Session | None = None
         self._code = DONE
@@ -36,17 +38,19 @@ class Console:
     async def run(self, session: Session, prompts: Sequence[Prompt] = ()) -> int:
         """Talk until the input ends. At a terminal the exit code is 0, else that of the last message."""
         self._session = session
-        stop_listening = session.subscribe(self._transcript.event)
+        stop_listening = session.subscribe(self._show)
         try:
             self._greet(session)
             async with asyncio.TaskGroup() as tasks:
                 for prompt in prompts:
                     self._transcript.line(f"> {prompt.text}")
                     await self._turn(session, prompt, tasks)
-                while not self._quitting and (text := await self._message()) is not None:
+                while not self._over and (text := await self._message()) is not None:
                     await self._turn(session, Prompt(text), tasks)
         finally:
             stop_listening()
+        if self._out.gone:
+            return NOBODY_READS
         return DONE if self._lines.is_terminal else self._code
 
     def interrupt(self) -> None:
@@ -63,6 +67,15 @@ class Console:
         if self._session is not None:
             self._session.abort()
 
+    @property
+    def _over(self) -> bool:
+        return self._quitting or self._out.gone
+
+    def _show(self, event: AgentEvent) -> None:
+        self._transcript.event(event)
+        if self._out.gone and self._session is not None:
+            self._session.abort()
+
     def _greet(self, session: Session) -> None:
         thinking = f", thinking {session.thinking}" if session.model.reasoning else ""
         self._transcript.line(f"tau {__version__}, model {session.model.key}{thinking}. /help for help.")
@@ -74,7 +87,7 @@ class Console:
         try:
             verdict = judge(await session.prompt(prompt.text, prompt.images))
             self._code = verdict.code
-            remark = "stopped" if verdict.code == 130 else verdict.remark
+            remark = "stopped" if verdict.code == INTERRUPTED else verdict.remark
         except TauError as error:
             self._code, remark = code_of(error), str(error)
         finally:

@@ -90,10 +90,12 @@ class ConsoleUi:
             line = await self._lines.next()
         except (Interrupted, TauError):
             line = None
-        if self._lines.is_terminal and line is not None:
+        if line is None:
+            self._transcript.fresh_line()
+        elif self._lines.is_terminal:
             self._transcript.typed_line()
         else:
-            self._transcript.line("" if line is None else line)
+            self._transcript.stream(f"{line}\n")
         return line
 
 

@@ -100,6 +100,8 @@ class Lines:
             loop.call_soon(self._read)
 
     def _read(self) -> None:
+        if self.closed:
+            return
         try:
             data = os.read(self.fd, CHUNK_BYTES)
         except (BlockingIOError, InterruptedError):

@@ -7,7 +7,7 @@ from tau.agent.loop import Outcome
 from tau.coding.session.session import Session
 from tau.modes.output import Output, tell
 from tau.modes.prompt import Prompt
-from tau.modes.verdict import DONE, judge
+from tau.modes.verdict import DONE, INTERRUPTED, judge
 
 
 async def run(session: Session, prompts: Sequence[Prompt], out: Output) -> int:
@@ -20,7 +20,9 @@ async def run(session: Session, prompts: Sequence[Prompt], out: Output) -> int:
         for prompt in prompts:
             outcome = await session.prompt(prompt.text, prompt.images)
             verdict = judge(outcome)
-            if verdict.remark:
+            if verdict.code == INTERRUPTED and session.log.path is not None:
+                tell(f"{verdict.remark}; what was said so far is kept, and tau --continue goes on from there")
+            elif verdict.remark:
                 tell(verdict.remark)
             if verdict.code != DONE:
                 return verdict.code

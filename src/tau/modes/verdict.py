@@ -30,7 +30,7 @@ def code_of(error: TauError) -> int:
 
 def judge(outcome: Outcome) -> Verdict:
     if outcome.aborted:
-        return Verdict(INTERRUPTED, "interrupted; what was said so far is in the session")
+        return Verdict(INTERRUPTED, "interrupted")
     if outcome.error is not None:
         return Verdict(code_of(outcome.error), str(outcome.error))
     message = outcome.message

@@ -75,7 +75,7 @@ class Read(Tool[ReadParams]):
     name, label = "read", "Read"
 
     def __init__(self, settings: ToolSettings | None = None) -> None:
-        self._first_lines = (settings or ToolSettings()).read_lines
+        self._first_lines = min(max((settings or ToolSettings()).read_lines, 1), Limits().lines)
 
     @cached_property
     def description(self) -> str:
