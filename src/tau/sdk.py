@@ -27,6 +27,7 @@ from tau.coding.context import CodingWorld, ModelRoles
 from tau.coding.jobs import SessionJobs
 from tau.coding.local_fs import LocalFileSystem
 from tau.coding.models import Found, ModelFinder, Wish
+from tau.coding.output import KIB, Limits
 from tau.coding.policy import Workspace
 from tau.coding.prompts.system import SystemPrompt
 from tau.coding.session.log import SessionLog
@@ -253,7 +254,12 @@ def _retry(settings: Settings) -> RetryPolicy:
 
 
 def _tool_settings(settings: Settings) -> ToolSettings:
-    return ToolSettings(bash_timeout=settings.bash.timeout_seconds, read_lines=settings.read.default_limit)
+    tools = settings.tools
+    return ToolSettings(
+        bash_timeout=settings.bash.timeout_seconds,
+        read_lines=settings.read.default_limit,
+        command_output=Limits(bytes=tools.artifact_spill_threshold * KIB, columns=tools.output_max_columns),
+    )
 
 
 def _approval(

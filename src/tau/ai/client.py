@@ -14,7 +14,7 @@ from tau.ai.watch import watched
 from tau.base.errors import ProviderError
 from tau.base.late import late
 
-discovery = late("tau.ai.local.discovery")
+served = late("tau.ai.local.served")
 
 LOCAL_HOSTS = ("://127.", "://localhost", "://[::1]")
 
@@ -22,7 +22,7 @@ LOCAL_HOSTS = ("://127.", "://localhost", "://[::1]")
 class Client:
     """`stream` is what the loop calls. A refused key is looked up once more: it may have been replaced.
 
-    `warn` is told, once, when a server on this machine reads less than it was sent: such servers drop the
+    `warn` is told when a server on this machine reads less than it was sent: such servers drop the
     front of a prompt that is too long for them and say nothing.
     """
 
@@ -30,7 +30,7 @@ class Client:
         self._http = http
         self._credentials = credentials
         self._timeouts = timeouts or Timeouts()
-        self._warned = False
+        self._compared = 0
         self.warn: Callable[[str], None] = lambda warning: None
 
     async def stream(self, model: Model, request: Request) -> AsyncGenerator[Delta, None]:
@@ -52,24 +52,27 @@ class Client:
 
     async def _attempt(self, model: Model, request: Request, key: str | None) -> AsyncGenerator[Delta, None]:
         endpoint = Endpoint(base_url=model.base_url, key=key, headers=model.headers)
-        is_local = not self._warned and any(host in model.base_url for host in LOCAL_HOSTS)
+        # Comparing costs as much as sending, so it is done when the conversation has doubled, not every time.
+        compare = len(request.messages) >= 2 * self._compared and any(
+            host in model.base_url for host in LOCAL_HOSTS
+        )
         read_tokens: int | None = None
         limits = self._timeouts
         deltas = dialect(model.api)(model, request, endpoint, self._http)
         moving = watched(deltas, first_s=limits.first_byte, idle_s=limits.idle, what=model.key)
         async with aclosing(moving):
             async for delta in moving:
-                if is_local and isinstance(delta, Tokens) and delta.input is not None:
+                if compare and isinstance(delta, Tokens) and delta.input is not None:
                     read_tokens = delta.input + (delta.cache_read or 0)
                 yield delta
-        if is_local:
+        if compare:
+            self._compared = len(request.messages)
             self._compare(model, request, read_tokens)
 
     def _compare(self, model: Model, request: Request, read_tokens: int | None) -> None:
         sent = msgspec.json.encode((request.system, request.messages, request.tools), enc_hook=str)
         if b'"type":"image"' in sent:
             return  # an image's bytes say nothing about its tokens
-        warning = discovery.context_warning(model.context_window, len(sent) // 4, read_tokens)
+        warning = served.context_warning(model.context_window, len(sent) // 4, read_tokens)
         if warning is not None:
-            self._warned = True
             self.warn(warning)

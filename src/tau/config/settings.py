@@ -55,14 +55,13 @@ class Tools(Struct, frozen=True, rename="camel"):
         ),
     ] = "workspace"
     artifact_spill_threshold: Annotated[
-        int, Meta(description="Output above this many KB is kept as an artifact", ge=1, le=10_240)
+        int,
+        Meta(
+            description="KB of a command's output that are shown; the whole is then kept as an artifact",
+            ge=1,
+            le=10_240,
+        ),
     ] = 50
-    artifact_head_bytes: Annotated[
-        int, Meta(description="KB of such output shown from its start", ge=0, le=10_240)
-    ] = 20
-    artifact_tail_bytes: Annotated[
-        int, Meta(description="KB of such output shown from its end", ge=0, le=10_240)
-    ] = 20
     output_max_columns: Annotated[
         int, Meta(description="Longer lines of output are cut here", ge=1, le=1_000_000)
     ] = 768

@@ -9,6 +9,7 @@ from tau.agent.tool import Tool
 from tau.ai.model import Model
 from tau.base.errors import UsageError
 from tau.base.late import late
+from tau.coding.output import Limits
 
 _bash = late("tau.coding.tools.bash")
 _edit = late("tau.coding.tools.edit")
@@ -21,6 +22,7 @@ class ToolSettings(Struct, frozen=True, kw_only=True):
 
     bash_timeout: int = 300
     read_lines: int = 300
+    command_output: Limits = Limits()
 
 
 Factory: TypeAlias = Callable[[ToolSettings], Tool[Any]]

@@ -60,7 +60,9 @@ class Bash(Tool[BashParams]):
     name, label = "bash", "Bash"
 
     def __init__(self, settings: ToolSettings | None = None) -> None:
-        self._timeout = (settings or ToolSettings()).bash_timeout
+        wanted = settings or ToolSettings()
+        self._timeout = wanted.bash_timeout
+        self._limits = wanted.command_output
 
     @cached_property
     def description(self) -> str:
@@ -77,7 +79,7 @@ class Bash(Tool[BashParams]):
         cwd = await _folder(params.cwd, ctx)
         seconds = min(max(self._timeout if params.timeout is None else params.timeout, 1), 3600)
         began = time.monotonic()
-        with OutputSink(ctx.artifacts, self.name) as sink:
+        with OutputSink(ctx.artifacts, self.name, self._limits) as sink:
             progress = _Progress(sink, BashDetails(command=params.command, cwd=str(cwd)), ctx)
             limits = run.Limits(timeout=seconds)
             try:
