@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tau.ai import http as http_module
 from tau.ai.http import HttpTransport
 from tau.ai.transport import Timeouts
 from tau.base.errors import ProviderError
@@ -315,7 +316,11 @@ def test_a_request_is_not_repeated_when_a_fresh_connection_fails_or_an_answer_ha
     assert connections_of([saying(HELLO, b""), saying(b""), saying(HELLO)], refused) == 2
 
 
-def test_a_reader_that_stops_just_before_the_end_leaves_a_usable_connection() -> None:
+def test_a_reader_that_stops_just_before_the_end_leaves_a_usable_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http_module, "DRAIN_S", 10)
+
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_head(reader)
         writer.write(CHUNKED[:-12])

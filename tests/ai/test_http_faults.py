@@ -14,7 +14,8 @@ from tests.support.raw_server import Talk, raw_server, read_head
 
 HELLO = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello"
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n"
-HASTY = Timeouts(connect=0.05, first_byte=0.05, idle=0.05)
+HASTY = Timeouts(first_byte=0.05)
+IMPATIENT = Timeouts(idle=0.05)
 
 
 def run(test: Callable[[HttpTransport], Coroutine[Any, Any, None]]) -> None:
@@ -119,7 +120,7 @@ def test_a_head_that_drips_is_given_up_in_time() -> None:
 
 
 def test_a_server_that_falls_silent_in_its_answer_is_given_up() -> None:
-    error, got, where = failure_of(saying(CHUNKED[:-7], then=forever), timeouts=HASTY)
+    error, got, where = failure_of(saying(CHUNKED[:-7], then=forever), timeouts=IMPATIENT)
     assert (str(error), error.retryable) == (f"{where} fell silent for 0.05 s in its answer.", True)
     assert got == b"hello"
 
@@ -127,17 +128,19 @@ def test_a_server_that_falls_silent_in_its_answer_is_given_up() -> None:
 def test_time_that_the_reader_takes_is_not_the_servers() -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_head(reader)
-        for at in range(0, len(CHUNKED), 20):
-            writer.write(CHUNKED[at : at + 20])
-            await asyncio.sleep(0.001)
+        for at in range(0, len(CHUNKED), 60):
+            writer.write(CHUNKED[at : at + 60])
+            await wanted.get()
+
+    wanted: asyncio.Queue[None] = asyncio.Queue()
 
     async def test(http: HttpTransport) -> None:
         async with raw_server(talk) as where:
             got = b""
-            async with http.open("GET", f"http://{where}/", timeouts=HASTY) as response:
-                await asyncio.sleep(0.1)
+            async with http.open("GET", f"http://{where}/", timeouts=IMPATIENT) as response:
                 async for chunk in response.chunks():
                     got += chunk
+                    wanted.put_nowait(None)
                     await asyncio.sleep(0.1)
             assert got == b"hello"
 
@@ -171,7 +174,7 @@ def test_a_name_without_an_address_is_said() -> None:
 def test_a_connection_that_is_not_made_in_time_is_given_up() -> None:
     async def test(http: HttpTransport) -> None:
         async with raw_server(saying(then=forever)) as where:  # it never begins with TLS
-            error, _ = await failure(http, f"https://{where}/", timeouts=HASTY)
+            error, _ = await failure(http, f"https://{where}/", timeouts=Timeouts(connect=0.05))
             assert str(error) == f"Cannot connect to {where}: no connection within 0.05 s."
             assert error.retryable
 
@@ -239,23 +242,27 @@ def test_an_answer_before_the_request_is_read_is_taken() -> None:
     run(test)
 
 
-def eof_seen_when(use: Callable[[HttpTransport, str], Coroutine[Any, Any, None]], answer: bytes) -> bool:
-    """Whether the server notices that the client has gone, after `use`."""
+Use = Callable[[HttpTransport, str, asyncio.Event], Coroutine[Any, Any, None]]
+
+
+def eof_seen_when(use: Use, answer: bytes) -> bool:
+    """Whether the server notices that the client has gone, after `use`. The event: the server has spoken."""
     seen: list[bytes] = []
 
     async def test(http: HttpTransport) -> None:
-        done = asyncio.Event()
+        spoken, done = asyncio.Event(), asyncio.Event()
 
         async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await read_head(reader)
             writer.write(answer)
+            spoken.set()
             try:
                 seen.append(await reader.read())
             finally:
                 done.set()
 
         async with raw_server(talk) as where:
-            await use(http, where)
+            await use(http, where, spoken)
             await done.wait()
 
     run(test)
@@ -266,17 +273,19 @@ def eof_seen_when(use: Callable[[HttpTransport, str], Coroutine[Any, Any, None]]
     "answer", [b"", HELLO[:20], CHUNKED[:-7]], ids=["silent", "in the head", "in the body"]
 )
 def test_cancelling_closes_the_connection(answer: bytes) -> None:
-    async def use(http: HttpTransport, where: str) -> None:
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.02):
-                async with http.open("GET", f"http://{where}/") as response:
-                    await response.read()
+    async def use(http: HttpTransport, where: str, spoken: asyncio.Event) -> None:
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(failure(http, f"http://{where}/"))
+            await spoken.wait()
+            await asyncio.sleep(0.02)
+            task.cancel()
+        assert task.cancelled()
 
     assert eof_seen_when(use, answer)
 
 
 def test_leaving_in_the_middle_closes_the_connection_at_once() -> None:
-    async def use(http: HttpTransport, where: str) -> None:
+    async def use(http: HttpTransport, where: str, spoken: asyncio.Event) -> None:
         with pytest.raises(ZeroDivisionError):
             async with http.open("GET", f"http://{where}/") as response:
                 async for _ in response.chunks():

@@ -17,7 +17,7 @@ from tau.config.values import set_setting
 KEYS = [
     *("retry.maxRetries", "retry.baseDelayMs", "retry.maxDelayMs", "stream.connectTimeoutMs"),
     *("stream.firstEventTimeoutMs", "stream.idleTimeoutMs", "tools.artifactSpillThreshold"),
-    *("tools.artifactHeadBytes", "tools.artifactTailBytes", "tools.outputMaxColumns"),
+    "tools.outputMaxColumns",
     *(
         "bash.timeoutSeconds",
         "read.defaultLimit",

@@ -57,7 +57,7 @@ class Tools(Struct, frozen=True, rename="camel"):
     artifact_spill_threshold: Annotated[
         int,
         Meta(
-            description="KB of a command's output that are shown; the whole is then kept as an artifact",
+            description="KB shown of a command's output; a longer one is kept whole as an artifact",
             ge=1,
             le=10_240,
         ),

@@ -1,0 +1,107 @@
+"""The entry point: quick answers, and every ending as an exit code and at most one line."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tau import __version__
+from tau.base.errors import ConfigError, ProviderError, SessionError, TauError, UsageError
+from tau.cli import launch as launch_module
+from tau.cli.main import main
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def tau(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> Callable[..., tuple[int, str, str]]:
+    """Runs the entry point in this process; returns exit code, stdout and stderr."""
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["tau", *arguments])
+        code = main()
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.mark.parametrize("flags", (["--version"], ["-v"], ["--version", "-p"]))
+def test_the_version(tau: Callable[..., tuple[int, str, str]], flags: list[str]) -> None:
+    assert tau(*flags) == (0, f"tau {__version__}\n", "")
+
+
+def test_help_and_completions_go_to_stdout(tau: Callable[..., tuple[int, str, str]]) -> None:
+    for arguments, words in ((["-h"], "usage: tau"), (["completions", "bash"], "complete -F _tau tau")):
+        code, out, err = tau(*arguments)
+        assert (code, err) == (0, "")
+        assert words in out
+
+
+def test_wrong_flags_and_shells_are_told_in_one_line(tau: Callable[..., tuple[int, str, str]]) -> None:
+    assert tau("--modle") == (2, "", "tau: unknown flag --modle; did you mean --model?\n")
+    assert tau("completions") == (2, "", "tau: say which shell: tau completions bash|zsh|fish\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    (
+        (UsageError("no such thing"), 2, "tau: no such thing"),
+        (TauError("it failed"), 1, "tau: it failed"),
+        (SessionError("no session"), 1, "tau: no session"),
+        (
+            ConfigError("not JSON", path=Path("/a/settings.json"), line=3),
+            1,
+            "tau: /a/settings.json:3: not JSON",
+        ),
+        (ProviderError("busy", retryable=True), 75, "tau: busy"),
+        (ExceptionGroup("tasks", [TauError("inside")]), 1, "tau: inside"),
+        (KeyboardInterrupt(), 130, ""),
+        (BrokenPipeError(), 141, ""),
+        (TauError("\x1b[2Jsneaky"), 1, "tau: sneaky"),
+    ),
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
+)
+def test_an_error_is_one_line_and_an_exit_code(
+    tau: Callable[..., tuple[int, str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException,
+    code: int,
+    line: str,
+) -> None:
+    def fail(_: object) -> int:
+        raise error
+
+    monkeypatch.setattr(launch_module, "launch", fail)
+    monkeypatch.setattr("tau.cli.failure.silence_stdout", lambda: None)
+    assert tau("-p", "hi") == (code, "", f"{line}\n" if line else "")
+
+
+@pytest.mark.parametrize("debug", ("", "1"))
+def test_a_trace_of_a_users_mistake_is_in_the_log_only_on_request(
+    tau: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch, debug: str
+) -> None:
+    def fail(_: object) -> int:
+        raise UsageError("no such thing")
+
+    monkeypatch.setenv("TAU_DEBUG", debug)
+    monkeypatch.setattr(launch_module, "launch", fail)
+    tau("-p", "hi")
+    log = Path(os.environ["TAU_HOME"]) / "logs" / "tau.log"
+    assert log.exists() == bool(debug)
+    if debug:
+        assert "Traceback" in log.read_text()
+
+
+def test_help_into_a_closed_pipe_is_quiet(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    pid = os.fork()
+    if pid == 0:
+        os.dup2(writing, 1)
+        os.dup2(os.open(tmp_path / "err", os.O_WRONLY | os.O_CREAT), 2)
+        os.execv(sys.executable, [sys.executable, "-m", "tau", "--help"])
+    os.close(writing)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert (tmp_path / "err").read_text() == ""
