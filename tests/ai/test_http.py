@@ -158,6 +158,9 @@ def test_a_header_that_cannot_be_sent_is_refused_without_showing_it(value: str) 
         "http://h:x/",
         "http://u:geheim@h:x/",
         "http://a b/",
+        "http://a..b/",
+        f"http://{'a' * 64}/",
+        "http://naïve/",
         "http://h/a b",
     ],
 )

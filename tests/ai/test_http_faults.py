@@ -171,6 +171,19 @@ def test_a_name_without_an_address_is_said() -> None:
     run(test)
 
 
+def test_a_server_that_hangs_up_on_tls_is_worth_a_retry() -> None:
+    async def test(http: HttpTransport) -> None:
+        async with raw_server(hang_up) as where:
+            error, _ = await failure(http, f"https://{where}/")
+            assert where in str(error)
+            assert error.retryable
+
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(10)
+
+    run(test)
+
+
 def test_a_connection_that_is_not_made_in_time_is_given_up() -> None:
     async def test(http: HttpTransport) -> None:
         async with raw_server(saying(then=forever)) as where:  # it never begins with TLS

@@ -139,8 +139,8 @@ def test_a_plain_request_names_the_whole_url_to_the_proxy() -> None:
     ("refusal", "said", "retryable"),
     [
         ("407 Who are you", "wants a password", False),
-        ("403 No", "did not connect to api.test:443: it answered with status 403", False),
-        ("502 Later", "did not connect to api.test:443: it answered with status 502", True),
+        ("403 No", "did not connect to api.test:443: it answered 403", False),
+        ("502 Later", "did not connect to api.test:443: it answered 502", True),
     ],
 )
 def test_a_proxy_that_refuses_is_named(refusal: str, said: str, retryable: bool) -> None:

@@ -66,6 +66,21 @@ def test_ctrl_c_before_there_is_a_session_just_ends_the_program(tau: Program) ->
     assert tau.server.requests == []
 
 
+def test_ctrl_c_ends_a_program_that_waits_for_its_next_message(tau: Program) -> None:
+    program = subprocess.Popen(
+        [*TAU, *FAKE, "--json"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tau.project,
+    )
+    assert program.stdout is not None
+    assert b'"type":"session"' in program.stdout.readline()
+    program.send_signal(signal.SIGINT)
+    out, err = program.communicate(timeout=10)
+    assert (program.returncode, out, err) == (130, b"", b"")
+
+
 def test_a_reader_that_never_reads_cannot_hold_the_program(tau: Program) -> None:
     tau.script("many words " * 50_000)
     program = tau.start("-p", "hi")

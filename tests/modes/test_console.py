@@ -42,7 +42,7 @@ def piped(
         return await box[0].run(session, [Prompt(text) for text in prompts])
 
     try:
-        return show(script, face, tmp_path, ui=Ui(), settings={**NO_RETRY, **settings})  # type: ignore[arg-type]
+        return show(script, face, tmp_path, ui=Ui(), settings={**NO_RETRY, **settings})
     finally:
         os.close(fd)
 
@@ -193,6 +193,16 @@ def test_a_person_talks_and_leaves_with_ctrl_d(tmp_path: Path, terminal: Termina
     shown = terminal.talk([[Say("Hi ", 2), Say("there.")]], person, tmp_path)
     assert shown.code == 0
     assert shown.asked == ["hello"]
+
+
+def test_lines_that_are_pasted_are_one_message(tmp_path: Path, terminal: Terminal) -> None:
+    async def person(terminal: Terminal) -> None:
+        await terminal.sees("> ")
+        terminal.type("one\ntwo\n\nthree\n")
+        await terminal.sees("ok\n> ")
+        terminal.type("\x04")
+
+    assert terminal.talk([[Say("ok")]], person, tmp_path).asked == ["one\ntwo\n\nthree"]
 
 
 def test_what_is_typed_during_a_run_steers_it(tmp_path: Path, terminal: Terminal) -> None:

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from tau.ai.faux import Fail, Say, Use, Wait
-from tau.base.errors import ProviderError
+from tau.base.errors import ProviderError, TauError
 from tau.coding.session.session import Session
 from tau.modes import json as json_mode
 from tau.modes.lines import Lines
@@ -101,7 +101,7 @@ def test_a_full_disk_stops_the_run_with_a_reason(tmp_path: Path) -> None:
         pytest.skip("there is no /dev/full on this system")
     with (
         Path("/dev/full").open("wb", buffering=0) as file,
-        pytest.raises(json_mode.TauError, match="No space"),
+        pytest.raises(TauError, match="No space"),
     ):
         show(
             [[Say("hi")]],

@@ -97,15 +97,15 @@ def test_an_interrupted_run_exits_with_130(tmp_path: Path, capsys: pytest.Captur
 
 def test_notices_and_retries_are_told_on_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     async def face(session: Session, out: Output) -> int:
-        session.notices.append(Notice("info", "This is a demo."))
+        session.notices += [Notice("info", "This is a demo."), Notice("warning", "Careful.")]
         return await print_mode.run(session, [Prompt("hi")], out)
 
     busy = Fail(ProviderError("busy", retryable=True))
     shown = show([[busy], [Say("there")]], face, tmp_path, settings={"retry.baseDelayMs": 1})
     assert (shown.code, shown.text) == (0, "there\n")
-    first, second = capsys.readouterr().err.splitlines()
-    assert first == "tau: This is a demo."
-    assert second.startswith("tau: busy; trying again in 0")
+    first, second, third = capsys.readouterr().err.splitlines()
+    assert (first, second) == ("tau: This is a demo.", "tau: warning: Careful.")
+    assert third.startswith("tau: busy; trying again in 0")
 
 
 def test_a_reader_that_left_is_no_failure_once_the_answer_is_there(tmp_path: Path) -> None:

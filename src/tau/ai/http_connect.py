@@ -73,9 +73,7 @@ async def _tunnel(connection: Connection, url: Url, proxy: Url, timeouts: Timeou
     if answer.status == 407:
         raise ProviderError(f"The proxy {proxy.peer} wants a password: http://user:password@host:port.")
     if not 200 <= answer.status < 300:
-        refusal = (
-            f"The proxy {proxy.peer} did not connect to {url.peer}: it answered with status {answer.status}."
-        )
+        refusal = f"The proxy {proxy.peer} did not connect to {url.peer}: it answered {answer.status}."
         raise ProviderError(refusal, retryable=answer.status >= 500)
 
 
@@ -86,7 +84,8 @@ def _explained(error: OSError, peer: str, limit_s: float) -> ProviderError:
             "certificate authority of its own, name its file in TAU_CA_FILE or SSL_CERT_FILE."
         )
     if isinstance(error, ssl.SSLError):
-        return ProviderError(f"TLS with {peer} failed: {error.reason or error}. Does it speak https?")
+        cut = isinstance(error, ssl.SSLEOFError)
+        return ProviderError(f"TLS with {peer} failed: {error.reason}. Does it speak https?", retryable=cut)
     if isinstance(error, socket.gaierror):
         reason = f"its address cannot be found ({error.strerror})"
     elif isinstance(error, TimeoutError):
@@ -94,5 +93,5 @@ def _explained(error: OSError, peer: str, limit_s: float) -> ProviderError:
     elif f"[Errno {errno.ECONNREFUSED}]" in str(error):
         reason = "connection refused, nothing listens there"
     else:
-        reason = error.strerror or str(error) or type(error).__name__
+        reason = error.strerror or str(error) or "it hung up"
     return ProviderError(f"Cannot connect to {peer}: {reason}.", retryable=True)

@@ -71,7 +71,7 @@ class HttpResponse:
     async def __anext__(self) -> bytes:
         if self.closed:
             raise RuntimeError("the body is read after its request was closed")
-        coding = self.headers.get("content-encoding", "identity").lower()
+        coding = self.headers.get("content-encoding", "").lower() or "identity"
         data = await (self._piece() if coding == "identity" else self._inflated(coding))
         if not data:
             raise StopAsyncIteration

@@ -43,7 +43,8 @@ def parse_url(url: str) -> Url:
         number, credentials = 0, ""
     text = host + target
     clean = text.isascii() and text.isprintable() and " " not in text
-    if scheme not in ("http", "https") or not host or not 0 < number < 65_536 or not clean:
+    named = all(0 < len(label) < 64 for label in host.removesuffix(".").split("."))
+    if scheme not in ("http", "https") or not named or not 0 < number < 65_536 or not clean:
         shown = f"{scheme}://{place}{target}" if user else url  # never a password
         raise ProviderError(f"{shown!r} cannot be opened: a URL looks like https://host:port/path.")
     return Url(scheme, host, number, target if target.startswith("/") else f"/{target}", credentials)

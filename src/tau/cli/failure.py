@@ -1,10 +1,8 @@
 """What an error that ended the program looks like: one line on stderr, the rest in the log file."""
 
-import os
-import sys
-
 from tau.base import log
 from tau.base.errors import TauError
+from tau.cli.main import silence_stdout
 from tau.config.paths import user_paths
 from tau.modes.output import tell
 from tau.modes.verdict import FAILED, INTERRUPTED, NOBODY_READS, code_of
@@ -28,10 +26,3 @@ def exit_code(error: BaseException) -> int:
     log.error("tau ended by an error that it did not expect", error)
     tell(f"unexpected error: {type(error).__name__}: {error}; the details are in {folder / 'tau.log'}")
     return FAILED
-
-
-def silence_stdout() -> None:
-    """Nobody reads stdout any more: what is left in its buffer goes nowhere, without a complaint at exit."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)

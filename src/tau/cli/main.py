@@ -1,6 +1,7 @@
 """The entry point of `tau`: answers at once what needs nothing, and turns every ending into an exit code."""
 
 import gc
+import os
 import sys
 
 from tau import __version__
@@ -14,9 +15,9 @@ if MYPY:
 
 def main() -> int:
     argv = sys.argv[1:]
-    if argv in (["--version"], ["-v"]):
-        return say(f"tau {__version__}\n")
     try:
+        if argv in (["--version"], ["-v"]):
+            return say(f"tau {__version__}\n")
         return run(argv)
     except KeyboardInterrupt:
         return 130
@@ -73,14 +74,26 @@ def load(name: str) -> "Any":
 
 def say(text: str) -> int:
     """Write to stdout; a reader that has gone away is not an error of ours."""
+    if sys.stdout is None:
+        return complain("stdout is closed")
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:
-        load("tau.cli.failure").silence_stdout()
+    except OSError as error:
+        silence_stdout()
+        if not isinstance(error, BrokenPipeError):
+            return complain(f"the output cannot be written: {error.strerror}", 1)
     return 0
 
 
-def complain(problem: str) -> int:
-    sys.stderr.write(f"tau: {problem}\n")
-    return 2
+def silence_stdout() -> None:
+    """Nobody reads stdout any more: what is left in its buffer goes nowhere, without a complaint at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def complain(problem: str, code: int = 2) -> int:
+    if sys.stderr is not None:
+        sys.stderr.write(f"tau: {problem}\n")
+    return code

@@ -140,7 +140,7 @@ class Console:
             if line.endswith("\\"):
                 parts.append(line[:-1])
                 continue
-            text = "\n".join([*parts, line, *await self._lines.pasted()]).strip()
+            text = "\n".join([*parts, line]).strip()
             parts, warned = [], False
             if text in QUIT:
                 return None
@@ -148,17 +148,17 @@ class Console:
                 return text
 
     async def _read(self, sign: str) -> str | None:
-        """A line; one that nobody has seen being typed is shown."""
+        """A line, or several that were pasted; one that nobody has seen being typed is shown."""
         if self._lines.is_terminal:
             self._transcript.stream(sign)
         line = await self._lines.next()
         if line is None:
             return None
-        if self._lines.is_terminal:
-            self._transcript.typed_line()
-        else:
+        if not self._lines.is_terminal:
             self._transcript.line(f"{sign}{line}")
-        return line
+            return line
+        self._transcript.typed_line()
+        return line if line.endswith("\\") else "\n".join([line, *await self._lines.pasted()])
 
     def _is_command(self, text: str) -> bool:
         """A message may begin with a slash, as a path does: only a single word is taken for a command."""

@@ -16,6 +16,7 @@ from tau.modes.event_json import EventEncoder, encode
 from tau.modes.lines import Lines
 from tau.modes.output import Output, tell
 from tau.modes.prompt import Prompt
+from tau.modes.remarks import notice_line
 from tau.modes.verdict import DONE, INTERRUPTED, NOBODY_READS, Verdict, code_of, judge
 
 MAX_WAITING = 1000
@@ -190,7 +191,7 @@ class _Conversation:
 def _open(session: Session, out: Output) -> EventWriter:
     """The header goes first; what there is to say at the start is no event and goes to stderr."""
     for notice in session.notices:
-        tell(notice.message)
+        tell(notice_line(notice))
     writer = EventWriter(session, out)
     writer.line(encode(session.log.header) + b"\n")
     writer.flush()

@@ -59,15 +59,17 @@ class Lines:
     async def pasted(self) -> list[str]:
         """On a terminal, the lines that follow at once: nobody types that fast, so they belong together."""
         lines: list[str] = []
-        try:
-            while self.is_terminal:
+        while self.is_terminal:
+            try:
                 async with asyncio.timeout(PASTE_GAP_S):
                     line = await self.next()
-                if line is None:
-                    break
-                lines.append(line)
-        except TimeoutError:
-            pass
+            except TimeoutError:
+                if self._ready:  # it came at the last moment
+                    continue
+                break
+            if line is None:
+                break
+            lines.append(line)
         return lines
 
     def interrupt(self) -> None:

@@ -7,13 +7,14 @@ from tau.agent.loop import Outcome
 from tau.coding.session.session import Session
 from tau.modes.output import Output, tell
 from tau.modes.prompt import Prompt
+from tau.modes.remarks import notice_line, retry_line
 from tau.modes.verdict import DONE, INTERRUPTED, judge
 
 
 async def run(session: Session, prompts: Sequence[Prompt], out: Output) -> int:
     """Returns the exit code. Prompts after one that failed are not sent."""
     for notice in session.notices:
-        tell(notice.message)
+        tell(notice_line(notice))
     stop_listening = session.subscribe(_tell_event)
     outcome: Outcome | None = None
     try:
@@ -42,11 +43,6 @@ def _answer(text: str, out: Output) -> None:
 
 def _tell_event(event: AgentEvent) -> None:
     if isinstance(event, Notice):
-        tell(event.message)
+        tell(notice_line(event))
     elif isinstance(event, RetryStart):
         tell(retry_line(event))
-
-
-def retry_line(event: RetryStart) -> str:
-    wait = f"{event.delay_ms / 1000:.1f}".removesuffix(".0")
-    return f"{event.error_message}; trying again in {wait} s ({event.attempt} of {event.max_attempts})"

@@ -18,7 +18,7 @@ from tau.ai.stream_events import TextDelta, ThinkingStart
 from tau.ai.wire import AssistantMessage, TextContent
 from tau.base.text import clean_line, plain
 from tau.modes.output import Output
-from tau.modes.print import retry_line
+from tau.modes.remarks import notice_line, retry_line
 
 SUMMARY_CHARS = 100
 # What says most about a call, in this order; a call without any of them shows all its arguments.
@@ -71,8 +71,8 @@ class Transcript:
                 self._end_call(id, name, f"{'failed' if is_error else 'ok'}{_first_line(result)}")
             case RetryStart():
                 self.line(retry_line(event))
-            case Notice(level, message):
-                self.line(message if level == "info" else f"{level}: {message}")
+            case Notice():
+                self.line(notice_line(event))
 
     def _start_call(self, id: str, text: str) -> None:
         self.fresh_line()
