@@ -73,7 +73,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
 
 
 @asynccontextmanager
-async def open_session(
+async def create_session(
     options: SessionOptions, environ: Mapping[str, str] = os.environ
 ) -> AsyncIterator[Session]:
     """A session ready to be prompted; leaving the block closes it and all that it started."""

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tau import __version__
 from tau.base.errors import ConfigError, ProviderError, SessionError, TauError, UsageError
+from tau.base.version import VERSION
 from tau.cli import failure
 from tau.cli import launch as launch_module
 from tau.cli.main import main
@@ -31,7 +31,7 @@ def tau(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> Callable[..., tuple
 
 @pytest.mark.parametrize("flags", (["--version"], ["-v"], ["--version", "-p"]))
 def test_the_version(tau: Callable[..., tuple[int, str, str]], flags: list[str]) -> None:
-    assert tau(*flags) == (0, f"tau {__version__}\n", "")
+    assert tau(*flags) == (0, f"tau {VERSION}\n", "")
 
 
 def test_help_and_completions_go_to_stdout(tau: Callable[..., tuple[int, str, str]]) -> None:

@@ -12,7 +12,7 @@ from tau.agent.ui import Ui
 from tau.ai.faux import Faux, Step
 from tau.coding.session.session import Session
 from tau.modes.output import Output
-from tau.sdk import SessionOptions, open_session
+from tau.sdk import SessionOptions, create_session
 
 Script = Sequence[Sequence[Step]]
 
@@ -56,7 +56,7 @@ def show(
 
     async def main() -> int:
         wanted = SessionOptions(cwd=tmp_path, stream=faux.stream, save=False, ui=ui, **options)
-        async with open_session(wanted) as session:
+        async with create_session(wanted) as session:
             return await face(session, out)
 
     faux = Faux(script)

@@ -57,9 +57,8 @@ def calls_in_functions(tree: ast.Module) -> set[ast.Call]:
     return {call for node in ast.walk(tree) if isinstance(node, inner) for call in calls(node)}
 
 
-def test_modules_are_loaded_by_name_in_two_places_only() -> None:
-    """`base/late.py` for everyone, and the entry point, for which even that would be too much to import."""
-    loaders = {"tau.base.late", "tau.cli.main"}
+def test_modules_are_loaded_by_name_in_one_place_only() -> None:
+    loaders = {"tau.base.late"}
     found = [
         source.at(call)
         for source in package_sources()

@@ -52,7 +52,7 @@ def modules_of(folder: Path, *arguments: str) -> set[str]:
 
 @pytest.mark.parametrize(
     ("arguments", "most"),
-    [(["--version"], 3), (["--help"], 6), (["completions", "bash"], 6), (["completions", "fish"], 6)],
+    [(["--version"], 6), (["--help"], 9), (["completions", "bash"], 9), (["completions", "fish"], 9)],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_what_needs_nothing_imports_next_to_nothing(tmp_path: Path, arguments: list[str], most: int) -> None:

@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager, suppress
 from functools import cache, partial
 from typing import TypeAlias
 
-from tau import __version__
 from tau.ai.http_connect import connect, tls_context
 from tau.ai.http_response import Connection, HttpResponse, Stale
 from tau.ai.proxy import Url, parse_url, proxy_for
 from tau.ai.transport import Timeouts
 from tau.base.errors import ProviderError
+from tau.base.version import VERSION
 
 IDLE_S, IDLE_CONNECTIONS = 60.0, 8
 DRAIN_S, DRAIN_BYTES = 0.1, 65_536  # to reach the end of a body that nobody reads, and so keep the connection
@@ -96,7 +96,7 @@ async def _drain(response: HttpResponse) -> None:
 def _encoded(
     method: str, url: Url, proxy: Url | None, headers: Mapping[str, str], body: bytes | None
 ) -> bytes:
-    lines = {"host": url.authority, "user-agent": f"tau/{__version__}", "accept-encoding": "identity"}
+    lines = {"host": url.authority, "user-agent": f"tau/{VERSION}", "accept-encoding": "identity"}
     target = url.target
     if url.credentials:
         lines["authorization"] = f"Basic {url.credentials}"

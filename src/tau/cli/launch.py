@@ -20,7 +20,7 @@ from tau.cli.stdin import STDIN, piped_text
 from tau.coding.session.session import Session
 from tau.modes.output import STDOUT, Output, tell
 from tau.modes.prompt import Prompt
-from tau.sdk import SessionOptions, open_session
+from tau.sdk import SessionOptions, create_session
 
 console = late("tau.modes.console")
 json_mode = late("tau.modes.json")
@@ -82,7 +82,7 @@ async def _run(parsed: Parsed, signals: Signals) -> int:
     if is_home(cwd) and not parsed.has("allow-home"):
         tell(HOME_REMARK)
     out = Output()
-    async with open_session(options(parsed, cwd)) as session:
+    async with create_session(options(parsed, cwd)) as session:
         _watch_start(session)
         check_images(session, prompts)
         signals.stop = session.abort
@@ -114,7 +114,7 @@ async def _converse(parsed: Parsed, cwd: Path, signals: Signals) -> int:
     prompts: list[Prompt] = build_prompts(parsed.words, "")
     if is_home(cwd) and not parsed.has("allow-home"):
         cwd = await _offer_folder(talk.ui, cwd)
-    async with open_session(options(parsed, cwd, ui=talk.ui)) as session:
+    async with create_session(options(parsed, cwd, ui=talk.ui)) as session:
         _watch_start(session)
         check_images(session, prompts)
         signals.stop, signals.interrupt = talk.stop, talk.interrupt

@@ -4,72 +4,77 @@ import gc
 import os
 import sys
 
-from tau import __version__
+from tau.base.late import late
+from tau.base.version import VERSION
 
-MYPY = False
-if MYPY:
-    from typing import Any
-
+TYPE_CHECKING = False
+if TYPE_CHECKING:
     from tau.cli.parse import Parsed
+
+completion_scripts = late("tau.cli.completions")
+config_command = late("tau.cli.config_command")
+failure = late("tau.cli.failure")
+help_page = late("tau.cli.help")
+launching = late("tau.cli.launch")
+parsing = late("tau.cli.parse")
+timing = late("tau.cli.timing")
+
+
+# The heavy ones in the order in which they are needed: TAU_TIMING tells what each of them costs.
+asyncio = late("asyncio")
+msgspec = late("msgspec")
+sdk = late("tau.sdk")
 
 
 def main() -> int:
     argv = sys.argv[1:]
     try:
         if argv in (["--version"], ["-v"]):
-            return say(f"tau {__version__}\n")
+            return say(f"tau {VERSION}\n")
         return run(argv)
     except KeyboardInterrupt:
         return 130
     except Exception as error:
-        code: int = load("tau.cli.failure").exit_code(error)
+        code: int = failure.exit_code(error)
         return code
 
 
 def run(argv: list[str]) -> int:
-    parsed = load("tau.cli.parse").parse(argv)
+    parsed = parsing.parse(argv)
     if parsed.problem:
         return complain(parsed.problem)
     if parsed.subcommand == "completions":
         return completions(parsed.words)
     if parsed.subcommand == "config":
-        code: int = load("tau.cli.config_command").run(parsed.words)
+        code: int = config_command.run(parsed.words)
         sys.stdout.flush()
         return code
     if parsed.has("help"):
-        return say(load("tau.cli.help").help_text())
+        return say(help_page.help_text())
     if parsed.has("version"):
-        return say(f"tau {__version__}\n")
+        return say(f"tau {VERSION}\n")
     return launch(parsed)
 
 
 def launch(parsed: "Parsed") -> int:
-    timing = load("tau.cli.timing")
     timing.mark("the interpreter, until tau's first line")
     gc.disable()  # what is imported stays: looking for garbage in it would be a tenth of the start
     if timing.ON:
-        for name in ("asyncio", "msgspec", "tau.sdk"):
-            load(name)
-            timing.mark(f"import of {name}")
-    module = load("tau.cli.launch")
+        for module in (asyncio, msgspec, sdk):
+            timing.mark(f"import of {module.__name__}")  # the first look at a late module imports it
+    begin = launching.launch
     gc.freeze()
     gc.enable()
     timing.mark("the other imports")
-    code: int = module.launch(parsed)
+    code: int = begin(parsed)
     return code
 
 
 def completions(words: list[str]) -> int:
-    module = load("tau.cli.completions")
-    if len(words) != 1 or words[0] not in module.SHELLS:
-        return complain(f"say which shell: tau completions {'|'.join(module.SHELLS)}")
-    return say(module.script(words[0]))
-
-
-def load(name: str) -> "Any":
-    """Import a module now. `base/late.py` does it for everyone else; here even its own imports would show."""
-    __import__(name)
-    return sys.modules[name]
+    shells = completion_scripts.SHELLS
+    if len(words) != 1 or words[0] not in shells:
+        return complain(f"say which shell: tau completions {'|'.join(shells)}")
+    return say(completion_scripts.script(words[0]))
 
 
 def say(text: str) -> int:

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Sequence
 
-from tau import __version__
 from tau.agent.events import AgentEvent
 from tau.base.errors import TauError
 from tau.base.tasks import spawn
+from tau.base.version import VERSION
 from tau.coding.session.session import Session
 from tau.modes.console_ui import ConsoleUi
 from tau.modes.lines import Interrupted, Lines
@@ -78,7 +78,7 @@ class Console:
 
     def _greet(self, session: Session) -> None:
         thinking = f", thinking {session.thinking}" if session.model.reasoning else ""
-        self._transcript.line(f"tau {__version__}, model {session.model.key}{thinking}. /help for help.")
+        self._transcript.line(f"tau {VERSION}, model {session.model.key}{thinking}. /help for help.")
         for notice in session.notices:
             self._transcript.event(notice)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tau.ai.faux import Faux, Step
 from tau.coding.session.session import Session
-from tau.sdk import SessionOptions, open_session
+from tau.sdk import SessionOptions, create_session
 
 QUICK_RETRIES = {"retry.maxRetries": 2, "retry.baseDelayMs": 1}
 
@@ -24,4 +24,4 @@ def scripted(
         settings=options.pop("settings", QUICK_RETRIES),
         **options,
     )
-    return open_session(wanted), faux
+    return create_session(wanted), faux

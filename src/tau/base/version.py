@@ -1,0 +1,3 @@
+"""The version of tau, where everyone may see it."""
+
+VERSION = "0.1.0"
