@@ -145,14 +145,15 @@ async def _models(
     conversation: SessionLog,
     services: AsyncExitStack,
 ) -> _Models:
-    http = HttpTransport(environ)
+    timeouts = _timeouts(settings)
+    http = HttpTransport(environ, timeouts)
     services.push_async_callback(http.close)
     keys: dict[str, str] = {}
     file = load_models_file(paths.models)
     catalog = merge(load_catalog(), file)
     auth = AuthFile(paths.auth)
     credentials = KeyCredentials(catalog, auth, runner, environ, flags=keys, models=file.keys)
-    client = Client(http, credentials, _timeouts(settings))
+    client = Client(http, credentials, timeouts)
     if options.stream is not None:
         return _Models(Found(model=faux.FAUX_MODEL), client, file.warnings)
     finder = ModelFinder(

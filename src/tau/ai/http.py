@@ -23,7 +23,8 @@ Way: TypeAlias = tuple[str, str, Url | None]  # scheme, peer and proxy
 class HttpTransport:
     """Implements `Transport`. `environ` says which proxies and certificates to use."""
 
-    def __init__(self, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(self, environ: Mapping[str, str] | None = None, timeouts: Timeouts | None = None) -> None:
+        self._timeouts = timeouts or Timeouts()
         self._environ = os.environ if environ is None else environ
         self._tls = cache(partial(tls_context, self._environ))
         self._idle: list[tuple[Way, Connection, float]] = []  # the float: since when
@@ -41,7 +42,11 @@ class HttpTransport:
         place = parse_url(url)
         proxy = proxy_for(place, self._environ)
         request = _encoded(method, place, proxy, headers or {}, body)
-        way, limits, bodiless = (place.scheme, place.peer, proxy), timeouts or Timeouts(), method == "HEAD"
+        way, limits, bodiless = (
+            (place.scheme, place.peer, proxy),
+            timeouts or self._timeouts,
+            method == "HEAD",
+        )
         response = None
         if (connection := self._take(way)) is not None:
             with suppress(Stale):  # the server was tired of waiting and has not seen the request
