@@ -5,7 +5,7 @@ from tau.ai.model import Compat, Model
 PROVIDER = "demo"
 MODEL_ID = "smollm2-135m"
 CONTEXT_TOKENS = 8_192
-MAX_ANSWER_TOKENS = 512  # some six seconds; a model of this size that goes on for longer is going in circles
+MAX_ANSWER_TOKENS = 256  # some six seconds; a model of this size that goes on for longer is going in circles
 
 # What it can take: it reads about 170 tokens a second, so each 500 tokens of prompt cost three seconds.
 MAX_PROMPT_TOKENS = 500
