@@ -35,7 +35,7 @@ test: $(TEST_STAMP) packages weights
 	@$(BIN)/python -m pytest -n 2 --dist worksteal --inline-snapshot=disable $(ARGS)
 
 soak: $(TEST_STAMP) packages weights
-	@$(BIN)/python -m pytest -n 2 --dist worksteal --inline-snapshot=disable --soak -m soak --timeout 1800 $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist worksteal --inline-snapshot=disable --soak --timeout 1800 $(ARGS)
 
 bench: $(RUN_STAMP)
 	@$(BIN)/python bench/run.py $(ARGS)

@@ -21,13 +21,14 @@ from tau.base import log
 from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.base.run import LocalRunner
+from tau.base.sizes import KIB
 from tau.coding.approval import ApprovalHook
 from tau.coding.artifacts import FolderArtifacts, TemporaryArtifacts
 from tau.coding.context import CodingWorld, ModelRoles
 from tau.coding.jobs import SessionJobs
 from tau.coding.local_fs import LocalFileSystem
 from tau.coding.models import Found, ModelFinder, Wish
-from tau.coding.output import KIB, Limits
+from tau.coding.output import OutputLimits
 from tau.coding.policy import Workspace
 from tau.coding.prompts.system import SystemPrompt
 from tau.coding.session.log import SessionLog
@@ -38,6 +39,8 @@ from tau.coding.session.work import SessionParts
 from tau.coding.snapshots import SeenFiles
 from tau.coding.tools import ToolSettings, create_tools
 from tau.coding.urls.artifact import ArtifactUrls
+from tau.coding.urls.docs import DocsUrls
+from tau.coding.urls.local import LocalUrls
 from tau.coding.urls.router import SchemeRouter
 from tau.config.auth_file import AuthFile
 from tau.config.context_files import find_context_files
@@ -94,13 +97,14 @@ async def _compose(
     services.callback(conversation.close)
     runner = LocalRunner(shell=settings.shell_path)
     models = await _models(options, settings, paths, environ, runner, conversation, services)
+    artifacts = _artifacts(conversation, services)
     world = CodingWorld(
         cwd=options.cwd,
         fs=LocalFileSystem(),
         run=runner,
-        artifacts=_artifacts(conversation, services),
+        artifacts=artifacts,
         ui=options.ui,
-        urls=_urls(),
+        urls=_urls(artifacts),
         snapshots=SeenFiles(),
         models=ModelRoles(models.found.model),
         jobs=await services.enter_async_context(SessionJobs()),
@@ -204,9 +208,10 @@ def _artifacts(conversation: SessionLog, services: AsyncExitStack) -> FolderArti
     return artifacts
 
 
-def _urls() -> SchemeRouter:
+def _urls(artifacts: FolderArtifacts) -> SchemeRouter:
     router = SchemeRouter()
-    router.register(ArtifactUrls())
+    for scheme in (ArtifactUrls(), LocalUrls(artifacts), DocsUrls()):
+        router.register(scheme)
     return router
 
 
@@ -259,7 +264,7 @@ def _tool_settings(settings: Settings) -> ToolSettings:
     return ToolSettings(
         bash_timeout=settings.bash.timeout_seconds,
         read_lines=settings.read.default_limit,
-        command_output=Limits(bytes=tools.artifact_spill_threshold * KIB, columns=tools.output_max_columns),
+        command_output=OutputLimits(bytes=tools.artifact_spill_threshold * KIB, columns=tools.output_max_columns),
     )
 
 

@@ -9,11 +9,12 @@ from typing import BinaryIO
 from tau.agent.ports import Sink
 from tau.base.errors import ToolError
 from tau.base.late import late
+from tau.base.sizes import MIB
 
 shutil = late("shutil")
 tempfile = late("tempfile")
 
-FOLDER_CAP_BYTES = 1024 * 1024 * 1024
+FOLDER_CAP_BYTES = 1024 * MIB
 _NUMBERED = r"(?P<id>[0-9]{1,9})\.[\w-]+\.log"  # patterns as texts: compiled when the first artifact is made
 
 
@@ -49,7 +50,12 @@ class FolderArtifacts:
         if self._folder is not None and re.fullmatch(r"[0-9]{1,9}", id):
             for path in self._folder.glob(f"{int(id)}.*.log"):
                 return path
-        raise ToolError(f"There is no artifact {id!r} in this session.")
+        raise ToolError(f'There is no artifact "{id}" in this session.')
+
+    def scratch(self, *, make: bool) -> Path | None:
+        """The folder for files of the session's own (`local://`); None if there is none yet."""
+        folder = self._made_folder() if make else self._folder
+        return None if folder is None else folder / "local"
 
     def close(self) -> None:
         """A session's artifacts stay; nothing is to be done."""

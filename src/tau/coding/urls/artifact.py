@@ -2,9 +2,10 @@
 
 from tau.agent.ports import ToolContext
 from tau.coding.ports import Resource
+from tau.coding.urls.router import ReadOnlyUrls
 
 
-class ArtifactUrls:
+class ArtifactUrls(ReadOnlyUrls):
     scheme = "artifact"
 
     async def resolve(self, rest: str, ctx: ToolContext) -> Resource:

@@ -1,26 +1,53 @@
-"""Finds the handler of an internal address."""
+"""Finds who answers to an internal address, for reading and for writing."""
 
 from tau.agent.ports import ToolContext
 from tau.base.errors import ToolError
 from tau.coding.ports import Resource, UrlScheme
 
+OUTSIDE = ("file", "http", "https")
+
 
 class SchemeRouter:
     def __init__(self) -> None:
-        self._handlers: dict[str, UrlScheme] = {}
+        self._schemes: dict[str, UrlScheme] = {}
 
-    def register(self, handler: UrlScheme) -> None:
-        self._handlers[handler.scheme] = handler
+    def register(self, scheme: UrlScheme) -> None:
+        self._schemes[scheme.scheme] = scheme
 
     def handles(self, text: str) -> bool:
         """Any `scheme://` but files and the web: an unknown one deserves more than "no such file"."""
         scheme, separator, _ = text.partition("://")
-        return bool(separator) and scheme.isidentifier() and scheme.lower() not in ("file", "http", "https")
+        return bool(separator) and scheme.isidentifier() and scheme.lower() not in OUTSIDE
 
     async def resolve(self, url: str, ctx: ToolContext) -> Resource:
-        scheme, _, rest = url.partition("://")
-        handler = self._handlers.get(scheme.lower())
-        if handler is None:
-            known = ", ".join(f"{name}://" for name in sorted(self._handlers))
-            raise ToolError(f"Nothing answers to {scheme}://. Known: {known}.")
-        return await handler.resolve(rest, ctx)
+        scheme, rest = self._find(url)
+        return await scheme.resolve(rest, ctx)
+
+    async def write(self, url: str, data: bytes, ctx: ToolContext) -> Resource:
+        scheme, rest = self._find(url)
+        return await scheme.write(rest, data, ctx)
+
+    def _find(self, url: str) -> tuple[UrlScheme, str]:
+        name, _, rest = url.partition("://")
+        scheme = self._schemes.get(name.lower())
+        if scheme is None:
+            known = ", ".join(f"{each}://" for each in sorted(self._schemes))
+            raise ToolError(f"Nothing answers to {name}://. Known: {known}.")
+        return scheme, rest
+
+
+class ReadOnlyUrls:
+    """What a scheme that cannot be written to inherits."""
+
+    scheme: str
+
+    async def write(self, rest: str, data: bytes, ctx: ToolContext) -> Resource:
+        raise ToolError(f"{self.scheme}:// can be read, not written.")
+
+
+def inner_parts(rest: str, scheme: str) -> list[str]:
+    """The parts of a path behind `scheme://` that must stay inside its folder."""
+    parts = [part for part in rest.replace("\\", "/").split("/") if part not in ("", ".")]
+    if any(part == ".." or "\0" in part for part in parts):
+        raise ToolError(f"{scheme}://{rest} leads out of its folder; leave out the `..`.")
+    return parts
