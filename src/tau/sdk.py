@@ -27,7 +27,7 @@ from tau.coding.artifacts import FolderArtifacts, TemporaryArtifacts
 from tau.coding.context import CodingWorld, ModelRoles
 from tau.coding.jobs import SessionJobs
 from tau.coding.local_fs import LocalFileSystem
-from tau.coding.models import Found, ModelFinder, Wish
+from tau.coding.models import FoundModel, ModelFinder, Wish
 from tau.coding.output import OutputLimits
 from tau.coding.policy import Workspace
 from tau.coding.prompts.system import SystemPrompt
@@ -38,9 +38,6 @@ from tau.coding.session.store import SessionStore
 from tau.coding.session.work import SessionParts
 from tau.coding.snapshots import SeenFiles
 from tau.coding.tools import ToolSettings, create_tools
-from tau.coding.urls.artifact import ArtifactUrls
-from tau.coding.urls.docs import DocsUrls
-from tau.coding.urls.local import LocalUrls
 from tau.coding.urls.router import SchemeRouter
 from tau.config.auth_file import AuthFile
 from tau.config.context_files import find_context_files
@@ -50,7 +47,10 @@ from tau.config.models_file import load_models_file, merge
 from tau.config.paths import Paths, user_paths
 from tau.config.settings import Settings
 
+artifact_urls = late("tau.coding.urls.artifact")
+docs_urls = late("tau.coding.urls.docs")
 faux = late("tau.ai.faux")
+local_urls = late("tau.coding.urls.local")
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True):
@@ -135,7 +135,7 @@ async def _compose(
 class _Models(Struct, frozen=True):
     """The model to begin with, and the way to its server."""
 
-    found: Found
+    found: FoundModel
     client: Client
     warnings: list[str]
 
@@ -159,7 +159,7 @@ async def _models(
     credentials = KeyCredentials(catalog, auth, runner, environ, flags=keys, models=file.keys)
     client = Client(http, credentials, timeouts)
     if options.stream is not None:
-        return _Models(Found(model=faux.FAUX_MODEL), client, file.warnings)
+        return _Models(FoundModel(model=faux.FAUX_MODEL), client, file.warnings)
     finder = ModelFinder(
         catalog=catalog,
         credentials=credentials,
@@ -194,7 +194,7 @@ def _conversation(options: SessionOptions, paths: Paths, settings: Settings) -> 
 
 
 def _thinking(
-    options: SessionOptions, found: Found, conversation: SessionLog, settings: Settings
+    options: SessionOptions, found: FoundModel, conversation: SessionLog, settings: Settings
 ) -> ThinkingLevel:
     """The flag, the suffix of the model's name, what the session used, the setting: in this order."""
     kept = next((level for level in THINKING_LEVELS if level == conversation.thinking()), None)
@@ -210,8 +210,9 @@ def _artifacts(conversation: SessionLog, services: AsyncExitStack) -> FolderArti
 
 def _urls(artifacts: FolderArtifacts) -> SchemeRouter:
     router = SchemeRouter()
-    for scheme in (ArtifactUrls(), LocalUrls(artifacts), DocsUrls()):
-        router.register(scheme)
+    router.register_late("artifact", lambda: artifact_urls.ArtifactUrls())
+    router.register_late("local", lambda: local_urls.LocalUrls(artifacts))
+    router.register_late("tau", lambda: docs_urls.DocsUrls())
     return router
 
 
@@ -264,7 +265,9 @@ def _tool_settings(settings: Settings) -> ToolSettings:
     return ToolSettings(
         bash_timeout=settings.bash.timeout_seconds,
         read_lines=settings.read.default_limit,
-        command_output=OutputLimits(bytes=tools.artifact_spill_threshold * KIB, columns=tools.output_max_columns),
+        command_output=OutputLimits(
+            bytes=tools.artifact_spill_threshold * KIB, columns=tools.output_max_columns
+        ),
     )
 
 

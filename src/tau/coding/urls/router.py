@@ -1,5 +1,7 @@
 """Finds who answers to an internal address, for reading and for writing."""
 
+from collections.abc import Callable
+
 from tau.agent.ports import ToolContext
 from tau.base.errors import ToolError
 from tau.coding.ports import Resource, UrlScheme
@@ -10,9 +12,14 @@ OUTSIDE = ("file", "http", "https")
 class SchemeRouter:
     def __init__(self) -> None:
         self._schemes: dict[str, UrlScheme] = {}
+        self._makers: dict[str, Callable[[], UrlScheme]] = {}
 
     def register(self, scheme: UrlScheme) -> None:
         self._schemes[scheme.scheme] = scheme
+
+    def register_late(self, name: str, make: Callable[[], UrlScheme]) -> None:
+        """A scheme that is made when somebody first asks for it."""
+        self._makers[name] = make
 
     def handles(self, text: str) -> bool:
         """Any `scheme://` but files and the web: an unknown one deserves more than "no such file"."""
@@ -29,9 +36,12 @@ class SchemeRouter:
 
     def _find(self, url: str) -> tuple[UrlScheme, str]:
         name, _, rest = url.partition("://")
+        make = self._makers.pop(name.lower(), None)
+        if make is not None:
+            self.register(make())
         scheme = self._schemes.get(name.lower())
         if scheme is None:
-            known = ", ".join(f"{each}://" for each in sorted(self._schemes))
+            known = ", ".join(f"{each}://" for each in sorted({*self._schemes, *self._makers}))
             raise ToolError(f"Nothing answers to {name}://. Known: {known}.")
         return scheme, rest
 
