@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?=
 PYTHONS := python3.14 python3.13 python3.12 python3.11 python3
-PACKAGES := tmux openssl
+PACKAGES := tmux openssl rg=ripgrep
 ARGS ?=
 export PROMPT
 
@@ -57,9 +57,11 @@ weights:
 	  $(BIN)/python -m tau.ai.local.weights >&2 || echo "Going on without the demo model." >&2; \
 	fi
 
-# Programs that some tests need. Where we may not install them, those tests say why they are skipped.
+# Programs that some tests need (PROGRAM or PROGRAM=PACKAGE). Where we may not install them, those tests say why they are skipped.
 packages: | $(BIN)/python
-	@missing=; for name in $(PACKAGES); do command -v $$name >/dev/null 2>&1 || missing="$$missing $$name"; done; \
+	@missing=; for name in $(PACKAGES); do \
+	  command -v $${name%=*} >/dev/null 2>&1 || missing="$$missing $${name#*=}"; \
+	done; \
 	if [ -n "$$missing" ] && [ ! -e $(VENV)/.packages ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo "Installing$$missing"; \
 	  export DEBIAN_FRONTEND=noninteractive; \

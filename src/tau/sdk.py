@@ -1,6 +1,7 @@
 """The composition root and the public API: wires files, models, tools and a log into a session."""
 
 import os
+import stat
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -8,17 +9,19 @@ from typing import Any
 
 from msgspec import Struct
 
-from tau.agent.agent import StreamFunction
 from tau.agent.events import Notice
+from tau.agent.hooks import HookChain, Hooks
+from tau.agent.owner import StreamFunction
 from tau.agent.queue import Queue
 from tau.agent.ui import Ui
 from tau.ai.catalog import load_catalog
 from tau.ai.client import Client
 from tau.ai.http import HttpTransport
-from tau.ai.model import THINKING_LEVELS, Model, ThinkingLevel
+from tau.ai.model import Model, ThinkingLevel, thinking_level
 from tau.ai.transport import Timeouts
 from tau.base import log
 from tau.base.errors import UsageError
+from tau.base.files import mode_of, temporary_folder, typed_path
 from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.base.sizes import KIB
@@ -32,12 +35,11 @@ from tau.coding.output import OutputLimits
 from tau.coding.policy import Workspace
 from tau.coding.prompts.system import SystemPrompt
 from tau.coding.session.log import SessionLog
-from tau.coding.session.retry import RetryPolicy
 from tau.coding.session.session import Session
 from tau.coding.session.store import SessionStore
 from tau.coding.session.work import SessionParts
 from tau.coding.snapshots import SeenFiles
-from tau.coding.tools import ToolSettings, create_tools
+from tau.coding.tools import EDIT_MODES, EditMode, ToolSettings, create_tools
 from tau.coding.urls.router import SchemeRouter
 from tau.config.auth_file import AuthFile
 from tau.config.context_files import find_context_files
@@ -73,6 +75,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     settings: dict[str, Any] = {}  # above all files; dotted keys
     ui: Ui | None = None
     stream: StreamFunction | None = None  # takes the place of a real model; see tau.ai.faux
+    hooks: tuple[Hooks, ...] = ()  # asked in this order, the approval after them
 
 
 @asynccontextmanager
@@ -96,6 +99,7 @@ async def _compose(
     conversation = _conversation(options, paths, settings)
     services.callback(conversation.close)
     runner = LocalRunner(shell=settings.shell_path)
+    services.callback(runner.close)
     models = await _models(options, settings, paths, environ, runner, conversation, services)
     artifacts = _artifacts(conversation, services)
     world = CodingWorld(
@@ -117,12 +121,12 @@ async def _compose(
             log=conversation,
             thinking=_thinking(options, models.found, conversation, settings),
             system=prompt,
-            tools=create_tools(options.tools, _tool_settings(settings)),
+            tools=create_tools(options.tools, _tool_settings(settings, environ)),
             stream=options.stream or models.client.stream,
             world=world,
-            hooks=_approval(options, paths, settings, environ),
+            hooks=_hooks(options, paths, settings, environ),
             queue=Queue(settings.steering_mode, settings.follow_up_mode),
-            retry=_retry(settings),
+            retry=settings.retry,
             interrupt_mode=settings.interrupt_mode,
             notices=notices + [Notice("info", notice) for notice in models.found.notices],
         )
@@ -182,9 +186,7 @@ async def _models(
 
 def _conversation(options: SessionOptions, paths: Paths, settings: Settings) -> SessionLog:
     """The log to write to: a new one, the latest, the one asked for, or one in memory only."""
-    folder = options.session_dir or (
-        Path(settings.session_dir).expanduser() if settings.session_dir else None
-    )
+    folder = options.session_dir or (typed_path(settings.session_dir) if settings.session_dir else None)
     store = SessionStore(folder or paths.sessions, options.cwd, flat=folder is not None)
     if options.resume is not None:
         return store.find(options.resume)
@@ -197,7 +199,7 @@ def _thinking(
     options: SessionOptions, found: FoundModel, conversation: SessionLog, settings: Settings
 ) -> ThinkingLevel:
     """The flag, the suffix of the model's name, what the session used, the setting: in this order."""
-    kept = next((level for level in THINKING_LEVELS if level == conversation.thinking()), None)
+    kept = thinking_level(conversation.thinking())
     return options.thinking or found.thinking or kept or settings.default_thinking_level
 
 
@@ -243,37 +245,46 @@ def _text_or_file(value: str | None) -> str | None:
     """A prompt given as text, or as the path of a file that holds it."""
     if value is None or "\n" in value or len(value) > 4096:
         return value
-    path = Path(value).expanduser()
+    path = typed_path(value)
     try:
-        return path.read_text(encoding="utf-8") if path.is_file() else value
+        return path.read_text(encoding="utf-8") if stat.S_ISREG(mode_of(path)) else value
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"The prompt file {path} cannot be read: {error}.") from None
 
 
-def _retry(settings: Settings) -> RetryPolicy:
-    retry = settings.retry
-    return RetryPolicy(
-        enabled=retry.enabled,
-        max_retries=retry.max_retries,
-        base_delay_ms=retry.base_delay_ms,
-        max_delay_ms=retry.max_delay_ms,
-    )
-
-
-def _tool_settings(settings: Settings) -> ToolSettings:
-    tools = settings.tools
+def _tool_settings(settings: Settings, environ: Mapping[str, str]) -> ToolSettings:
+    tools, edit = settings.tools, settings.edit
+    mode = _edit_mode(environ.get("TAU_EDIT_MODE", ""), edit.mode)
     return ToolSettings(
-        bash_timeout=settings.bash.timeout_seconds,
+        bash_timeout_s=settings.bash.timeout_seconds,
         read_lines=settings.read.default_limit,
         command_output=OutputLimits(
             bytes=tools.artifact_spill_threshold * KIB, columns=tools.output_max_columns
         ),
+        edit_mode=mode,
+        fuzzy_match=edit.fuzzy_match,
+        fuzzy_threshold=edit.fuzzy_threshold,
+        guard_generated=edit.block_auto_generated,
+        hash_lines=settings.read.hash_lines and mode == "hashline",
+        summaries=settings.read.summarize,
+        lines_before=settings.search.context_before,
+        lines_after=settings.search.context_after,
+        resize_images=settings.images.auto_resize,
     )
 
 
-def _approval(
-    options: SessionOptions, paths: Paths, settings: Settings, environ: Mapping[str, str]
-) -> ApprovalHook:
-    temporary = Path(environ.get("TMPDIR") or "/tmp")
-    workspace = Workspace.of((options.cwd, temporary), protected=(paths.home,))
-    return ApprovalHook(workspace, settings.tools.approval_mode)
+def _edit_mode(wanted: str, default: EditMode) -> EditMode:
+    """The mode of the tool `edit`; a variable says it for one run."""
+    if not wanted:
+        return default
+    for mode in EDIT_MODES:
+        if wanted == mode:
+            return mode
+    raise UsageError(f'TAU_EDIT_MODE is "{wanted}"; use one of {", ".join(EDIT_MODES)}.')
+
+
+def _hooks(options: SessionOptions, paths: Paths, settings: Settings, environ: Mapping[str, str]) -> Hooks:
+    """The approval comes last: a person is not asked about a call that another hook refuses."""
+    workspace = Workspace.of((options.cwd, temporary_folder(environ)), protected=(paths.home,))
+    approval = ApprovalHook(workspace, settings.tools.approval_mode)
+    return HookChain((*options.hooks, approval)) if options.hooks else approval

@@ -78,7 +78,7 @@ def test_calls_run_side_by_side_but_an_exclusive_one_runs_alone() -> None:
 @pytest.mark.parametrize(
     ("call", "expected"),
     [
-        (Use("nothing"), "There is no tool named 'nothing'. Tools: echo, broken."),
+        (Use("nothing"), 'There is no tool named "nothing". Tools: echo, broken.'),
         (Use("broken", text="politely"), "no luck"),
         (Use("broken"), "broken failed: ZeroDivisionError: oops"),
         (Use("echo", text="cut off", cut=9), "not valid JSON"),

@@ -7,11 +7,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from tau.agent.agent import Agent, World
+from tau.agent.agent import Agent
 from tau.agent.events import AgentEvent
 from tau.agent.hooks import Hooks
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
+from tau.agent.world import World
 from tau.ai.faux import FAUX_MODEL, Faux, Step
 from tau.base.errors import ToolError
 

@@ -76,7 +76,7 @@ def test_a_failure_is_not_remembered(tmp_path: Path) -> None:
 
 
 def test_a_command_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auth, "COMMAND_SECONDS", 0.2)
+    monkeypatch.setattr(auth, "COMMAND_TIMEOUT_S", 0.2)
     with pytest.raises(ConfigError, match=r"no key within 0\.2 s"):
         resolve("!sleep 30")
 

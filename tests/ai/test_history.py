@@ -12,6 +12,7 @@ from tau.ai import history
 from tau.ai.apis import anthropic_body, openai_body
 from tau.ai.dialect import Request, ToolSpec
 from tau.ai.history import bash_text, clean, cleaned, sendable
+from tau.ai.images import MAX_IMAGE_CHARS
 from tau.ai.model import Compat, Model
 from tau.ai.wire import (
     AppMessage,
@@ -306,7 +307,7 @@ def test_images_go_only_where_they_can_be_seen() -> None:
         (ImageContent("aGk=", "image/bmp"), "image/bmp"),
         (ImageContent("", "image/png"), "broken"),
         (ImageContent("é", "image/png"), "broken"),
-        (ImageContent("a" * (history.MAX_IMAGE_CHARS + 1), "image/png"), "too large"),
+        (ImageContent("a" * (MAX_IMAGE_CHARS + 1), "image/png"), "too large"),
     ],
 )
 def test_an_image_that_would_be_refused_does_not_poison_the_history(image: ImageContent, words: str) -> None:

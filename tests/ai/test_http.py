@@ -140,7 +140,7 @@ def test_what_is_sent() -> None:
 @pytest.mark.parametrize("value", ["two\r\nlines", "naïve", "nul\0"])
 def test_a_header_that_cannot_be_sent_is_refused_without_showing_it(value: str) -> None:
     async def test(http: HttpTransport) -> None:
-        with pytest.raises(ProviderError, match="'x-key'") as caught:
+        with pytest.raises(ProviderError, match="The header x-key holds") as caught:
             await get(http, "127.0.0.1:1", headers={"x-key": value})
         assert value not in str(caught.value)
         assert not caught.value.retryable

@@ -219,7 +219,7 @@ def test_an_endless_head_is_given_up(line: bytes) -> None:
             await writer.drain()
 
     error, _, where = failure_of(talk)
-    assert str(error) == f"The answer of {where} has a head of more than 65536 bytes."
+    assert str(error) == f"The answer of {where} has a head of more than 64 KiB."
     assert not error.retryable
 
 
@@ -232,7 +232,7 @@ def test_an_endless_trailer_is_given_up() -> None:
             await writer.drain()
 
     error, got, _ = failure_of(talk)
-    assert "more than 65536 bytes" in str(error)
+    assert "more than 64 KiB" in str(error)
     assert got == b"hello"
 
 

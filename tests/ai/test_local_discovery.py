@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tau.ai.http import HttpTransport
-from tau.ai.local.discovery import GUESSED_TOKENS, USUAL_PLACES, Found, discover
+from tau.ai.local.discovery import GUESSED_TOKENS, USUAL_PLACES, FoundServer, discover
 from tau.ai.local.served import context_warning
 from tau.ai.local.servers import MAX_MODELS, ollama_place
 from tau.ai.transport import Response
@@ -69,7 +69,7 @@ async def running(routes: Routes) -> AsyncIterator[LocalServer]:
 
 async def look(
     servers: Mapping[str, Routes], environ: Mapping[str, str] | None = None, timeout_s: float = PATIENT_S
-) -> list[Found]:
+) -> list[FoundServer]:
     http = HttpTransport({})
     async with AsyncExitStack() as stack:
         places = {
@@ -80,7 +80,7 @@ async def look(
         return found
 
 
-def run(work: Coroutine[Any, Any, list[Found]]) -> list[Found]:
+def run(work: Coroutine[Any, Any, list[FoundServer]]) -> list[FoundServer]:
     return asyncio.run(work)
 
 
@@ -107,7 +107,6 @@ OLLAMA: Routes = {
 def test_ollama_tells_models_context_sizes_and_what_they_can_do() -> None:
     (found,) = run(look({"ollama": OLLAMA}))
     assert (found.provider, found.name, found.note) == ("ollama", "Ollama", "")
-    assert found.served_tokens == {"qwen3:8b": 20000, "gemma3:4b": 32768}
     qwen, gemma = found.models
     assert (qwen.id, qwen.context_window, qwen.reasoning, qwen.input) == ("qwen3:8b", 20000, True, ("text",))
     assert (gemma.id, gemma.context_window, gemma.input) == ("gemma3:4b", 32768, ("text", "image"))
@@ -118,7 +117,6 @@ def test_a_small_context_of_ollama_is_guessed_and_said() -> None:
     routes = {"GET /api/tags": {"models": [{"name": "llama3:8b"}]}}
     (found,) = run(look({"ollama": routes}))
     assert found.models[0].context_window == GUESSED_TOKENS
-    assert found.served_tokens == {}
     assert "4,096 tokens" in found.note and "OLLAMA_CONTEXT_LENGTH" in found.note
 
 
@@ -146,7 +144,6 @@ def test_lm_studio_tells_the_loaded_context_and_embeddings_are_left_out() -> Non
     }
     (found,) = run(look({"lm-studio": routes}))
     assert [(model.id, model.context_window) for model in found.models] == [("qwen", 16384), ("seeing", 2048)]
-    assert found.served_tokens == {"qwen": 16384}
     assert "image" in found.models[1].input
 
 
@@ -168,7 +165,7 @@ def test_llama_cpp_tells_its_context_and_sees_images() -> None:
     (found,) = run(look({"llama.cpp": {"GET /v1/models": LLAMA_LIST, "GET /props": props}}))
     (model,) = found.models
     assert (model.id, model.name) == ("/models/qwen.gguf", "qwen")
-    assert (model.context_window, found.served_tokens) == (24576, {"/models/qwen.gguf": 24576})
+    assert model.context_window == 24576
     assert "image" in model.input and found.note == ""
 
 
@@ -191,7 +188,7 @@ def test_servers_come_in_the_order_of_the_places() -> None:
 
 
 def test_where_nothing_listens_nothing_is_found() -> None:
-    async def main() -> list[Found]:
+    async def main() -> list[FoundServer]:
         async with running({}) as gone:
             places = dict.fromkeys(USUAL_PLACES, gone.place)
         return await discover(HttpTransport({}), {}, PATIENT_S, places)
@@ -200,7 +197,7 @@ def test_where_nothing_listens_nothing_is_found() -> None:
 
 
 def test_a_server_that_never_answers_holds_up_nobody_and_is_hung_up_on() -> None:
-    async def main() -> list[Found]:
+    async def main() -> list[FoundServer]:
         http = HttpTransport({})
         async with (
             running({"GET /api/tags": HANG}) as silent,
@@ -301,7 +298,7 @@ def test_the_ollama_variable_is_read_as_ollama_reads_it(given: str, place: str) 
 
 
 def test_the_ollama_variable_moves_the_look() -> None:
-    async def main() -> list[Found]:
+    async def main() -> list[FoundServer]:
         http = HttpTransport({})
         async with running(OLLAMA) as moved:
             host = moved.place.removeprefix("http://")

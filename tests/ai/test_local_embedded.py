@@ -54,7 +54,7 @@ def whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def start(weights: Path, run: LocalRunner, seconds: float = 20) -> EmbeddedServer:
     async def main() -> EmbeddedServer:
-        async with EmbeddedServer(weights, run, start_s=seconds) as server:
+        async with EmbeddedServer(weights, run, timeout_s=seconds) as server:
             return server
 
     return asyncio.run(main())

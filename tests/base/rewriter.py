@@ -34,7 +34,7 @@ def append(path: Path) -> None:
 
 def count(path: Path, times: int) -> None:
     for _ in range(times):
-        with locked(path, timeout=120):
+        with locked(path, timeout_s=120):
             write_atomic(path, str(int(path.read_bytes()) + 1).encode())
 
 

@@ -45,9 +45,13 @@ def test_twenty_processes_with_two_hundred_writes_each_lose_nothing(tmp_path: Pa
 
 def test_lock_that_is_held_times_out_and_names_the_file(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
-    with locked(path), pytest.raises(TimeoutError, match=r"settings\.json\.lock"), locked(path, timeout=0.02):
+    with (
+        locked(path),
+        pytest.raises(TimeoutError, match=r"settings\.json\.lock"),
+        locked(path, timeout_s=0.02),
+    ):
         pytest.fail("two holders of one lock")
-    with locked(path, timeout=0):
+    with locked(path, timeout_s=0):
         assert (tmp_path / "settings.json.lock").exists()
 
 
@@ -74,7 +78,7 @@ def test_lock_is_given_on_to_a_waiting_thread(tmp_path: Path) -> None:
 def test_lock_is_released_when_the_block_fails(tmp_path: Path) -> None:
     with pytest.raises(KeyError), locked(tmp_path / "file"):
         raise KeyError
-    with locked(tmp_path / "file", timeout=0):
+    with locked(tmp_path / "file", timeout_s=0):
         pass
 
 
@@ -87,7 +91,7 @@ def test_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
     assert child.stdout is not None
     with child.stdout:
         assert child.stdout.readline() == b"held\n"
-        with pytest.raises(TimeoutError), locked(path, timeout=0):
+        with pytest.raises(TimeoutError), locked(path, timeout_s=0):
             pytest.fail("two holders of one lock")
         child.kill()
         child.wait()
@@ -115,5 +119,5 @@ def test_try_lock_does_not_wait(tmp_path: Path) -> None:
 
 def test_file_system_without_locks_counts_as_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fcntl.flock", FailAt(lambda *_: None, 1, errno.ENOLCK, True))
-    with locked(tmp_path / "file", timeout=0):
+    with locked(tmp_path / "file", timeout_s=0):
         assert (tmp_path / "file.lock").exists()

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 import pytest
 
 from tau.base.run import Captured, Command, Exit, Limits, LocalRunner, NoSandbox, Process, capture
-from tau.base.text import Utf8Stream
 
 T = TypeVar("T")
 HERE = Path(__file__).parent
@@ -120,20 +119,6 @@ def test_ten_megabytes_come_in_order_and_in_small_pieces() -> None:
     output, longest = run(main())
     assert output == b"".join(b"%09d\n" % n for n in range(1_000_000))
     assert longest <= 64 * 1024
-
-
-def test_characters_split_between_writes_come_out_whole() -> None:
-    code = "import os, time\nfor b in 'é😀'.encode() * 3: os.write(1, bytes([b])); time.sleep(.002)"
-
-    async def main() -> str:
-        stream = Utf8Stream()
-        text = ""
-        async with await runner.start([sys.executable, "-c", code], cwd=HERE) as process:
-            async for chunk in process.output():
-                text += stream.feed(chunk)
-        return text + stream.finish()
-
-    assert run(main()) == "é😀" * 3
 
 
 def test_child_waits_for_a_reader_that_is_slow(tmp_path: Path) -> None:

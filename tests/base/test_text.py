@@ -1,13 +1,22 @@
 """Decoding without loss, and text that cannot drive a terminal."""
 
 import codecs
-from itertools import pairwise
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tau.base.text import Decoded, NotText, Utf8Stream, clean_line, decode, encode, is_binary, plain
+from tau.base.text import (
+    Decoded,
+    NotText,
+    clean_line,
+    decode,
+    encode,
+    is_binary,
+    plain,
+    sentence,
+    shortened,
+)
 
 MARKS = {
     "utf-8": codecs.BOM_UTF8,
@@ -44,35 +53,13 @@ def test_any_bytes_come_back_unchanged_or_are_refused(data: bytes, mark: bytes) 
 @pytest.mark.parametrize("encoding", MARKS)
 def test_byte_order_mark_tells_the_encoding_and_is_no_part_of_the_text(encoding: str) -> None:
     data = MARKS[encoding] + "grün 😀\r\n".encode(encoding)
-    assert decode(data) == Decoded(
-        text="grün 😀\r\n", encoding=encoding, bom=MARKS[encoding], newline="crlf", final_newline=True
-    )
+    assert decode(data) == Decoded(text="grün 😀\r\n", encoding=encoding, bom=MARKS[encoding])
 
 
 def test_mark_inside_the_text_belongs_to_the_text() -> None:
     data = "\ufeff\ufeffx".encode()
     assert decode(data).text == "\ufeffx"
     assert encode("y", decode(data)) == "\ufeffy".encode()
-
-
-@pytest.mark.parametrize(
-    ("text", "newline", "final"),
-    [
-        ("", "none", False),
-        ("a", "none", False),
-        ("a\nb", "lf", False),
-        ("a\nb\n", "lf", True),
-        ("a\r\nb\r\n", "crlf", True),
-        ("a\rb\r", "cr", True),
-        ("a\r\nb\n", "mixed", True),
-        ("a\r\r\n", "mixed", True),
-        ("a\n\r", "mixed", True),
-        ("a\u2028b\x85c\x0b", "none", False),
-    ],
-)
-def test_line_ends_are_told(text: str, newline: str, final: bool) -> None:
-    decoded = decode(text.encode())
-    assert (decoded.newline, decoded.final_newline) == (newline, final)
 
 
 def test_wrong_byte_is_told_with_its_place() -> None:
@@ -104,19 +91,20 @@ def test_binary_data_is_told_by_a_zero_byte_near_its_start(data: bytes, binary: 
     assert is_binary(data) is binary
 
 
-@given(st.binary(max_size=60), st.lists(st.integers(0, 60), max_size=6))
-def test_stream_decodes_the_same_however_it_is_cut(data: bytes, cuts: list[int]) -> None:
-    stream = Utf8Stream()
-    edges = [0, *sorted(cuts), len(data)]
-    pieces = [stream.feed(data[a:b]) for a, b in pairwise(edges)]
-    assert "".join(pieces) + stream.finish() == data.decode("utf-8", "replace")
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("", ""), ("12345678", "12345678"), ("123456789", "1234567…"), ("1234567 9", "1234567…")],
+)
+def test_a_long_text_is_cut_with_an_ellipsis(text: str, shown: str) -> None:
+    assert shortened(text, 8) == shown
 
 
-def test_stream_can_be_used_again_after_its_end() -> None:
-    stream = Utf8Stream()
-    assert stream.feed("é".encode()[:1]) == ""
-    assert stream.finish() == "\ufffd"
-    assert stream.feed(b"\xa9x") == "\ufffdx"
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("It broke", "It broke."), ("It broke.", "It broke."), ("Why?", "Why?"), ("It bro…", "It bro…")],
+)
+def test_a_sentence_has_one_full_stop(text: str, told: str) -> None:
+    assert sentence(text) == told
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_list_as_json_is_complete(capsys: Capture) -> None:
 
 def test_set_get_and_reset(capsys: Capture) -> None:
     run(["set", "defaultModel", "claude-*"])
-    assert capsys.readouterr().out == f"defaultModel = claude-*, in {settings_file()}\n"
+    assert capsys.readouterr().out == f"defaultModel is now claude-*, in {settings_file()}.\n"
     run(["get", "defaultModel"])
     run(["get", "retry.enabled"])
     assert capsys.readouterr().out == "claude-*\ntrue\n"
@@ -109,7 +109,7 @@ def test_a_saved_value_that_the_project_hides_is_said_to_be_hidden(project: Path
     project.write_text('{"read.defaultLimit": 7}')
     run(["set", "read.defaultLimit", "8"])
     out, err = capsys.readouterr()
-    assert out == f"read.defaultLimit = 8, in {settings_file()}\n"
+    assert out == f"read.defaultLimit is now 8, in {settings_file()}.\n"
     assert f"{project} sets read.defaultLimit, and wins" in err
 
 
@@ -123,11 +123,11 @@ def test_warnings_go_to_stderr(project: Path, capsys: Capture) -> None:
 
 
 def test_an_unknown_key_can_be_taken_out(capsys: Capture) -> None:
-    user_paths().make_home()
+    user_paths().home.mkdir(parents=True)
     settings_file().write_text('{"zzz": 1}')
     run(["reset", "zzz"])
     out, err = capsys.readouterr()
-    assert out.startswith("zzz taken out of")
+    assert out.startswith("zzz was taken out of")
     assert err == ""
     settings_file().write_text('{"zzz": 1}')
     run(["reset", "zzz", "--json"])
@@ -135,7 +135,7 @@ def test_an_unknown_key_can_be_taken_out(capsys: Capture) -> None:
 
 
 def test_path_answers_even_when_the_file_is_broken(project: Path, capsys: Capture) -> None:
-    user_paths().make_home()
+    user_paths().home.mkdir(parents=True)
     settings_file().write_text("{")
     run(["path"])
     assert capsys.readouterr().out == f"{settings_file()}\n"
@@ -165,10 +165,10 @@ def test_help_names_every_action(capsys: Capture) -> None:
     ("argv", "said"),
     [
         (["frobnicate"], "there are list, get, set, reset, path"),
-        (["get"], "Write: tau config get KEY"),
-        (["set", "retry.enabled"], "Write: tau config set KEY VALUE"),
-        (["set", "defaultModel", "two", "words"], "Write: tau config set KEY VALUE"),
-        (["list", "--yaml"], "no option --yaml"),
+        (["get"], "Write it as tau config get KEY."),
+        (["set", "retry.enabled"], "Write it as tau config set KEY VALUE."),
+        (["set", "defaultModel", "two", "words"], "Write it as tau config set KEY VALUE."),
+        (["list", "--yaml"], 'no option "--yaml"'),
         (["get", "retry.enable"], "Did you mean retry.enabled?"),
         (["set", "tools.approvalMode", "never"], "one of ask, workspace, yolo"),
     ],

@@ -65,7 +65,7 @@ def test_the_working_folder_exists_or_is_refused(tmp_path: Path, monkeypatch: py
     assert working_folder(None) == tmp_path
     (tmp_path / "sub").mkdir()
     assert working_folder("sub") == tmp_path / "sub"
-    with pytest.raises(UsageError, match="there is no folder"):
+    with pytest.raises(UsageError, match="There is no folder"):
         working_folder("missing")
     monkeypatch.chdir(tmp_path / "sub")
     (tmp_path / "sub").rmdir()

@@ -42,8 +42,8 @@ def test_help_and_completions_go_to_stdout(tau: Callable[..., tuple[int, str, st
 
 
 def test_wrong_flags_and_shells_are_told_in_one_line(tau: Callable[..., tuple[int, str, str]]) -> None:
-    assert tau("--modle") == (2, "", "tau: unknown flag --modle; did you mean --model?\n")
-    assert tau("completions") == (2, "", "tau: say which shell: tau completions bash|zsh|fish\n")
+    assert tau("--modle") == (2, "", 'tau: There is no flag "--modle". Did you mean --model?\n')
+    assert tau("completions") == (2, "", "tau: Name the shell: tau completions bash|zsh|fish.\n")
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_an_error_is_one_line_and_an_exit_code(
         raise error
 
     monkeypatch.setattr(launch_module, "launch", fail)
-    monkeypatch.setattr(failure, "silence_stdout", lambda: None)
+    monkeypatch.setattr(failure, "silence", lambda stream: None)
     assert tau("-p", "hi") == (code, "", f"{line}\n" if line else "")
 
 
@@ -100,9 +100,10 @@ def test_a_trace_of_a_users_mistake_is_in_the_log_only_on_request(
     ("flags", "stdout", "code", "line"),
     (
         ("--help", "> >(true)", 0, ""),
-        ("--version", ">&-", 2, "tau: stdout is closed\n"),
-        ("--version", "> /dev/full", 1, "tau: the output cannot be written: No space left on device\n"),
+        ("--version", ">&-", 2, "tau: stdout is closed.\n"),
+        ("--version", "> /dev/full", 1, "tau: The output cannot be written: No space left on device.\n"),
         ("--modle", "2>&-", 2, ""),
+        ("--modle", "2> /dev/full", 2, ""),
     ),
 )
 def test_an_output_that_cannot_be_written_leaves_no_trace(

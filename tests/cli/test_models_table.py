@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tau.ai.local.discovery import Found
+from tau.ai.local.discovery import FoundServer
 from tau.ai.model import Model, Price
 from tau.cli import models_table as module
 
@@ -25,8 +25,8 @@ LOCAL = Model(
 
 @pytest.fixture(autouse=True)
 def one_local_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def discover(*_: Any) -> list[Found]:
-        return [Found(provider="ollama", name="Ollama", base_url=LOCAL.base_url, models=[LOCAL])]
+    async def discover(*_: Any) -> list[FoundServer]:
+        return [FoundServer(provider="ollama", name="Ollama", base_url=LOCAL.base_url, models=[LOCAL])]
 
     monkeypatch.setattr(module, "discover", discover)
 
@@ -46,6 +46,16 @@ def test_they_are_left_out_when_the_search_for_them_is_off(tmp_path: Path) -> No
     home.mkdir(parents=True)
     (home / "settings.json").write_text('{"local.discover": false}')
     assert table(tmp_path, "tiny:1b") == []
+
+
+def test_enabled_models_come_first(tmp_path: Path) -> None:
+    home = Path(os.environ["TAU_HOME"])
+    home.mkdir(parents=True)
+    (home / "settings.json").write_text('{"enabledModels": ["tiny*", "openai/gpt-5*"]}')
+    rows = table(tmp_path)[1:]
+    assert [row[0] for row in rows[:2]] == ["ollama", "openai"]
+    keys = [(row[0], row[1]) for row in rows]
+    assert len(keys) == len(set(keys)) > 20
 
 
 def test_a_provider_narrows_the_list(tmp_path: Path) -> None:

@@ -1,10 +1,15 @@
 """The command line, read by our own parser."""
 
+from typing import get_args
+
 import pytest
 
 from tau.ai.model import THINKING_LEVELS
-from tau.cli.flags import CONFLICTS, FLAGS, GROUPS, OPTIONAL, SWITCH
+from tau.cli.completions import SHELLS
+from tau.cli.config_command import ACTIONS
+from tau.cli.flags import CONFLICTS, FLAGS, GROUPS, OPTIONAL, SUBCOMMANDS, SWITCH
 from tau.cli.parse import parse
+from tau.config.settings import ApprovalMode
 
 
 def test_words_and_flags_come_apart_in_any_order() -> None:
@@ -57,19 +62,19 @@ def test_an_optional_value_is_taken_only_if_it_is_one() -> None:
 @pytest.mark.parametrize(
     ("argv", "problem"),
     (
-        (["--modle", "x"], "unknown flag --modle; did you mean --model?"),
-        (["--prnit"], "unknown flag --prnit; did you mean --print?"),
-        (["--append", "x"], "unknown flag --append; did you mean --append-system-prompt?"),
-        (["--quux"], "unknown flag --quux; tau --help lists the flags"),
-        (["-model", "x"], "unknown flag -model; did you mean --model?"),
-        (["-px"], "unknown flag -px: there is no -x"),
-        (["--model"], "--model needs a value: --model PATTERN[:LEVEL]"),
-        (["-p", "-r"], "-r needs a value: -r ID|PATH"),
-        (["--model="], "--model needs a value that is not empty: --model PATTERN[:LEVEL]"),
-        (["--print=yes"], "--print takes no value"),
-        (["--mode", "xml"], "--mode cannot be 'xml': choose one of text, json"),
-        (["-c", "-r", "a"], "--continue and --resume cannot be used together"),
-        (["--tools", "read", "--no-tools"], "--tools and --no-tools cannot be used together"),
+        (["--modle", "x"], 'There is no flag "--modle". Did you mean --model?'),
+        (["--prnit"], 'There is no flag "--prnit". Did you mean --print?'),
+        (["--append", "x"], 'There is no flag "--append". Did you mean --append-system-prompt?'),
+        (["--quux"], 'There is no flag "--quux". tau --help lists the flags.'),
+        (["-model", "x"], 'There is no flag "-model". Did you mean --model?'),
+        (["-px"], 'There is no flag "-x". tau --help lists the flags.'),
+        (["--model"], "--model needs a value: --model PATTERN[:LEVEL]."),
+        (["-p", "-r"], "-r needs a value: -r ID|PATH."),
+        (["--model="], "--model needs a value that is not empty: --model PATTERN[:LEVEL]."),
+        (["--print=yes"], "--print takes no value."),
+        (["--mode", "xml"], '--mode cannot be "xml"; choose one of text, json.'),
+        (["-c", "-r", "a"], "--continue and --resume cannot be used together."),
+        (["--tools", "read", "--no-tools"], "--tools and --no-tools cannot be used together."),
     ),
 )
 def test_what_is_wrong_is_said_in_one_line(argv: list[str], problem: str) -> None:
@@ -94,6 +99,10 @@ def test_the_table_is_consistent() -> None:
     assert {name for pair in CONFLICTS for name in pair} <= set(names)
 
 
-def test_the_thinking_levels_are_those_of_the_models() -> None:
-    thinking = next(flag for flag in FLAGS if flag.name == "thinking")
-    assert thinking.choices == THINKING_LEVELS
+def test_the_choices_are_those_of_the_parts_behind_them() -> None:
+    """The table imports nothing, so it repeats them."""
+    flags = {flag.name: flag.choices for flag in FLAGS}
+    commands = {command.name: command.choices for command in SUBCOMMANDS}
+    assert flags["thinking"] == THINKING_LEVELS
+    assert flags["approval-mode"] == get_args(ApprovalMode)
+    assert commands == {"config": tuple(ACTIONS), "completions": SHELLS}

@@ -79,4 +79,4 @@ def test_a_pipe_that_stays_open_is_mentioned(
         return await stdin.piped_text()
 
     assert asyncio.run(main()) == "late"
-    assert capsys.readouterr().err.startswith("tau: waiting for the end of what is piped in")
+    assert capsys.readouterr().err.startswith("tau: Waiting for the end of what is piped in")

@@ -1,11 +1,14 @@
 """Full outputs on disk: numbered, private, bounded, and nowhere else."""
 
+import errno
+import os
 import stat
 from pathlib import Path
 
 import pytest
 
 from tau.base.errors import ToolError
+from tau.coding import artifacts as artifacts_module
 from tau.coding.artifacts import FolderArtifacts, TemporaryArtifacts
 
 
@@ -75,3 +78,15 @@ def test_a_run_without_a_session_leaves_nothing_behind() -> None:
     artifacts.close()
     assert not path.parent.exists()
     artifacts.close()
+
+
+def test_a_full_disk_is_not_kept_full_by_an_artifact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write_on_a_full_disk(fd: int, data: bytes) -> None:
+        os.write(fd, data[:1000])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(artifacts_module, "write_all", write_on_a_full_disk)
+    artifacts = FolderArtifacts(tmp_path / "a")
+    with pytest.raises(OSError, match="No space left"):
+        write(artifacts, "bash", b"x" * 5000)
+    assert artifacts.open("0").stat().st_size == 500

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from tau.ai.catalog import Catalog, Provider, load_catalog
+from tau.ai.local import discovery
+from tau.ai.local.discovery import FoundServer
 from tau.ai.model import Model
 from tau.base.errors import ConfigError, UsageError
 from tau.base.run import LocalRunner
-from tau.coding.models import Found, ModelFinder, Wish
+from tau.coding.models import FoundModel, ModelFinder, Wish
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
 from tau.config.settings import Local, Settings
@@ -25,8 +27,8 @@ def find(
     environ: Mapping[str, str] | None = None,
     settings: Settings | None = None,
     catalog: Catalog | None = None,
-) -> tuple[Found, dict[str, str]]:
-    async def main() -> tuple[Found, dict[str, str]]:
+) -> tuple[FoundModel, dict[str, str]]:
+    async def main() -> tuple[FoundModel, dict[str, str]]:
         table = catalog or load_catalog()
         keys: dict[str, str] = {}
         runner = LocalRunner()
@@ -60,6 +62,32 @@ def test_without_a_wish_the_first_provider_with_a_key_gives_its_default_model() 
 def test_without_any_key_the_way_to_one_is_told() -> None:
     with pytest.raises(ConfigError, match=r"ANTHROPIC_API_KEY.*auth\.json.*Ollama.*demo"):
         find(Wish())
+
+
+def test_without_a_wish_the_enabled_models_come_before_the_default_ones() -> None:
+    settings = Settings(local=ALONE, enabled_models=["gpt-*", "haiku:low", "*"])
+
+    found, _ = find(Wish(), {"ANTHROPIC_API_KEY": "k"}, settings)
+
+    assert found.model.provider == "anthropic" and "haiku" in found.model.id
+    assert found.thinking == "low"
+
+
+def test_what_is_wrong_with_a_server_on_this_machine_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Model(id="m", name="m", api="openai-completions", provider="ollama", base_url="http://x")
+
+    async def discover(*_: Any) -> list[FoundServer]:
+        server = FoundServer(
+            provider="ollama", name="Ollama", base_url="http://x", models=[model], note="Too small."
+        )
+        return [server]
+
+    monkeypatch.setattr(discovery, "discover", discover)
+    found, _ = find(Wish(), settings=Settings(local=Local(embedded=False)))
+
+    assert found.model is model
+    assert found.notices == ["Using ollama/m, found on this machine.", "Too small."]
+    assert find(Wish(provider="ollama"), settings=Settings(local=Local()))[0].notices == ["Too small."]
 
 
 def test_a_pattern_with_a_level() -> None:

@@ -12,7 +12,7 @@ from tau.agent.ports import Sink
 from tau.coding.artifacts import FolderArtifacts
 from tau.coding.output import (
     Keep,
-    Limits,
+    OutputLimits,
     OutputSink,
     Shown,
     format_bytes,
@@ -23,7 +23,7 @@ from tau.coding.output import (
 )
 
 KEEPS: tuple[Keep, ...] = ("head", "tail", "ends")
-SMALL = Limits(lines=10, bytes=200, columns=30)
+SMALL = OutputLimits(lines=10, bytes=200, columns=30)
 TEXT = st.text(alphabet="ab é😀\n\n\t", max_size=400)
 
 
@@ -51,14 +51,14 @@ def test_a_truncated_text_keeps_to_its_limits(text: str, keep: Keep) -> None:
 
 @given(TEXT, st.sampled_from(KEEPS))
 def test_a_text_within_the_limits_is_left_alone(text: str, keep: Keep) -> None:
-    limits = Limits(lines=500, bytes=10_000, columns=500)
+    limits = OutputLimits(lines=500, bytes=10_000, columns=500)
     assert truncate(text, limits, keep) == Shown(text)
 
 
 @given(st.integers(11, 300), st.sampled_from(KEEPS))
 def test_the_ranges_tell_which_lines_are_shown(count: int, keep: Keep) -> None:
     text = numbered(count)
-    shown = truncate(text, Limits(lines=10, bytes=10_000), keep)
+    shown = truncate(text, OutputLimits(lines=10, bytes=10_000), keep)
     assert shown.truncation is not None
     told = [f"line {n}" for first, last in shown.truncation.ranges for n in range(first, last + 1)]
     assert told == [line for line in lines_of(shown.text) if not line.startswith("[… ")]
@@ -68,38 +68,38 @@ def test_the_ranges_tell_which_lines_are_shown(count: int, keep: Keep) -> None:
 
 
 def test_text_of_exactly_the_limit_is_whole() -> None:
-    assert truncate("ab\nc", Limits(bytes=4)).truncation is None
-    assert truncate("ab\ncd", Limits(bytes=4)).truncation is not None
+    assert truncate("ab\nc", OutputLimits(bytes=4)).truncation is None
+    assert truncate("ab\ncd", OutputLimits(bytes=4)).truncation is not None
 
 
 def test_a_character_is_never_cut_in_two() -> None:
-    shown = truncate("😀" * 100, Limits(bytes=50, columns=1000))
+    shown = truncate("😀" * 100, OutputLimits(bytes=50, columns=1000))
     assert set(shown.text) == {"😀", "…"}
 
 
 def test_the_gap_says_how_many_lines_are_missing() -> None:
-    shown = truncate(numbered(100), Limits(lines=4), "ends")
+    shown = truncate(numbered(100), OutputLimits(lines=4), "ends")
     assert shown.text == "line 1\nline 2\n[… 96 lines not shown …]\nline 99\nline 100\n"
 
 
 @pytest.mark.parametrize(
     ("shown", "more", "expected"),
     [
-        (truncate("a\n", Limits()), "", ""),
+        (truncate("a\n", OutputLimits()), "", ""),
         (
-            truncate(numbered(9), Limits(lines=3)),
+            truncate(numbered(9), OutputLimits(lines=3)),
             "continue with x:4-",
             "[Showing lines 1-3 of 9; continue with x:4-]",
         ),
-        (truncate(numbered(9), Limits(lines=1)), "", "[Showing lines 1 of 9]"),
-        (truncate(numbered(9), Limits(lines=4), "ends"), "", "[Showing lines 1-2 and 8-9 of 9]"),
+        (truncate(numbered(9), OutputLimits(lines=1)), "", "[Showing lines 1 of 9]"),
+        (truncate(numbered(9), OutputLimits(lines=4), "ends"), "", "[Showing lines 1-2 and 8-9 of 9]"),
         (
-            truncate("x" * 4096, Limits(columns=1024)),
+            truncate("x" * 4096, OutputLimits(columns=1024)),
             "",
-            "[Showing 1.0 KiB of 4.0 KiB; 1 long line cut]",
+            "[Showing 1 KiB of 4 KiB; 1 long line cut]",
         ),
         (
-            truncate("\n".join(["x" * 99] * 4), Limits(columns=10, lines=3)),
+            truncate("\n".join(["x" * 99] * 4), OutputLimits(columns=10, lines=3)),
             "",
             "[Showing lines 1-3 of 4; 3 long lines cut]",
         ),
@@ -122,10 +122,10 @@ def test_sizes_are_readable() -> None:
         "0 bytes",
         "1 byte",
         "1023 bytes",
-        "1.0 KiB",
+        "1 KiB",
         "1.5 KiB",
-        "1.0 MiB",
-        "5.0 GiB",
+        "1 MiB",
+        "5 GiB",
     ]
 
 
@@ -201,7 +201,7 @@ def test_a_sink_stays_small_and_the_artifact_is_capped_and_says_so(tmp_path: Pat
     assert peak < 1024 * 1024
     assert len(shown.text) < 60 * 1024
     assert artifacts.open("0").stat().st_size == 1024 * 1024
-    assert notice(shown.truncation).endswith("; first 1.0 MiB of the output: artifact://0]")
+    assert notice(shown.truncation).endswith("; first 1 MiB of the output: artifact://0]")
 
 
 def test_one_enormous_line_shows_its_beginning_and_its_end(tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ def test_one_enormous_line_shows_its_beginning_and_its_end(tmp_path: Path) -> No
     assert shown.text.startswith("begin") and shown.text.endswith("end")
     assert len(shown.text) <= 2 * 2_000 + 1
     told = notice(shown.truncation)
-    assert told.startswith("[Showing ") and "of 976.6 KiB" in told and told.endswith("artifact://0]")
+    assert told.startswith("[Showing ") and "of 976.5 KiB" in told and told.endswith("artifact://0]")
 
 
 def test_escape_sequences_and_redrawn_lines_do_not_reach_the_model(tmp_path: Path) -> None:

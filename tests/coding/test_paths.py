@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.base.errors import ToolError
-from tau.coding.paths import Lines, Selector, failure, real, resolve, shown, split_selector
+from tau.coding.paths import LineRange, Selector, failure, real, resolve, shown, split_selector
 
 
 @pytest.mark.parametrize(
@@ -104,21 +104,21 @@ def test_paths_are_shown_relative_inside_the_working_folder_only() -> None:
     ("text", "path", "selector"),
     [
         ("a.py", "a.py", Selector()),
-        ("a.py:50-100", "a.py", Selector((Lines(50, 100),))),
-        ("a.py:L50-L100", "a.py", Selector((Lines(50, 100),))),
-        ("a.py:50+10", "a.py", Selector((Lines(50, 59),))),
-        ("a.py:50-", "a.py", Selector((Lines(50),))),
-        ("a.py:50", "a.py", Selector((Lines(50),))),
+        ("a.py:50-100", "a.py", Selector((LineRange(50, 100),))),
+        ("a.py:L50-L100", "a.py", Selector((LineRange(50, 100),))),
+        ("a.py:50+10", "a.py", Selector((LineRange(50, 59),))),
+        ("a.py:50-", "a.py", Selector((LineRange(50),))),
+        ("a.py:50", "a.py", Selector((LineRange(50),))),
         ("a.py:raw", "a.py", Selector((), True)),
-        ("a.py:5-6:raw", "a.py", Selector((Lines(5, 6),), True)),
-        ("a.py:raw:5-6", "a.py", Selector((Lines(5, 6),), True)),
-        ("a.py:40-60,5-9", "a.py", Selector((Lines(5, 9), Lines(40, 60)))),
-        ("a.py:1-5,4-9,10-12", "a.py", Selector((Lines(1, 12),))),
-        ("a.py:5-,9-10", "a.py", Selector((Lines(5),))),
+        ("a.py:5-6:raw", "a.py", Selector((LineRange(5, 6),), True)),
+        ("a.py:raw:5-6", "a.py", Selector((LineRange(5, 6),), True)),
+        ("a.py:40-60,5-9", "a.py", Selector((LineRange(5, 9), LineRange(40, 60)))),
+        ("a.py:1-5,4-9,10-12", "a.py", Selector((LineRange(1, 12),))),
+        ("a.py:5-,9-10", "a.py", Selector((LineRange(5),))),
         ("a.zip:inner/file", "a.zip:inner/file", Selector()),
         ("C:raw/x", "C:raw/x", Selector()),
         (":5-6", ":5-6", Selector()),
-        ("artifact://3:5-6", "artifact://3", Selector((Lines(5, 6),))),
+        ("artifact://3:5-6", "artifact://3", Selector((LineRange(5, 6),))),
     ],
 )
 def test_selectors(text: str, path: str, selector: Selector) -> None:

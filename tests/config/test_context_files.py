@@ -13,7 +13,7 @@ class World:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.paths = Paths(folder / "home")
-        self.paths.make_home()
+        self.paths.home.mkdir(parents=True)
         self.repo = folder / "repo"
         self.cwd = self.repo / "a" / "b"
         self.cwd.mkdir(parents=True)
@@ -98,9 +98,7 @@ def test_a_long_file_is_cut_and_says_so(world: World) -> None:
     (world.cwd / "AGENTS.md").write_text("ä" * MAX_FILE_BYTES)
     (text,) = world.texts()
     assert text.startswith("ä" * (MAX_FILE_BYTES // 2))
-    assert text.endswith(
-        f"[AGENTS.md is cut here: {MAX_FILE_BYTES} of {2 * MAX_FILE_BYTES} bytes are shown.]"
-    )
+    assert text.endswith("[AGENTS.md is cut here: 64 KiB of 128 KiB are shown]")
     assert len(world.warnings) == 1
 
 
@@ -124,3 +122,10 @@ def test_all_files_together_are_bounded_and_the_nearest_win(world: World) -> Non
     assert found[-1].text.startswith("f" * MAX_FILE_BYTES)
     assert sum(len(file.text) for file in found) < MAX_TOTAL_BYTES + 1000
     assert len(world.warnings) >= len(folders) - len(found)
+
+
+@pytest.mark.parametrize("content", (bytes(range(256)) * 1000, b"\0" * 100), ids=("long", "zeros"))
+def test_a_binary_file_is_left_out_however_long_it_is(world: World, content: bytes) -> None:
+    (world.cwd / "AGENTS.md").write_bytes(content)
+    assert world.find() == []
+    assert "not UTF-8 text" in world.warnings[0]

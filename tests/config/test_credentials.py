@@ -167,6 +167,6 @@ def test_a_missing_key_is_explained_in_one_line(world: World) -> None:
     assert "FIRST_VAR or SECOND_VAR" in text
     assert f'{{"openai":{{"type":"api_key","key":"..."}}}} into {world.auth.path}' in text
     assert "names the variable NOT_SET, which is not set" in text
-    assert "--provider demo" in text and "make run" in text and "Ollama" in text
+    assert "--provider demo" in text and "Ollama" in text
     assert "\n" not in text
     assert "no key for nobody" in world.credentials().where_to_put_key("nobody")

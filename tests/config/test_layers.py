@@ -17,7 +17,7 @@ class World:
 
     def __init__(self, folder: Path) -> None:
         self.paths = Paths(folder / "home")
-        self.paths.make_home()
+        self.paths.home.mkdir(parents=True)
         self.cwd = folder / "repo" / "src"
         self.cwd.mkdir(parents=True)
         (folder / "repo" / ".git").mkdir()
@@ -93,9 +93,9 @@ def test_a_project_cannot_loosen_anything_and_is_told_so(world: World) -> None:
     assert (loaded.settings.shell_path, loaded.settings.local.embedded) == (None, True)
     assert loaded.settings.read.default_limit == 5
     assert [warning.partition(" is ignored")[0] for warning in loaded.warnings] == [
-        f'{world.project}:4: "tools.approvalMode"',
-        f'{world.project}:6: "shellPath"',
-        f'{world.project}:8: "local.embedded"',
+        f"{world.project}:4: tools.approvalMode",
+        f"{world.project}:6: shellPath",
+        f"{world.project}:8: local.embedded",
     ]
 
 
@@ -126,12 +126,12 @@ def test_unknown_keys_are_ignored_with_a_near_name(world: World) -> None:
         (
             '{\n  "retry": {\n    "maxRetries": "ten"\n  }\n}',
             3,
-            '"retry.maxRetries" must be a whole number from 0 to 100, not "ten"',
+            'retry.maxRetries must be a whole number from 0 to 100, not "ten"',
         ),
         ('{\n\n  "retry.maxRetries": 1000}', 3, "from 0 to 100, not 1000"),
         ('{"steeringMode":\n "some"}', 1, "one of one-at-a-time, all"),
         ('{"a": ["retry", "x", {}],\n "enabledModels": [1]}', 2, "a list of text, not [1]"),
-        ('{"retry":\n true}', 1, '"retry" is a group'),
+        ('{"retry":\n true}', 1, "retry is a group"),
         ('{"read": {"defaultLimit": null}}', 1, "not null"),
     ],
 )

@@ -1,12 +1,15 @@
 """Where the user's and the project's files are found."""
 
-import stat
+import os
 from pathlib import Path
 
 import pytest
 
 from tau.base.errors import ConfigError
+from tau.config.context_files import find_context_files
 from tau.config.paths import Paths, project_dir, project_folders, repo_root, user_paths
+
+NOBODY = 54321  # a user that no machine knows
 
 
 def test_the_users_folder_can_be_moved() -> None:
@@ -14,21 +17,6 @@ def test_the_users_folder_can_be_moved() -> None:
     assert user_paths({"TAU_HOME": "~/elsewhere"}).home == Path.home() / "elsewhere"
     assert user_paths({"TAU_HOME": " "}).home == Path.home() / ".tau" / "agent"
     assert user_paths({"TAU_HOME": "relative"}).home == Path.cwd() / "relative"
-
-
-def test_new_folders_of_the_user_are_closed_to_others(tmp_path: Path) -> None:
-    paths = Paths(tmp_path / "deep" / "home")
-    paths.make(paths.sessions / "one")
-    for folder in (paths.home, paths.sessions, paths.sessions / "one"):
-        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert paths.make_home() == paths.home
-
-
-def test_a_folder_that_cannot_be_made_is_an_error_with_its_path(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(ConfigError) as caught:
-        Paths(tmp_path / "file" / "home").make_home()
-    assert str(tmp_path / "file") in str(caught.value)
 
 
 def test_the_repository_is_the_nearest_folder_with_git(tmp_path: Path) -> None:
@@ -76,3 +64,26 @@ def test_the_users_own_folder_is_never_a_projects(tmp_path: Path, monkeypatch: p
     assert project_dir(tmp_path, Paths(tmp_path / "moved")) is None
     (tmp_path / "work" / ".tau").mkdir()
     assert project_dir(tmp_path / "work", Paths(tmp_path / "work" / ".tau")) is None
+
+
+def test_a_user_without_a_home_is_told_to_name_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(os, "getuid", lambda: NOBODY)
+    with pytest.raises(ConfigError, match="TAU_HOME"):
+        user_paths({})
+    with pytest.raises(ConfigError, match="TAU_HOME"):
+        user_paths({"TAU_HOME": "~nosuchuser/x"})
+    assert user_paths({"TAU_HOME": "/somewhere"}).home == Path("/somewhere")
+
+
+def test_a_folder_that_cannot_be_looked_into_belongs_to_no_project(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+    user = os.geteuid()
+    os.seteuid(user or NOBODY)  # nothing is closed to root
+    try:
+        assert repo_root(closed) is None
+        assert project_dir(closed, Paths(tmp_path / "home")) is None
+        assert find_context_files(closed, Paths(tmp_path / "home")) == []
+    finally:
+        os.seteuid(user)

@@ -79,7 +79,7 @@ def test_a_wrong_value_or_key_is_refused_with_what_is_allowed(
 
 
 def test_everything_else_in_the_file_is_kept(paths: Paths) -> None:
-    paths.make_home()
+    paths.home.mkdir(parents=True)
     paths.settings.write_text(
         '{"zzz": {"big": 123456789012345678901234567890, "exp": 1e5, "twice": 1, "twice": 2},\n'
         ' "stream": {"unknown": [1.00], "idleTimeoutMs": 5},\n "retry.enabled": true, "ü": "\\u00fc"}'
@@ -113,7 +113,7 @@ def test_everything_else_in_the_file_is_kept(paths: Paths) -> None:
 
 
 def test_a_key_that_stands_twice_is_changed_in_both_places(paths: Paths) -> None:
-    paths.make_home()
+    paths.home.mkdir(parents=True)
     paths.settings.write_text('{"retry": {"enabled": true}, "retry.enabled": true}')
     set_setting(paths, "retry.enabled", "false")
     assert content(paths) == {"retry": {"enabled": False}, "retry.enabled": False}
@@ -139,7 +139,7 @@ def test_reset_without_a_file_makes_none(paths: Paths) -> None:
 
 
 def test_reset_takes_out_unknown_keys_that_are_there(paths: Paths) -> None:
-    paths.make_home()
+    paths.home.mkdir(parents=True)
     paths.settings.write_text('{"old": {"thing": 1, "kept": 2}}')
     assert reset_setting(paths, "old.thing")
     assert content(paths) == {"old": {"kept": 2}}
@@ -149,7 +149,7 @@ def test_reset_takes_out_unknown_keys_that_are_there(paths: Paths) -> None:
 
 @pytest.mark.parametrize("broken", ['{"a": 1,}', "[]", '{"a": 1', "// x"])
 def test_a_broken_file_is_never_overwritten(paths: Paths, broken: str) -> None:
-    paths.make_home()
+    paths.home.mkdir(parents=True)
     paths.settings.write_text(broken)
     with pytest.raises(ConfigError):
         set_setting(paths, "retry.enabled", "false")
@@ -159,7 +159,7 @@ def test_a_broken_file_is_never_overwritten(paths: Paths, broken: str) -> None:
 
 
 def test_a_group_that_is_no_object_is_not_overwritten(paths: Paths) -> None:
-    paths.make_home()
+    paths.home.mkdir(parents=True)
     paths.settings.write_text('{"retry": 5}')
     with pytest.raises(ConfigError, match="no object"):
         set_setting(paths, "retry.enabled", "false")
@@ -167,7 +167,7 @@ def test_a_group_that_is_no_object_is_not_overwritten(paths: Paths) -> None:
 
 
 def test_a_settings_file_that_is_a_link_stays_one_and_keeps_its_mode(paths: Paths) -> None:
-    paths.make_home()
+    paths.home.mkdir(parents=True)
     real = paths.home / "dotfiles.json"
     real.write_text("{}")
     real.chmod(0o640)

@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 from inline_snapshot import snapshot
 
+from tau.coding.edits.report import EditDetails
 from tau.coding.output import EntryLimit, OutputMeta, Truncation
 from tau.coding.tools import create_tools
 from tau.coding.tools.bash import BashDetails
-from tau.coding.tools.edit import EditDetails
 from tau.coding.tools.read import ReadDetails
 from tau.coding.tools.write import WriteDetails
 
@@ -42,12 +42,9 @@ def test_schemas() -> None:
             "edit": {
                 "type": "object",
                 "properties": {
-                    "path": {"description": "File to change", "type": "string"},
-                    "old_text": {"description": "Exact text to find, white space included", "type": "string"},
-                    "new_text": {"description": "Text to put in its place", "type": "string"},
-                    "replace_all": {"description": "Replace every occurrence", "type": "boolean"},
+                    "input": {"description": "Sections of hunks, one section per file", "type": "string"}
                 },
-                "required": ["path", "old_text", "new_text"],
+                "required": ["input"],
             },
             "write": {
                 "type": "object",
@@ -56,6 +53,89 @@ def test_schemas() -> None:
                     "content": {"description": "Its whole content", "type": "string"},
                 },
                 "required": ["path", "content"],
+            },
+            "search": {
+                "type": "object",
+                "properties": {
+                    "pattern": {"description": "Regular expression", "type": "string"},
+                    "paths": {
+                        "description": "Files, directories, globs or internal URLs; `.` for everything",
+                        "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
+                    },
+                    "i": {"description": "Ignore case", "type": "boolean"},
+                    "gitignore": {"description": "Respect .gitignore", "type": "boolean", "default": True},
+                    "skip": {"description": "Matching files to skip, for the next page", "type": "number"},
+                },
+                "required": ["pattern", "paths"],
+            },
+            "find": {
+                "type": "object",
+                "properties": {
+                    "paths": {
+                        "description": "Globs, directories or files",
+                        "type": "array",
+                        "items": {"type": "string"},
+                    },
+                    "hidden": {"description": "Include hidden files", "type": "boolean", "default": True},
+                    "gitignore": {"description": "Respect .gitignore", "type": "boolean", "default": True},
+                    "limit": {"description": "Most paths to return", "type": "number", "default": 200},
+                    "timeout": {"description": "Seconds, 0.5 to 60", "type": "number", "default": 5.0},
+                },
+                "required": ["paths"],
+            },
+            "ast_grep": {
+                "type": "object",
+                "properties": {
+                    "pat": {"description": "Code with holes: $NAME, $$$NAME", "type": "string"},
+                    "paths": {
+                        "description": "Files, directories or globs; `.` for everything",
+                        "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
+                    },
+                    "skip": {
+                        "description": "Matching files to skip, for the next page",
+                        "type": "integer",
+                        "minimum": 0,
+                    },
+                },
+                "required": ["pat", "paths"],
+            },
+            "ast_edit": {
+                "type": "object",
+                "properties": {
+                    "ops": {
+                        "description": "What to replace by what",
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "pat": {"description": "Code with holes: $NAME, $$$NAME", "type": "string"},
+                                "out": {
+                                    "description": "Its replacement, with the same holes; empty to delete",
+                                    "type": "string",
+                                },
+                            },
+                            "required": ["pat", "out"],
+                        },
+                        "minItems": 1,
+                    },
+                    "paths": {
+                        "description": "Files, directories or globs",
+                        "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
+                    },
+                },
+                "required": ["ops", "paths"],
+            },
+            "resolve": {
+                "type": "object",
+                "properties": {
+                    "action": {
+                        "description": "What to do with the preview",
+                        "enum": ["apply", "discard"],
+                        "type": "string",
+                    },
+                    "reason": {"description": "Why, in one sentence", "type": "string"},
+                },
+                "required": ["action"],
             },
         }
     )
@@ -78,22 +158,81 @@ Of long output you get the beginning and the end; all of it is kept as artifact:
 For files prefer read, edit and write. Start a server with `&` and send its output to a file.\
 """,
             "edit": """\
-Replace `old_text` in a file by `new_text`. `old_text` must match the file exactly, indentation
-included, without the `N:` that read shows, and occur once unless `replace_all` is set: quote just
-enough of the lines around the change to be unique. Encoding and line ends of the file are kept.\
+Edits files by line number. `input` has one section per file: the header `¶PATH#TAG`, copied from the latest read, search, write or edit of that file, then hunks.
+
+- `replace N..M:` puts the body in place of lines N to M
+- `delete N..M` deletes them; it has no body
+- `insert before N:` / `insert after N:` / `insert head:` / `insert tail:`
+- `replace block N:` / `delete block N` / `insert after block N:` mean the whole construct (function, class, statement) that begins on line N. N is its opening line, with decorators their first line; a comment above is not part of it.
+
+A body follows each header that ends in `:`. Its rows are `+TEXT`, with the exact indentation; `+` alone is a blank line. There are no `-` rows and no context rows: lines outside every range stay, so name only the lines that change. Text that begins with `+` or `-` is written `++…` or `+-…`.
+
+All numbers count in the file as shown under the tag, also in later hunks. Each line belongs to one hunk at most. All sections apply together or not at all. The answer has a new tag and new numbers: use them next. If the tag is refused, look at the lines in the answer before you try again.
+
+Example, for a file shown as
+
+¶src/app.py#0A3B
+1:import os
+2:
+3:def main():
+4:    print("hi")
+5:    return
+
+input:
+
+¶src/app.py#0A3B
+replace 4..4:
++    name = os.environ["USER"]
++    print("hello", name)
+insert after 1:
++import sys\
 """,
             "write": """\
 Create a file or replace a whole one; to change a part of a file use edit. Parent directories are
 made; a new file that begins with `#!` becomes executable.\
 """,
+            "search": """\
+Search file contents with a regular expression (Rust syntax, as in ripgrep; no look-around).
+`paths` are files, directories, globs (`src/**/*.py`), archive members (`a.zip:src/x.py`) or internal URLs; put
+`:50-100` behind a single file to search these lines only. Escape literal braces: `interface\\{\\}`.
+Only a pattern with `\\n` matches across lines. Hidden files are searched, ignored ones and those above 4 MiB are not
+(name such a file, or set `gitignore` to false).
+Rows are `*LINE:text` for matches, ` LINE:text` for lines around them, under `¶PATH#TAG`, which edit takes.
+You get 20 files a page, 20 matches of each (200 of a single file); `skip` gets the next page.\
+""",
+            "find": """\
+Find files and directories by name: globs (`*.py` anywhere, `src/*.py` in that directory, `src/**/*.py` below it),
+directories (everything in them) or files. Newest first, at most 200, grouped by directory; directories end with `/`.
+Ignored files are left out unless `gitignore` is false. To look into files use search.\
+""",
+            "ast_grep": """\
+Find code by its structure. `pat` is a piece of code in the language of the files, with holes: `$NAME` fits one
+expression, name or statement, `$$$NAME` any number of them, `$_` anything; the same name twice must fit the same
+code. White space and layout do not matter. Examples: `print($A)`, `if ($A) { $$$B }`, `def $F($$$ARGS): $$$BODY`.
+A pattern is one complete expression, statement or declaration. `paths` are files, directories or globs; ignored files
+and languages without a parser are passed over. For plain text use search.
+You get 20 files a page, 20 matches of each (200 of a single file); `skip` gets the next page.\
+""",
+            "ast_edit": """\
+Change code by its structure, in many places at once. Each op replaces what `pat` fits by `out`; `pat` is code with
+holes as in ast_grep (`$NAME` one thing, `$$$NAME` several), and `out` may use the same holes. Example:
+`{"pat": "assertEqual($A, $B)", "out": "assert $A == $B"}`. An empty `out` deletes. All ops look at the files as they
+are now; of matches inside one another the outer one is changed.
+You get a preview. Nothing is written until you call resolve with action `apply`.\
+""",
+            "resolve": "Apply or discard the change that a tool has just shown as a preview. Nothing is written before you apply it.",
         }
     )
 
 
 def test_the_tools_of_a_request_stay_small() -> None:
-    """The whole first request may have 6,000 bytes, and the system prompt needs its share."""
-    specs = [msgspec.structs.asdict(tool.spec) for tool in create_tools()]
-    assert len(msgspec.json.encode(specs)) < 3_300
+    """Every request pays for them; the four basic ones alone leave room in a first request of 6,000 bytes."""
+
+    def size(names: tuple[str, ...] | None) -> int:
+        return len(msgspec.json.encode([msgspec.structs.asdict(tool.spec) for tool in create_tools(names)]))
+
+    assert size(("read", "bash", "edit", "write")) < 4_000
+    assert size(None) < 8_500
 
 
 def test_details_on_the_wire() -> None:
@@ -111,7 +250,7 @@ def test_details_on_the_wire() -> None:
         ReadDetails(path="/a", kind="image", mime_type="image/png"),
         BashDetails(command="ls", cwd="/", exit_code=0, duration_ms=12),
         BashDetails(command="ls", cwd="/", signal="SIGKILL", timed_out=True, duration_ms=12),
-        EditDetails(path="/a", diff="d", first_changed_line=1, replacements=1, added=1, removed=1),
+        EditDetails(path="/a", op="update", diff="d", first_changed_line=1, added=1, removed=1),
         WriteDetails(path="/a", bytes=1, lines=1, created=True),
         WriteDetails(path="/a", bytes=1, lines=1, created=False, diff="d", added=1, removed=1),
     ]
@@ -146,7 +285,15 @@ def test_details_on_the_wire() -> None:
                 "timedOut": True,
                 "durationMs": 12,
             },
-            {"path": "/a", "diff": "d", "firstChangedLine": 1, "replacements": 1, "added": 1, "removed": 1},
+            {
+                "path": "/a",
+                "op": "update",
+                "diff": "d",
+                "firstChangedLine": 1,
+                "added": 1,
+                "removed": 1,
+                "warnings": [],
+            },
             {"path": "/a", "bytes": 1, "lines": 1, "created": True, "executable": False},
             {
                 "path": "/a",

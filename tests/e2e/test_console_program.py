@@ -54,7 +54,7 @@ def test_ctrl_c_stops_the_turn_then_leaves_at_the_prompt(tau: Program) -> None:
     talk.sendline("wait")
     child = int(wait_for(tau.project / "pid"))
     talk.sendintr()
-    talk.expect("stopped\r\n> ")
+    talk.expect("Stopped.\r\n> ")
     assert not is_alive(child)
     talk.sendline("go on")
     talk.expect("Fine.\r\n> ")

@@ -86,7 +86,7 @@ def test_calls_that_run_at_the_same_time_keep_their_results_apart(tmp_path: Path
 
 
 def test_thinking_is_one_line_and_its_words_stay_hidden(tmp_path: Path) -> None:
-    assert body(piped([[Think("secret plan"), Say("Hi.")]], "go\n", tmp_path)) == "> go\nthinking...\nHi.\n"
+    assert body(piped([[Think("secret plan"), Say("Hi.")]], "go\n", tmp_path)) == "> go\nThinking…\nHi.\n"
 
 
 def test_nothing_that_drives_a_terminal_comes_through(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_backslash_continues_the_line(tmp_path: Path) -> None:
 def test_commands_are_single_words_and_paths_are_messages(tmp_path: Path) -> None:
     shown = piped([[Say("ok")]], "/help\n/dance\n/etc/hosts\n/quit\nnever\n", tmp_path)
     assert shown.asked == ["/etc/hosts"]
-    assert "there is no command /dance" in shown.text
+    assert 'There is no command "/dance".' in shown.text
     assert shown.text.count("/quit or Ctrl+D") == 2
 
 
@@ -124,7 +124,7 @@ def test_a_failure_is_a_line_and_the_next_message_is_answered(tmp_path: Path) ->
 def test_a_retry_is_announced(tmp_path: Path) -> None:
     script = [[Fail(ProviderError("busy", retryable=True))], [Say("there")]]
     shown = piped(script, "one\n", tmp_path, **{"retry.enabled": True, "retry.baseDelayMs": 1})
-    assert "busy; trying again in 0" in shown.text
+    assert "busy. Trying again in 0" in shown.text
 
 
 def test_first_messages_come_from_the_command_line(tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ def test_ctrl_c_stops_the_run_and_the_conversation_goes_on(tmp_path: Path, termi
         terminal.type("work\n")
         await terminal.sees("half")
         terminal.console.interrupt()
-        await terminal.sees("stopped\n> ")
+        await terminal.sees("Stopped.\n> ")
         terminal.type("again\n")
         await terminal.sees("Done.\n> ")
         terminal.type("\x04")
@@ -242,11 +242,11 @@ def test_ctrl_c_twice_at_the_prompt_quits_and_once_only_clears_it(tmp_path: Path
         terminal.type("one\\\n")
         await terminal.sees("... ")
         terminal.console.interrupt()
-        await terminal.sees("again or Ctrl+D to quit)\n> ")
+        await terminal.sees("again or Ctrl+D to quit.\n> ")
         terminal.type("two\n")
         await terminal.sees("ok\n> ")
         terminal.console.interrupt()
-        await terminal.sees("again or Ctrl+D to quit)\n> ")
+        await terminal.sees("again or Ctrl+D to quit.\n> ")
         terminal.console.interrupt()
 
     shown = terminal.talk([[Say("ok")]], person, tmp_path)
@@ -286,7 +286,7 @@ def test_messages_that_an_abort_left_behind_are_mentioned(tmp_path: Path, termin
         await terminal.sees("later\n")
         await asyncio.sleep(0.02)
         terminal.console.interrupt()
-        await terminal.sees("1 of your messages")
+        await terminal.sees("Messages of yours that still wait: 1.")
         await terminal.sees("> ")
         terminal.type("now\n")
         await terminal.sees("B\n> ")

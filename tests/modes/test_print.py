@@ -80,7 +80,7 @@ def test_an_answer_without_words_prints_nothing_but_says_so(
 ) -> None:
     shown = answer([[Think("hm")]], tmp_path)
     assert (shown.code, shown.text) == (0, "")
-    assert capsys.readouterr().err == "tau: the model ended without words\n"
+    assert capsys.readouterr().err == "tau: The model ended without words.\n"
 
 
 def test_an_interrupted_run_exits_with_130(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,7 +92,7 @@ def test_an_interrupted_run_exits_with_130(tmp_path: Path, capsys: pytest.Captur
 
     shown = show([[Say("half"), Act(lambda: sessions[0].abort()), Wait()]], face, tmp_path)
     assert (shown.code, shown.text) == (130, "")
-    assert capsys.readouterr().err == "tau: interrupted\n"
+    assert capsys.readouterr().err == "tau: Interrupted.\n"
 
 
 def test_notices_and_retries_are_told_on_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,7 +105,7 @@ def test_notices_and_retries_are_told_on_stderr(tmp_path: Path, capsys: pytest.C
     assert (shown.code, shown.text) == (0, "there\n")
     first, second, third = capsys.readouterr().err.splitlines()
     assert (first, second) == ("tau: This is a demo.", "tau: warning: Careful.")
-    assert third.startswith("tau: busy; trying again in 0")
+    assert third.startswith("tau: busy. Trying again in 0")
 
 
 def test_a_reader_that_left_is_no_failure_once_the_answer_is_there(tmp_path: Path) -> None:

@@ -1,52 +1,23 @@
 """The loop with nothing around it: history in memory, no files, no settings. For the SDK and for tests."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from tau.agent.abort import Abort
 from tau.agent.events import AgentEvent
 from tau.agent.hooks import Hooks
 from tau.agent.loop import Outcome, run
 from tau.agent.output import ToolOutput
-from tau.agent.owner import Setup
-from tau.agent.ports import Artifacts, FileSystem, ToolContext
+from tau.agent.owner import Listener, Setup, StreamFunction
+from tau.agent.ports import ToolContext
 from tau.agent.queue import Queue
 from tau.agent.tool import Tool
-from tau.agent.ui import Ui
-from tau.ai.dialect import Delta, Request
+from tau.agent.world import CallContext, World
 from tau.ai.model import Model, ThinkingLevel
 from tau.ai.wire import AppMessage, ToolCall, UserMessage
 from tau.base.clock import now_ms
-from tau.base.run import Runner
-
-StreamFunction = Callable[[Model, Request], AsyncGenerator[Delta, None]]
-Listener = Callable[[AgentEvent], None]
-
-
-class World(Struct, frozen=True, kw_only=True):
-    """The ports that tools get to see."""
-
-    cwd: Path
-    fs: FileSystem
-    run: Runner
-    artifacts: Artifacts
-    ui: Ui | None = None
-
-
-class CallContext:
-    """A `ToolContext` over a `World`, for one call."""
-
-    def __init__(self, world: World, call: ToolCall, update: Callable[[ToolOutput], None]) -> None:
-        self.call_id = call.id
-        self.cwd = world.cwd
-        self.fs = world.fs
-        self.run = world.run
-        self.artifacts = world.artifacts
-        self.ui = world.ui
-        self.update = update
 
 
 class Agent:
@@ -76,7 +47,6 @@ class Agent:
             system=system,
             tools=tools,
             max_tokens=model.max_tokens,
-            cwd=world.cwd,
         )
 
     async def prompt(self, text: str) -> Outcome:

@@ -1,6 +1,5 @@
 """A tool's parameters as JSON schema, and a model's arguments decoded into them, with errors it can use."""
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, TypeVar
@@ -9,19 +8,20 @@ import msgspec
 from msgspec import Struct
 
 from tau.base.errors import ToolError
+from tau.base.late import late
+from tau.base.text import shortened
+
+places = late("tau.base.places")
 
 P = TypeVar("P", bound=Struct)
 Schema = dict[str, Any]
 
-# Patterns as texts, compiled at first use: only a wrong call needs them.
-_AT = r" - at `\$(?P<path>[^`]*)`$"
-_STEP = r"\.(?P<name>[^.\[\]]+)|\[[^\]]*\]"
 _SHOWN_CHARS = 80
 
 
 @cache
 def json_schema(params: type[Struct]) -> Schema:
-    """The schema of a parameter struct as it is sent with every request: one object, no titles, nothing idle.
+    """The schema of a parameter struct as it is sent with every request, without what tells a model nothing.
 
     The result is shared between callers: treat it as frozen.
     """
@@ -50,7 +50,7 @@ def decode_arguments(params: type[P], arguments: Mapping[str, Any]) -> tuple[P, 
 def _settle(
     params: type[Struct], schema: Schema, arguments: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
-    """What was sent, under our names and without what means "not given"; and the names left over."""
+    """The arguments under our names, without those that mean "not given"; and the names we do not know."""
     properties: Schema = schema["properties"]
     aliases: Mapping[str, str] = getattr(params, "aliases", {})
     known: dict[str, Any] = {}
@@ -83,10 +83,8 @@ def _missing_text(schema: Schema, missing: list[str], arguments: Mapping[str, An
     required = schema.get("required", ())
     fields = ", ".join(name if name in required else f"{name} (optional)" for name in schema["properties"])
     noun = "field is" if len(missing) == 1 else "fields are"
-    sent = (
-        ", ".join(f"`{name}`" + " (null)" * (arguments[name] is None) for name in [*arguments][:20])
-        or "nothing"
-    )
+    received = [f"`{name}`{' (null)' if arguments[name] is None else ''}" for name in [*arguments][:20]]
+    sent = ", ".join(received) or "nothing"
     names = ", ".join(f"`{name}`" for name in missing)
     return f"Required {noun} missing: {names}. Fields: {fields}. Received: {sent}."
 
@@ -105,16 +103,15 @@ def _wrong_fields(params: type[Struct], schema: Schema, known: Mapping[str, Any]
 
 def _wrong_text(name: str, value: Any, schema: Schema, definitions: Schema, error: str) -> str:
     """One field's error. Inside lists and objects we follow the place that msgspec names while we can."""
-    where = name
-    place = re.search(_AT, error)
-    for step in re.finditer(_STEP, place["path"]) if place else ():
+    message, steps = places.split_place(error)
+    where = f"`{name}{places.spell(*steps)}`"
+    for step in steps:
         schema = _opened(schema, definitions)
-        inner = schema.get("properties", {}).get(step["name"]) if step["name"] else schema.get("items")
+        inner = schema.get("properties", {}).get(step) if isinstance(step, str) else schema.get("items")
         if inner is None:
-            return f"`{name}{place['path'] if place else ''}`: {re.sub(_AT, '', error)}"
-        where, schema = where + step[0], inner
-        value = _step_into(value, step)
-    return f"`{where}` must be {_expected(_opened(schema, definitions))}, not {_shown(value)}"
+            return f"{where}: {message}"
+        schema, value = inner, _step_into(value, step)
+    return f"{where} must be {_expected(_opened(schema, definitions))}, not {_shown(value)}"
 
 
 def _opened(schema: Schema, definitions: Schema) -> Schema:
@@ -126,16 +123,15 @@ def _opened(schema: Schema, definitions: Schema) -> Schema:
     return target
 
 
-def _step_into(value: Any, step: re.Match[str]) -> Any:
+def _step_into(value: Any, step: str | int | None) -> Any:
     try:
-        return value[step["name"]] if step["name"] else value[int(step[0][1:-1])]
-    except (KeyError, IndexError, TypeError, ValueError):
+        return value[step]
+    except (KeyError, IndexError, TypeError):
         return value
 
 
 def _shown(value: Any) -> str:
-    text = msgspec.json.encode(value).decode()
-    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
+    return shortened(msgspec.json.encode(value).decode(), _SHOWN_CHARS)
 
 
 def _expected(schema: Schema) -> str:

@@ -1,7 +1,7 @@
 """Runs the tool calls of one answer: in parallel, an exclusive tool alone, and every call gets a result."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tau.agent import events as e
@@ -10,12 +10,14 @@ from tau.agent.hooks import ToolQuestion
 from tau.agent.output import ToolOutput
 from tau.agent.owner import Owner, Setup
 from tau.agent.tool import Tool
-from tau.ai.wire import AssistantMessage, TextContent, ToolCall, ToolResultMessage
+from tau.ai.wire import AssistantMessage, TextContent, ToolCall, ToolResultMessage, text_of
 from tau.base import log
 from tau.base.clock import now_ms
 from tau.base.errors import ToolError
 from tau.base.tasks import spawn
+from tau.base.text import sentence
 
+MAX_SIDE_BY_SIDE = 16  # calls of one answer at work at the same time
 Take = Callable[[ToolResultMessage, e.ToolEnd], None]
 
 STOPPED = "The user interrupted this call; it may have done part of its work."
@@ -45,19 +47,27 @@ async def run_calls(
             elif len(batch) == 1:
                 await calls.run(batch[0])
             else:
-                await _side_by_side([calls.run(call) for call in batch])
+                await _side_by_side(calls, batch)
     finally:
         for call in waiting:
             if call.id not in calls.answered:
                 calls.skip(call, NOT_STARTED)
 
 
-async def _side_by_side(runs: list[Coroutine[Any, Any, None]]) -> None:
-    """Run them all. A call never fails by itself; what can fail here is the recording."""
+async def _side_by_side(calls: "_Calls", batch: list[ToolCall]) -> None:
+    """Run them all, so many at a time. A call never fails by itself; what can fail here is the recording."""
+    waiting = iter(batch)
+
+    async def work() -> None:
+        for call in waiting:
+            if calls.abort.aborted:
+                return
+            await calls.run(call)
+
     try:
         async with asyncio.TaskGroup() as group:
-            for run in runs:
-                spawn(group, run)
+            for _ in batch[:MAX_SIDE_BY_SIDE]:
+                spawn(group, work())
     except BaseExceptionGroup as failures:
         raise failures.exceptions[0] from None
 
@@ -121,22 +131,23 @@ class _Calls:
         except ToolError as error:
             output = ToolOutput.text(str(error), is_error=True)
         except Exception as error:
-            log.error(f"the tool {call.name} failed", error)
-            output = ToolOutput.text(f"{call.name} failed: {type(error).__name__}: {error}", is_error=True)
+            log.error(f"The tool {call.name} failed.", error)
+            text = sentence(f"{call.name} failed: {type(error).__name__}: {error}")
+            output = ToolOutput.text(text, is_error=True)
         try:
             return await self.owner.hooks.after_tool(call, output)
         except Exception as error:
-            log.error(f"a hook failed after the tool {call.name}", error)
+            log.error(f"A hook failed after the tool {call.name}.", error)
             return output
 
     async def attempt(self, call: ToolCall) -> ToolOutput:
         tool = self.tools.get(call.name)
         if tool is None:
             known = ", ".join(self.tools) or "none"
-            raise ToolError(f"There is no tool named {call.name!r}. Tools: {known}.")
+            raise ToolError(f'There is no tool named "{call.name}". Tools: {known}.')
         problem = self.broken.get(call.id)
         if problem is not None:
-            raise ToolError(f"This call of {call.name} cannot run: {problem}.")
+            raise ToolError(sentence(f"This call of {call.name} cannot run: {problem}"))
         params, ignored = tool.decode(call.arguments)
         context = self.owner.tool_context(call, self.updater(call))
         effects = tool.effects(params, context.cwd)
@@ -170,5 +181,5 @@ class _Calls:
         )
         shown: e.ToolResult | str = e.ToolResult(output.content, output.details)
         if output.is_error:
-            shown = "\n".join(part.text for part in output.content if isinstance(part, TextContent))
+            shown = text_of(output.content)
         self.take(message, e.ToolEnd(call.id, call.name, shown, output.is_error))

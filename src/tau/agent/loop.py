@@ -16,7 +16,7 @@ from tau.agent.calls import run_calls
 from tau.agent.owner import Owner, Setup
 from tau.ai.assembler import Assembler
 from tau.ai.dialect import Request
-from tau.ai.history import sendable
+from tau.ai.history import clean, sendable
 from tau.ai.wire import AppMessage, AssistantMessage, StopReason, ToolResultMessage, UserMessage
 from tau.base import log
 from tau.base.clock import now_ms
@@ -105,14 +105,14 @@ class _Run:
             return answer
         self.cut_off_turns += 1
         reason = (
-            "it was not run because the answer reached its length limit (max_tokens) and was cut off; "
-            "nothing was changed: send it again in smaller pieces"
+            "the answer reached its length limit (max_tokens) and was cut off. "
+            "Nothing was changed; send it again in smaller pieces"
         )
         broken = {call.id: reason for call in answer.message.tool_calls}
         error = None
         if self.cut_off_turns >= MAX_CUT_OFF_TURNS:
             error = ProviderError(
-                f"the model's answers were cut off {MAX_CUT_OFF_TURNS} times in a row by its output limit"
+                f"The model's answers were cut off {MAX_CUT_OFF_TURNS} times in a row by its output limit."
             )
         return Answer(answer.message, broken, error)
 
@@ -131,7 +131,7 @@ class _Run:
                         for event in assembler.feed(delta):
                             owner.emit(e.MessageUpdate(event))
             if assembler.done is None:
-                raise ProviderError("the answer ended before it was complete", retryable=True)
+                raise ProviderError("The answer ended before it was complete.", retryable=True)
             stop = assembler.done.reason
         except Aborted:
             stop = "aborted"
@@ -140,11 +140,11 @@ class _Run:
         except TauError as caught:
             error = caught
         except Exception as caught:
-            log.error("a request failed unexpectedly", caught)
-            error = TauError(f"unexpected failure while talking to the model: {caught!r}")
+            log.error("A request failed unexpectedly.", caught)
+            error = TauError(f"The request failed unexpectedly: {caught!r}. The log file has the details.")
         for event in assembler.end_blocks():
             owner.emit(e.MessageUpdate(event))
-        text = str(error) if error is not None else "Interrupted by the user" if stop == "aborted" else None
+        text = str(error) if error is not None else "Interrupted by the user." if stop == "aborted" else None
         message = assembler.message(stop, text)
         self.record(message)
         owner.emit(e.MessageEnd(message))
@@ -155,7 +155,7 @@ class _Run:
         history = await hooks.context(self.owner.history())
         return await hooks.before_request(
             Request(
-                system=setup.system,
+                system=clean(setup.system),
                 messages=sendable(history, setup.model),
                 tools=[tool.spec.brief() if setup.model.demo else tool.spec for tool in setup.tools],
                 max_tokens=setup.max_tokens,

@@ -1,7 +1,6 @@
-"""Whom the loop works for: it keeps the history, the queue and the settings, and is asked for them."""
+"""The owner of a loop: it keeps the history, the queue and the settings, and the loop asks it for them."""
 
 from collections.abc import AsyncGenerator, Callable, Sequence
-from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct
@@ -17,6 +16,8 @@ from tau.ai.model import Model, ThinkingLevel
 from tau.ai.wire import AppMessage, ToolCall
 
 InterruptMode = Literal["immediate", "wait"]
+Listener = Callable[[AgentEvent], None]
+StreamFunction = Callable[[Model, Request], AsyncGenerator[Delta, None]]
 
 
 class Setup(Struct, frozen=True, kw_only=True):
@@ -27,7 +28,6 @@ class Setup(Struct, frozen=True, kw_only=True):
     system: str
     tools: Sequence[Tool[Any]]
     max_tokens: int
-    cwd: Path
     cache_key: str | None = None
     interrupt_mode: InterruptMode = "immediate"
 

@@ -11,7 +11,10 @@ MAX_WAITING = 1000
 
 
 class Queue:
-    """Nothing leaves it but by `take_*` (the loop) and `take_back` (the user): an abort keeps what waits."""
+    """Messages leave it through `take_*` (for the loop) and `take_back` (for the user) only.
+
+    An abort does not empty it.
+    """
 
     def __init__(
         self, steering_mode: TakeMode = "one-at-a-time", follow_up_mode: TakeMode = "one-at-a-time"
@@ -50,7 +53,7 @@ class Queue:
     def _put(self, queue: deque[UserMessage], message: UserMessage) -> None:
         if len(self) >= MAX_WAITING:
             raise TauError(
-                f"{MAX_WAITING} messages are waiting already; wait for the agent or take some back"
+                f"{MAX_WAITING} messages are waiting already; wait for the agent or take some back."
             )
         queue.append(message)
 

@@ -1,6 +1,5 @@
 """Builds the assistant's message from a dialect's deltas, and says what happened along the way."""
 
-import os
 from collections.abc import Sequence
 from typing import Any, assert_never
 
@@ -18,11 +17,15 @@ from tau.ai.wire import (
     TextContent,
     ThinkingContent,
     ToolCall,
+    new_call_id,
 )
 from tau.base.late import late
 
 jiter = late("jiter")
 json = late("json")
+
+MAX_DEPTH = 100  # of arguments: more than any tool takes, less than what stops who walks through them
+TOO_DEEP = f"the arguments are nested more than {MAX_DEPTH} levels deep"
 
 
 class _Prose:
@@ -148,7 +151,7 @@ class Assembler:
     def _unique(self, id: str) -> str:
         """A call's id, made up where the server sent none or one twice: results are matched by it."""
         taken = {block.id for block in self._blocks if isinstance(block, _Call)}
-        return id if id and id not in taken else f"call_{os.urandom(8).hex()}"
+        return id if id and id not in taken else new_call_id()
 
     def _start_prose(self, text: str, *, thinking: bool) -> Sequence[e.AssistantMessageEvent]:
         events = [*self._end_prose()]
@@ -196,9 +199,27 @@ def parse_arguments(raw: str) -> tuple[dict[str, Any], str | None]:
             value = json.loads(raw, strict=False)
         except ValueError as error:
             return {}, f"the arguments are not valid JSON ({error})"
+    except RecursionError:
+        return {}, TOO_DEEP
     if not isinstance(value, dict):
         return {}, f"the arguments must be a JSON object, not {type(value).__name__}"
+    if raw.count("[") + raw.count("{") > MAX_DEPTH and is_deeper(value, MAX_DEPTH):
+        return {}, TOO_DEEP
     return value, None
+
+
+def is_deeper(value: Any, depth: int) -> bool:
+    """Whether lists and objects stand in each other more than `depth` times."""
+    level = [value]
+    while level and depth >= 0:
+        depth -= 1
+        level = [
+            item
+            for outer in level
+            if isinstance(outer, (dict, list))
+            for item in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+    return bool(level)
 
 
 def partial_arguments(raw: str) -> dict[str, Any]:

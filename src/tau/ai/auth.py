@@ -2,18 +2,20 @@
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Protocol
 
 from tau.base.errors import ConfigError
+from tau.base.files import typed_path
 from tau.base.late import late
 from tau.base.run import Limits, Runner
+from tau.base.sizes import KIB
+from tau.base.text import sentence
 
 tempfile = late("tempfile")
 shlex = late("shlex")
 
-COMMAND_SECONDS = 10
-MAX_OUTPUT_BYTES = 65_536
+COMMAND_TIMEOUT_S = 10
+MAX_OUTPUT_BYTES = 64 * KIB
 
 # What `!command` values printed, for the life of the process: some of them ask for a finger or a password.
 _printed: dict[str, str] = {}
@@ -69,28 +71,28 @@ async def _run(command: str, run: Runner) -> str:
         try:
             process = await run.start(
                 f"exec 2>{shlex.quote(errors.name)}\n{command}",
-                cwd=Path.home(),  # not the project: a key is the same in every folder
-                limits=Limits(timeout=COMMAND_SECONDS),
+                cwd=typed_path("~"),  # not the project: a key is the same in every folder
+                limits=Limits(timeout=COMMAND_TIMEOUT_S),
             )
         except OSError as error:
-            raise ConfigError(f"The command `{command}` cannot be run: {error}.") from error
+            raise ConfigError(sentence(f'The command "{command}" cannot be run: {error}')) from error
         output = b""
         async with process:
             async for piece in process.output():
                 output += piece
                 if len(output) > MAX_OUTPUT_BYTES:
-                    raise ConfigError(f"The command `{command}` prints far more than a key.")
+                    raise ConfigError(f'The command "{command}" prints far more than a key.')
             ended = await process.wait()
         complaint = errors.read(2_000).decode("utf-8", "replace").strip()
     if ended.timed_out:
-        raise ConfigError(f"The command `{command}` gave no key within {COMMAND_SECONDS} s.")
+        raise ConfigError(f'The command "{command}" gave no key within {COMMAND_TIMEOUT_S} s.')
     if ended.code != 0:
         how = f"signal {ended.signal}" if ended.code is None else f"exit code {ended.code}"
         first = complaint.splitlines()[0] if complaint else how
-        raise ConfigError(f"The command `{command}` failed: {first}")
+        raise ConfigError(sentence(f'The command "{command}" failed: {first}'))
     printed = output.decode("utf-8", "replace").strip()
     if not printed:
-        raise ConfigError(f"The command `{command}` printed nothing.")
+        raise ConfigError(f'The command "{command}" printed nothing.')
     if "\n" in printed or "\r" in printed:
-        raise ConfigError(f"The command `{command}` printed more than one line; a key is one line.")
+        raise ConfigError(f'The command "{command}" printed more than one line; a key is one line.')
     return printed

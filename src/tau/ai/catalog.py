@@ -13,13 +13,11 @@ from typing import Any, Literal
 from msgspec import Struct, convert, json, to_builtins
 from msgspec.structs import replace
 
-from tau.ai.model import THINKING_LEVELS, Compat, Model, Price, ThinkingLevel
+from tau.ai.model import THINKING_LEVELS, Compat, Model, Price, ThinkingLevel, thinking_level
 from tau.base.errors import UsageError
 from tau.base.late import late
 
 difflib = late("difflib")
-
-KNOWN_APIS = ("anthropic-messages", "openai-completions")
 
 DATA = Path(__file__).parent / "data"
 
@@ -117,10 +115,8 @@ class Choice(Struct, frozen=True):
 def split_thinking(pattern: str) -> tuple[str, ThinkingLevel | None]:
     """`sonnet:high` is `sonnet` and `high`; a colon of an id (`gpt-oss:20b`) stays where it is."""
     start, colon, end = pattern.rpartition(":")
-    for level in THINKING_LEVELS:
-        if colon and end.lower() == level:
-            return start, level
-    return pattern, None
+    level = thinking_level(end) if colon else None
+    return (pattern, None) if level is None else (start, level)
 
 
 def find_models(
@@ -146,6 +142,12 @@ def find_models(
             found.append((match[0], place, match[1], *_preference(catalog, model), index, model))
     found.sort(key=lambda row: row[:-1])
     return [row[-1] for row in found]
+
+
+def models_in_order(catalog: Catalog, patterns: Sequence[str]) -> list[Model]:
+    """The models that match any of the patterns, in the order of the patterns."""
+    found = [model for pattern in patterns for model in find_models(catalog, split_thinking(pattern)[0])]
+    return list({model.key: model for model in found}.values())
 
 
 def pick_model(
@@ -271,9 +273,12 @@ def _no_match(catalog: Catalog, name: str, provider: str | None) -> str:
         for spelling in (model.key, model.id, model.name)
     }
     close = difflib.get_close_matches(name.lower(), names, 8, 0.5)
-    near = list(dict.fromkeys(names[spelling] for spelling in close))[:5]
-    hint = f" Near names: {', '.join(near)}." if near else ""
-    return f'No model matches "{name}".{hint} All models: tau --list-models. A newer one: write PROVIDER/ID.'
+    near = list(dict.fromkeys(names[spelling] for spelling in close))[:3]
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    return (
+        f'No model matches "{name}".{hint} tau --list-models shows all that are known;'
+        " name another one as PROVIDER/ID."
+    )
 
 
 def _unknown_provider(catalog: Catalog, name: str) -> str:

@@ -9,14 +9,13 @@ from tau.ai.apis import dialect
 from tau.ai.auth import Credentials
 from tau.ai.dialect import Delta, Endpoint, Request, Tokens
 from tau.ai.model import Model
+from tau.ai.proxy import is_loopback, parse_url
 from tau.ai.transport import Timeouts, Transport
 from tau.ai.watch import watched
 from tau.base.errors import ProviderError
 from tau.base.late import late
 
 served = late("tau.ai.local.served")
-
-LOCAL_HOSTS = ("://127.", "://localhost", "://[::1]")
 
 
 class Client:
@@ -53,9 +52,7 @@ class Client:
     async def _attempt(self, model: Model, request: Request, key: str | None) -> AsyncGenerator[Delta, None]:
         endpoint = Endpoint(base_url=model.base_url, key=key, headers=model.headers)
         # Comparing costs as much as sending, so it is done when the conversation has doubled, not every time.
-        compare = len(request.messages) >= 2 * self._compared and any(
-            host in model.base_url for host in LOCAL_HOSTS
-        )
+        compare = len(request.messages) >= 2 * self._compared and is_loopback(parse_url(model.base_url))
         read_tokens: int | None = None
         limits = self._timeouts
         deltas = dialect(model.api)(model, request, endpoint, self._http)

@@ -1,7 +1,8 @@
-"""Makes any history sendable: what was aborted, reordered, foreign or broken in it costs nothing but itself.
+"""Turns any history into one that every server accepts.
 
-The result of a longer history begins with the result of a shorter one, so that a server's prompt cache holds;
-only results that were missing and arrive later change what was said before.
+Aborted answers, results in the wrong place, ids of other models and broken images are put right or left out;
+the rest is sent as it is. The result of a longer history begins with the result of a shorter one, so that a
+server's prompt cache holds; only a result that arrives late changes what was sent before.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,9 +30,8 @@ from tau.ai.wire import (
 from tau.base.late import late
 
 hashlib = late("hashlib")
+images = late("tau.ai.images")
 
-IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-MAX_IMAGE_CHARS = 5 * 1024 * 1024  # of base64: the smallest limit among the servers
 MAX_ID_CHARS = 64
 MAX_NAME_CHARS = 64
 FOREIGN_ID_CHARS = 9  # letters and digits only: the strictest rule among the servers
@@ -288,10 +288,10 @@ def _parts(content: Sequence[UserContent], model: Model) -> Iterator[UserContent
 def _problem(image: ImageContent, model: Model) -> str | None:
     if "image" not in model.input:
         return "this model takes no images"
-    if image.mime_type not in IMAGE_TYPES:
+    if image.mime_type not in images.IMAGE_TYPES:
         return f"images of the type {clean(image.mime_type)} cannot be sent"
     if not image.data or not image.data.isascii():
         return "its data is broken"
-    if len(image.data) > MAX_IMAGE_CHARS:
+    if len(image.data) > images.MAX_IMAGE_CHARS:
         return "it is too large to be sent"
     return None

@@ -12,10 +12,14 @@ from tau.ai.http_response import Connection, HttpResponse, Stale
 from tau.ai.proxy import Url, parse_url, proxy_for
 from tau.ai.transport import Timeouts
 from tau.base.errors import ProviderError
+from tau.base.sizes import KIB
 from tau.base.version import VERSION
 
 IDLE_S, IDLE_CONNECTIONS = 60.0, 8
-DRAIN_S, DRAIN_BYTES = 0.1, 65_536  # to reach the end of a body that nobody reads, and so keep the connection
+DRAIN_S, DRAIN_BYTES = (
+    0.1,
+    64 * KIB,
+)  # to reach the end of a body that nobody reads, and so keep the connection
 
 Way: TypeAlias = tuple[str, str, Url | None]  # scheme, peer and proxy
 
@@ -42,11 +46,9 @@ class HttpTransport:
         place = parse_url(url)
         proxy = proxy_for(place, self._environ)
         request = _encoded(method, place, proxy, headers or {}, body)
-        way, limits, bodiless = (
-            (place.scheme, place.peer, proxy),
-            timeouts or self._timeouts,
-            method == "HEAD",
-        )
+        way = (place.scheme, place.peer, proxy)
+        limits = timeouts or self._timeouts
+        bodiless = method == "HEAD"
         response = None
         if (connection := self._take(way)) is not None:
             with suppress(Stale):  # the server was tired of waiting and has not seen the request
@@ -114,6 +116,6 @@ def _encoded(
         lines["content-length"] = str(len(body or b""))
     for name, value in lines.items():
         if not (name + value).isascii() or not (name + value).isprintable():
-            raise ProviderError(f"The header {name!r} holds characters that cannot be sent.")
+            raise ProviderError(f"The header {name} holds characters that cannot be sent.")
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
     return f"{method} {target} HTTP/1.1\r\n{head}\r\n".encode() + (body or b"")

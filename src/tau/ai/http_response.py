@@ -9,12 +9,13 @@ import httptools
 from tau.ai.transport import Timeouts
 from tau.base.errors import ProviderError
 from tau.base.late import late
+from tau.base.sizes import KIB, MIB, format_bytes
 
 zlib = late("zlib")
 
-READ_BYTES = 65_536
-HEAD_BYTES = 65_536  # of a head, or of anything else that brings no body
-INFLATED_BYTES = 262_144  # at most, from one step of decompression
+READ_BYTES = 64 * KIB
+HEAD_BYTES = 64 * KIB  # of a head, or of anything else that brings no body
+INFLATED_BYTES = 256 * KIB  # at most, from one step of decompression
 
 
 class Stale(ProviderError):
@@ -45,7 +46,7 @@ class HttpResponse:
         self._until_close = False
         self._parser: Any = httptools.HttpResponseParser(self)
         self._pieces: list[bytes] = []
-        self._barren_bytes = 0
+        self._barren_bytes = 0  # received since the last byte of a body
         self._idle_s = 0.0
         self._inflate: Any = None
 
@@ -77,7 +78,7 @@ class HttpResponse:
             raise StopAsyncIteration
         return data
 
-    async def read(self, limit: int = 1_048_576) -> bytes:
+    async def read(self, limit: int = MIB) -> bytes:
         body = bytearray()
         async for chunk in self:
             body += chunk
@@ -103,6 +104,7 @@ class HttpResponse:
             if not packed and (self._inflate is None or self._inflate.eof):
                 break
             if self._inflate is None:
+                # 47 reads gzip and zlib; -15 reads deflate without a header, which some servers send.
                 raw = coding == "deflate" and packed[0] & 15 != 8
                 self._inflate = zlib.decompressobj(-15 if raw else 47)
             try:
@@ -139,7 +141,7 @@ class HttpResponse:
                 message = f"The answer of {peer} is not valid HTTP: {error}."
                 raise ProviderError(message, retryable=self.status != 0) from error
         if self._barren_bytes > HEAD_BYTES:
-            raise ProviderError(f"The answer of {peer} has a head of more than {HEAD_BYTES} bytes.")
+            raise ProviderError(f"The answer of {peer} has a head of more than {format_bytes(HEAD_BYTES)}.")
 
     def on_message_begin(self) -> None:
         self.keep_alive = False  # and it stays so if this is an answer to nothing we asked

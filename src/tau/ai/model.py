@@ -4,8 +4,15 @@ from typing import Literal, get_args
 
 from msgspec import Struct
 
+DEMO_PROVIDER = "demo"
+
 ThinkingLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
 THINKING_LEVELS: tuple[ThinkingLevel, ...] = get_args(ThinkingLevel)
+
+
+def thinking_level(text: str | None) -> ThinkingLevel | None:
+    """The level of this name, whatever the case of the letters; None if there is no such level."""
+    return next((level for level in THINKING_LEVELS if text is not None and text.lower() == level), None)
 
 
 class Price(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):

@@ -35,7 +35,7 @@ def parse_url(url: str) -> Url:
     end = min((at for at in map(rest.find, "/?#") if at >= 0), default=len(rest))
     user, _, place = rest[:end].rpartition("@")
     target = rest[end:].partition("#")[0]
-    host, port = _split(place.lower())
+    host, port = split_host(place.lower())
     try:
         number = int(port or (443 if scheme == "https" else 80))
         credentials = b64encode(_unquote(user)).decode()
@@ -46,7 +46,7 @@ def parse_url(url: str) -> Url:
     named = all(0 < len(label) < 64 for label in host.removesuffix(".").split("."))
     if scheme not in ("http", "https") or not named or not 0 < number < 65_536 or not clean:
         shown = f"{scheme}://{place}{target}" if user else url  # never a password
-        raise ProviderError(f"{shown!r} cannot be opened: a URL looks like https://host:port/path.")
+        raise ProviderError(f'"{shown}" cannot be opened: a URL looks like https://host:port/path.')
     return Url(scheme, host, number, target if target.startswith("/") else f"/{target}", credentials)
 
 
@@ -55,13 +55,18 @@ def _unquote(text: str) -> bytes:
     return first.encode() + b"".join(bytes.fromhex(part[:2]) + part[2:].encode() for part in others)
 
 
-def _split(place: str) -> tuple[str, str]:
-    """Host and port, either may be missing; an IPv6 address with a port stands in brackets."""
+def split_host(place: str) -> tuple[str, str]:
+    """Host and port, each empty if it is missing; an IPv6 address with a port stands in brackets."""
     if place.startswith("["):
         host, _, port = place[1:].partition("]")
         return host, port.removeprefix(":")
     host, _, port = place.partition(":")
     return (place, "") if ":" in port else (host, port)
+
+
+def is_loopback(url: Url) -> bool:
+    """Whether a URL leads to this machine, by its address or by the name localhost."""
+    return _exempt(url, LOOPBACK)
 
 
 def proxy_for(url: Url, environ: Mapping[str, str]) -> Url | None:
@@ -71,7 +76,7 @@ def proxy_for(url: Url, environ: Mapping[str, str]) -> Url | None:
         return environ.get(name) or environ.get(name.upper()) or ""
 
     value = variable(f"{url.scheme}_proxy") or variable("all_proxy")
-    if not value or _exempt(url, f"{LOOPBACK} {variable('no_proxy')}"):
+    if not value or is_loopback(url) or _exempt(url, variable("no_proxy")):
         return None
     scheme, mark, _ = value.partition("://")
     if mark and scheme.lower() not in ("http", "https"):
@@ -85,7 +90,7 @@ def _exempt(url: Url, entries: str) -> bool:
     own = _packed(url.host)
     for entry in entries.lower().replace(",", " ").split():
         network, _, bits = entry.partition("/")
-        host, port = _split(network)
+        host, port = split_host(network)
         packed = _packed(host)
         if own and packed and len(own) == len(packed):
             beyond = len(own) * 8 - int(bits) if bits.isdigit() else 0

@@ -1,17 +1,19 @@
 """Server-sent events: the bytes of an answer in, whole events out, and their JSON decoded."""
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
+from codecs import BOM_UTF8
+from collections.abc import AsyncIterator, Iterator
 from typing import Protocol, TypeAlias, TypeVar
 
 from msgspec import DecodeError
 
 from tau.ai.transport import Response
 from tau.base.errors import ProviderError
+from tau.base.sizes import MIB, format_bytes
+from tau.base.text import shortened
 
-EVENT_BYTES = 16 * 1024 * 1024
+EVENT_BYTES = 16 * MIB
 EXCERPT_CHARS = 120
-BOM = b"\xef\xbb\xbf"
 # The escapes of a JSON string; the group catches halves of surrogate pairs that stand alone.
 ESCAPES = r"\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(\\u[dD][89a-fA-F]\w\w)|\\."
 
@@ -27,11 +29,6 @@ class Splitter:
         self._pending = bytearray()
         self._after_cr = False
         self._at_start = True
-
-    @property
-    def rest(self) -> bytes:
-        """The beginning of an event whose end has not come."""
-        return bytes(self._pending).strip(b"\n")
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
         if self._after_cr and chunk.startswith(b"\n"):
@@ -55,7 +52,7 @@ class Splitter:
         self._check_size()
         if blocks and self._at_start:
             self._at_start = False
-            blocks[0] = blocks[0].removeprefix(BOM)
+            blocks[0] = blocks[0].removeprefix(BOM_UTF8)
         found: list[SseEvent] = []
         for block in blocks:
             if block.startswith(b"data: ") and b"\n" not in block:
@@ -66,7 +63,7 @@ class Splitter:
 
     def _check_size(self) -> None:
         if len(self._pending) > EVENT_BYTES:
-            raise ProviderError(f"The server sent an event of more than {EVENT_BYTES} bytes.")
+            raise ProviderError(f"The server sent an event of more than {format_bytes(EVENT_BYTES)}.")
 
 
 def _parse(block: bytes) -> SseEvent | None:
@@ -88,9 +85,8 @@ def _parse(block: bytes) -> SseEvent | None:
 class Events:
     """The events of an answer, one after the other; a plain iterator, so that nothing must be closed."""
 
-    def __init__(self, response: Response, dropped: Callable[[bytes], None] | None) -> None:
+    def __init__(self, response: Response) -> None:
         self._chunks = response.chunks()
-        self._dropped = dropped
         self._splitter = Splitter()
         self._ready: Iterator[SseEvent] = iter(())
 
@@ -104,14 +100,12 @@ class Events:
             self._ready = iter(self._splitter.feed(chunk))
             for event in self._ready:
                 return event
-        if self._dropped is not None and self._splitter.rest:
-            self._dropped(self._splitter.rest)
         raise StopAsyncIteration
 
 
-def events(response: Response, *, dropped: Callable[[bytes], None] | None = None) -> AsyncIterator[SseEvent]:
-    """The events of an answer. An event that the stream's end cuts off is not one: `dropped` hears of it."""
-    return Events(response, dropped)
+def events(response: Response) -> AsyncIterator[SseEvent]:
+    """The events of an answer. One that is cut off by the end of the stream is left out."""
+    return Events(response)
 
 
 class Decoder(Protocol[T_co]):
@@ -129,6 +123,6 @@ def decode_event(decoder: Decoder[T], data: bytes) -> T:
         try:
             return decoder.decode(re.sub(ESCAPES, lambda found: r"\ufffd" if found[1] else found[0], text))
         except DecodeError:
-            excerpt = text[:EXCERPT_CHARS] + ("…" if len(text) > EXCERPT_CHARS else "")
-            message = f"The server sent an event that cannot be read ({error}): {excerpt!r}"
+            excerpt = shortened(text, EXCERPT_CHARS)
+            message = f"The server sent an event that cannot be read ({error}): {excerpt!r}."
             raise ProviderError(message, retryable=True) from error

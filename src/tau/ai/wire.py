@@ -3,6 +3,8 @@
 snake_case here, camelCase outside. A field that may be absent is `UNSET`, never null.
 """
 
+import os
+from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
@@ -119,8 +121,11 @@ Message: TypeAlias = UserMessage | AssistantMessage | ToolResultMessage
 AppMessage: TypeAlias = Message | BashExecutionMessage
 
 
-def user_text(message: UserMessage) -> str:
-    """The words of a user's message, without its images."""
-    if isinstance(message.content, str):
-        return message.content
-    return "\n".join(part.text for part in message.content if isinstance(part, TextContent))
+def new_call_id() -> str:
+    """An id for a tool call that came without one: results find their call by it."""
+    return f"call_{os.urandom(10).hex()}"
+
+
+def text_of(parts: Sequence[UserContent]) -> str:
+    """The words of a message or a tool result, without its images."""
+    return "\n".join(part.text for part in parts if isinstance(part, TextContent))

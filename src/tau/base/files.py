@@ -5,7 +5,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -18,7 +18,7 @@ _KEPT_ATTRIBUTES = ("user.", "system.posix_acl_access")
 if sys.platform == "win32":
 
     def try_lock(fd: int) -> bool:
-        """There is no flock here: tau then relies on being the only writer."""
+        """There is no flock on Windows: tau relies on being the only writer."""
         return True
 
     def unlock(fd: int) -> None:
@@ -48,9 +48,34 @@ else:
             fcntl.flock(fd, fcntl.LOCK_UN)
 
 
+def typed_path(name: str) -> Path:
+    """A path as a person types it: `~` is the home folder, `~x` stays as it is where there is no user x."""
+    return Path(os.path.expanduser(name))  # noqa: PTH111 - Path.expanduser raises in that case
+
+
+def mode_of(path: Path) -> int:
+    """Kind and permissions of what stands there; 0 if nothing does, or nothing that we may look at."""
+    try:
+        return path.stat().st_mode
+    except OSError:
+        return 0
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder and those above it that are missing, closed to other users."""
+    missing = [place for place in (folder, *folder.parents) if not mode_of(place)]
+    for place in reversed(missing):
+        place.mkdir(mode=0o700, exist_ok=True)
+
+
+def open_at_once(path: str, flags: int) -> int:
+    """An opener for `open`: one that is a pipe does not make us wait until somebody writes to it."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
 @contextmanager
-def locked(path: Path, *, timeout: float = 10.0) -> Iterator[None]:
-    """Hold the one lock that goes with `path`, between processes and threads; it cannot be taken twice.
+def locked(path: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
+    """Hold the lock that goes with `path`; it excludes other processes and threads, and our own second try.
 
     Waits by sleeping, which stops an event loop: hold it for one quick read and write. The lock lives in
     `<name>.lock`, which stays: deleting it would let two writers hold two different locks.
@@ -58,12 +83,12 @@ def locked(path: Path, *, timeout: float = 10.0) -> Iterator[None]:
     lock = path.with_name(path.name + ".lock")
     fd = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
-        deadline = time.monotonic() + timeout
+        deadline = time.monotonic() + timeout_s
         pause = 0.001
         while not try_lock(fd):
             if time.monotonic() >= deadline:
                 raise TimeoutError(
-                    errno.ETIMEDOUT, f"Another process has held the lock for {timeout:g} s", str(lock)
+                    errno.ETIMEDOUT, f"Another process has held the lock for {timeout_s:g} s", str(lock)
                 )
             time.sleep(pause)
             pause = min(pause * 2, _LOCK_PAUSE_S)
@@ -217,7 +242,7 @@ def _back_up(target: Path, old: bytes) -> Path:
     except OSError as error:
         if error.errno not in _CANNOT_REPLACE:
             raise
-        backup = Path(os.environ.get("TMPDIR") or "/tmp") / name
+        backup = temporary_folder() / name
         fd = _create(backup, 0o600)
     try:
         try:
@@ -239,6 +264,11 @@ def _overwrite(fd: int, data: bytes, sync: bool) -> None:
     os.ftruncate(fd, len(data))
     if sync:
         sync_file(fd)
+
+
+def temporary_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where this user's temporary files go, without the import of tempfile."""
+    return Path(environ.get("TMPDIR") or "/tmp")
 
 
 def write_all(fd: int, data: bytes) -> None:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+from codecs import BOM_UTF8
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -9,16 +10,16 @@ from typing import Self
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from tau.base.files import sync_file, sync_folder, try_lock, unlock, write_all
+from tau.base.files import make_private, sync_file, sync_folder, try_lock, unlock, write_all
+from tau.base.sizes import KIB
 
-_BOM = b"\xef\xbb\xbf"
-_BLOCK_BYTES = 64 * 1024
+_BLOCK_BYTES = 64 * KIB
 _SPACE = b" \t\r"
 _PADDING = _SPACE + b"\0"
 _any_json = Decoder(Raw)  # checks the syntax without building anything: about 2 GB/s
 
 
-class Lines(Struct, frozen=True):
+class JsonLines(Struct, frozen=True):
     """The records of a file, and what is wrong with it: nothing of that is ever deleted by reading.
 
     `damaged` holds the numbers (from 1) of lines from which something was left out because it is no JSON
@@ -30,9 +31,9 @@ class Lines(Struct, frozen=True):
     torn: bytes = b""
 
 
-def read_jsonl(path: Path) -> Lines:
+def read_jsonl(path: Path) -> JsonLines:
     """Every complete record as raw bytes. Only a newline byte ends a line; empty lines do not count."""
-    data = path.read_bytes().removeprefix(_BOM)
+    data = path.read_bytes().removeprefix(BOM_UTF8)
     ascii_only = data.isascii()
     lines = data.split(b"\n")
     last = lines.pop()
@@ -47,7 +48,7 @@ def read_jsonl(path: Path) -> Lines:
     record, torn = _record_in(last, ascii_only)
     if record:
         good.append(record)
-    return Lines(good, tuple(damaged), torn)
+    return JsonLines(good, tuple(damaged), torn)
 
 
 def repair(path: Path) -> bytes:
@@ -188,7 +189,7 @@ def _open_for_append(path: Path) -> int:
     try:
         return os.open(path, flags, 0o600)
     except FileNotFoundError:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(path.parent)
         return os.open(path, flags, 0o600)
 
 
@@ -197,7 +198,7 @@ def _repair(fd: int, path: Path) -> bytes:
     if size == 0 or os.pread(fd, 1, size - 1) == b"\n":
         return b""
     tail = _after_last_newline(fd, size)
-    record, rest = _record_in(tail.removeprefix(_BOM) if len(tail) == size else tail)
+    record, rest = _record_in(tail.removeprefix(BOM_UTF8) if len(tail) == size else tail)
     if record == tail:
         write_all(fd, b"\n")
     else:

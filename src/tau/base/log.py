@@ -9,9 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from tau.base.clock import iso, now_ms
+from tau.base.files import make_private
+from tau.base.sizes import KIB, MIB
 
-MAX_BYTES = 2 * 1024 * 1024
-MAX_RECORD_BYTES = 64 * 1024
+MAX_BYTES = 2 * MIB
+MAX_RECORD_BYTES = 64 * KIB
 _CUT = b"\n    [cut: the record was longer than 64 KiB]\n"
 _VISIBLE = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if code not in (9, 10)}
 _folder: Path | None = None
@@ -55,7 +57,7 @@ def _record(level: str, message: str, exc: BaseException | None) -> bytes:
 
 def _append(folder: Path, record: bytes) -> None:
     # The file is opened for every record, so that several processes agree on which file is the current one.
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(folder)
     path = folder / "tau.log"
     with suppress(FileNotFoundError):
         if path.stat().st_size + len(record) > MAX_BYTES:

@@ -1,7 +1,8 @@
 """One running child on this machine: its output as it comes, its exit, the end of its whole process group.
 
-We wait for the exit and not for the end of the pipe, which a background child may hold for ever. The exited
-child stays a zombie until we are done with its group: so nobody else gets its number, and our signals.
+We wait for the exit and not for the end of the pipe, which a background child may hold open for ever. The
+exited child stays a zombie until we are done with its process group: as long as its number is taken, our
+signals cannot reach a stranger that was given the same number.
 """
 
 import asyncio
@@ -14,20 +15,24 @@ from contextlib import suppress
 from pathlib import Path
 
 from tau.base import log
-from tau.base.files import write_all
-from tau.base.run import Command, Exit, Limits
+from tau.base.files import temporary_folder, write_all
+from tau.base.guard import Guard
+from tau.base.run import RUN_ID, Command, Exit, Limits
+from tau.base.sizes import KIB, MIB
 from tau.base.tasks import shielded
 
-CHUNK_BYTES = 64 * 1024
+CHUNK_BYTES = 64 * KIB
 QUIET_S = 0.05  # after the exit, output is over when the pipe is silent for this long,
 DRAIN_S = 0.5  # or after this time at the latest,
-DRAIN_BYTES = 1024 * 1024  # or after this much, which is more than a pipe can hold
+DRAIN_BYTES = MIB  # or after this much, which is more than a pipe can hold
 POLL_S = 0.005
 STUCK_S = 2.0
 
 
-def launch(command: Command, limits: Limits, stdin: bytes | None) -> "LocalProcess":
+def launch(command: Command, limits: Limits, stdin: bytes | None, guard: Guard) -> "LocalProcess":
     """Start a child in its own session; call it from the event loop that shall look after it."""
+    run_id = command.env.get(RUN_ID, "")
+    guard.announce(run_id)
     reading, writing = os.pipe()
     given = subprocess.DEVNULL
     try:
@@ -45,13 +50,15 @@ def launch(command: Command, limits: Limits, stdin: bytes | None) -> "LocalProce
             start_new_session=True,
         )
     except BaseException:
+        guard.forget(run_id)
         os.close(reading)
         raise
     finally:
         os.close(writing)
         if given >= 0:
             os.close(given)
-    return LocalProcess(child, reading, limits)
+    guard.watch(child.pid)
+    return LocalProcess(child, reading, limits, guard, run_id)
 
 
 def _file_with(data: bytes) -> int:
@@ -59,7 +66,7 @@ def _file_with(data: bytes) -> int:
     if hasattr(os, "memfd_create"):
         fd = os.memfd_create("tau-stdin")
     else:
-        path = Path(os.environ.get("TMPDIR") or "/tmp") / f"tau-stdin-{os.urandom(8).hex()}"
+        path = temporary_folder() / f"tau-stdin-{os.urandom(8).hex()}"
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         path.unlink()
     try:
@@ -74,8 +81,12 @@ def _file_with(data: bytes) -> int:
 class LocalProcess:
     """Implements `tau.base.run.Process`."""
 
-    def __init__(self, child: subprocess.Popen[bytes], pipe: int, limits: Limits) -> None:
+    def __init__(
+        self, child: subprocess.Popen[bytes], pipe: int, limits: Limits, guard: Guard, run_id: str
+    ) -> None:
         self._child = child
+        self._guard = guard
+        self._run_id = run_id
         self._pipe = pipe
         self._limits = limits
         self._loop = asyncio.get_running_loop()
@@ -99,7 +110,7 @@ class LocalProcess:
         return self._child.pid
 
     def output(self) -> AsyncIterator[bytes]:
-        return Output(self)
+        return ProcessOutput(self)
 
     async def read(self) -> bytes:
         """The next piece of output, empty at the end. Never reads ahead: a slow reader slows the child."""
@@ -132,6 +143,7 @@ class LocalProcess:
         if self._group_ended:
             return
         deadline = self._terminate()
+        _signal_strays(self._run_id, signal.SIGTERM)
         try:
             async with asyncio.timeout_at(deadline):
                 await self._gone.wait()
@@ -150,8 +162,9 @@ class LocalProcess:
             async with asyncio.timeout(STUCK_S):
                 await self._gone.wait()
         self._group_ended = True
+        _signal_strays(self._run_id, signal.SIGKILL)
         if not self._gone.is_set():
-            log.warning(f"Process {self.pid} could not be killed and is left alone")
+            log.warning(f"Process {self.pid} could not be killed and is left alone.")
 
     async def __aenter__(self) -> "LocalProcess":
         return self
@@ -247,6 +260,7 @@ class LocalProcess:
         if self._gone.is_set():
             self._child.wait()
         self._group_ended = self._output_ended = True
+        self._guard.forget(self._run_id, self.pid)
         if self._exit_fd >= 0:
             self._loop.remove_reader(self._exit_fd)
             os.close(self._exit_fd)
@@ -256,13 +270,13 @@ class LocalProcess:
             self._pipe = -1
 
 
-class Output:
+class ProcessOutput:
     """The output of one process, as an iterator that needs no closing."""
 
     def __init__(self, source: LocalProcess) -> None:
         self._source = source
 
-    def __aiter__(self) -> "Output":
+    def __aiter__(self) -> "ProcessOutput":
         return self
 
     async def __anext__(self) -> bytes:
@@ -284,6 +298,16 @@ def _anyone_lives_in(group: int) -> bool:
             if int(its_group) == group and state not in b"ZX":
                 return True
     return False
+
+
+def _signal_strays(run_id: str, number: int) -> None:
+    """Reach those that left the process group, as `setsid` does: they still carry the id of their command."""
+    mark = f"\0{RUN_ID}={run_id}\0".encode()
+    with suppress(OSError):  # where there is no /proc, they cannot be found
+        for entry in os.scandir("/proc"):
+            with suppress(OSError):
+                if entry.name.isdigit() and mark in b"\0" + Path(f"{entry.path}/environ").read_bytes():
+                    os.kill(int(entry.name), number)
 
 
 def _exit_status(child: subprocess.Popen[bytes]) -> int:

@@ -13,7 +13,13 @@ from msgspec import Struct
 
 from tau.base.late import late
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tau.base.guard import Guard
+
 process = late("tau.base.process")
+
+RUN_ID = "TAU_RUN"  # the variable by which the processes of one command know each other
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -94,6 +100,7 @@ class LocalRunner:
     def __init__(self, *, shell: str | None = None, sandbox: Sandbox | None = None) -> None:
         self._shell = shell
         self._sandbox = sandbox or NoSandbox()
+        self._guard: Guard | None = None
 
     @property
     def shell(self) -> str:
@@ -118,15 +125,20 @@ class LocalRunner:
         argv = [self.shell, "-c", command] if isinstance(command, str) else list(command)
         if not argv:
             raise ValueError("There is no command to run")
-        everything = {**os.environ, **(env or {}), "TAU": "1", "TAU_RUN": os.urandom(8).hex()}
+        everything = {**os.environ, **(env or {}), "TAU": "1", RUN_ID: os.urandom(8).hex()}
         wrapped = (sandbox or self._sandbox).wrap(Command(argv=argv, cwd=cwd, env=everything))
         try:
-            started: Process = process.launch(wrapped, limits or Limits(), stdin)
+            self._guard = self._guard or process.Guard()
+            started: Process = process.launch(wrapped, limits or Limits(), stdin, self._guard)
         except PermissionError as error:
             if _is_missing(program := wrapped.argv[0], wrapped.env, error):
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program) from None
             raise
         return started
+
+    def close(self) -> None:
+        """Let go of the guard over our commands; those that still run keep it until they end."""
+        self._guard = None
 
 
 class Captured(Struct, frozen=True, kw_only=True):

@@ -2,13 +2,12 @@
 
 import codecs
 import re
-from typing import Literal
 
 from msgspec import Struct
 
-Newline = Literal["lf", "crlf", "cr", "mixed", "none"]
+from tau.base.sizes import KIB
 
-_BINARY_PROBE_BYTES = 8 * 1024
+_BINARY_PROBE_BYTES = 8 * KIB
 # UTF-32 first: its little-endian mark begins with that of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -25,8 +24,6 @@ class Decoded(Struct, frozen=True, kw_only=True):
     text: str
     encoding: str = "utf-8"
     bom: bytes = b""
-    newline: Newline = "none"
-    final_newline: bool = False
 
 
 class NotText(UnicodeDecodeError):
@@ -47,33 +44,12 @@ def decode(data: bytes) -> Decoded:
     except UnicodeDecodeError as error:
         start, end = error.start + len(bom), error.end + len(bom)
         raise NotText(encoding, data, start, end, error.reason) from None
-    return Decoded(
-        text=text,
-        encoding=encoding,
-        bom=bom,
-        newline=newline_of(text),
-        final_newline=text.endswith(("\n", "\r")),
-    )
+    return Decoded(text=text, encoding=encoding, bom=bom)
 
 
 def encode(text: str, like: Decoded) -> bytes:
     """The bytes of `text` in the encoding, and with the byte-order mark, of what was decoded."""
     return like.bom + text.encode(like.encoding)
-
-
-def newline_of(text: str) -> Newline:
-    """How lines end, judged by all of them."""
-    crlf = text.count("\r\n")
-    lf = text.count("\n") - crlf
-    cr = text.count("\r") - crlf
-    kinds: list[Newline] = []
-    if lf:
-        kinds.append("lf")
-    if crlf:
-        kinds.append("crlf")
-    if cr:
-        kinds.append("cr")
-    return "none" if not kinds else kinds[0] if len(kinds) == 1 else "mixed"
 
 
 def is_binary(data: bytes) -> bool:
@@ -97,22 +73,6 @@ def _is_utf32(data: bytes) -> bool:
     return True
 
 
-class Utf8Stream:
-    """Decodes output piece by piece: a character cut in two comes out whole, bad bytes as U+FFFD."""
-
-    def __init__(self) -> None:
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-
-    def feed(self, data: bytes) -> str:
-        return self._decoder.decode(data)
-
-    def finish(self) -> str:
-        """What is left at the end of the stream; the object can then be used for another one."""
-        rest = self._decoder.decode(b"", final=True)
-        self._decoder.reset()
-        return rest
-
-
 # Compiled when the first unclean text comes: most runs never need it. It begins with one set of characters,
 # which lets the search skip what is clean. A string (OSC, DCS, APC, PM, SOS) ends at any control character:
 # an unfinished one costs linear time, and its text stays visible.
@@ -134,3 +94,13 @@ def plain(text: str) -> str:
 def clean_line(text: str) -> str:
     """The same as one line: every run of white space is one blank."""
     return " ".join(plain(text).split())
+
+
+def shortened(text: str, max_chars: int) -> str:
+    """The text, or its beginning with an ellipsis if it is longer than `max_chars`."""
+    return text if len(text) <= max_chars else f"{text[: max_chars - 1].rstrip()}…"
+
+
+def sentence(text: str) -> str:
+    """The text with a full stop, unless it already ends like a sentence."""
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."

@@ -32,6 +32,7 @@ def _bash() -> str:
         f'        {command.name}) _tau_second "{" ".join(command.choices)}"; return ;;'
         for command in SUBCOMMANDS
     ]
+    value_cases, nested_cases = "\n".join(values), "\n".join(nested)
     return f"""\
 _tau_second() {{ if [ "$COMP_CWORD" -eq 2 ]; then _tau_words "$1"; fi; }}
 _tau_words() {{ COMPREPLY=($(compgen -W "$1" -- "$word")); }}
@@ -47,10 +48,10 @@ _tau() {{
     if [ "$last" = = ]; then last="${{COMP_WORDS[COMP_CWORD-2]}}"; fi
     COMPREPLY=()
     case "$last" in
-{chr(10).join(values)}
+{value_cases}
     esac
     if [ "$COMP_CWORD" -gt 1 ]; then case "${{COMP_WORDS[1]}}" in
-{chr(10).join(nested)}
+{nested_cases}
     esac; fi
     case "$word" in
         @*) _tau_paths -f @; compopt -o nospace 2>/dev/null ;;
@@ -84,9 +85,9 @@ def _zsh() -> str:
         f"        {command.name}) compadd -- {' '.join(command.choices)}; return ;;"
         for command in SUBCOMMANDS
     ]
-    commands = " ".join(
-        f"{command.name}:{command.help.replace(' ', chr(92) + ' ')}" for command in SUBCOMMANDS
-    )
+    helps = [(command.name, command.help.replace(" ", "\\ ")) for command in SUBCOMMANDS]
+    commands = " ".join(f"{name}:{help}" for name, help in helps)
+    nested_cases, arguments = "\n".join(nested), " \\\n".join(lines)
     return f"""\
 _tau_rest() {{
     if compset -P @; then _files; return; fi
@@ -97,10 +98,10 @@ _tau_rest() {{
 }}
 _tau() {{
     if (( CURRENT == 3 )); then case "$words[2]" in
-{chr(10).join(nested)}
+{nested_cases}
     esac; fi
     _arguments \\
-{f" {chr(92)}{chr(10)}".join(lines)} \\
+{arguments} \\
         '*:message:_tau_rest'
 }}
 compdef _tau tau

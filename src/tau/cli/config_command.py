@@ -3,16 +3,19 @@
 import os
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from contextlib import redirect_stdout
+from io import StringIO
 from typing import Any
 
 from msgspec import json
 
 from tau.base.errors import UsageError
+from tau.cli.main import say
 from tau.config.layers import LoadedSettings, load_settings
-from tau.config.paths import Paths, project_dir, user_paths
-from tau.config.settings import describe_settings, setting_values, settings_schema
+from tau.config.paths import Paths, current_folder, project_dir, user_paths
+from tau.config.settings import setting_values, settings_by_key, settings_schema
 from tau.config.values import find_setting, reset_setting, set_setting
+from tau.modes.output import tell
 
 USAGE = """\
 usage: tau config list [--json]           all settings, their values and where these come from
@@ -26,18 +29,23 @@ usage: tau config list [--json]           all settings, their values and where t
 
 def run(argv: Sequence[str]) -> int:
     """Do what the words after `tau config` say. Raises UsageError and ConfigError."""
+    with redirect_stdout(StringIO()) as text:  # written in one go, which may fail
+        _run(argv)
+    return say(text.getvalue())
+
+
+def _run(argv: Sequence[str]) -> None:
     words, as_json, wants_help = _split(argv)
     if wants_help:
         sys.stdout.write(USAGE)
-        return 0
+        return
     action, arguments = (words[0], words[1:]) if words else ("list", [])
     if action not in ACTIONS:
-        raise UsageError(f'"tau config {action}" does not exist; there are {", ".join(ACTIONS)}.')
+        raise UsageError(f'tau config has no action "{action}"; there are {", ".join(ACTIONS)}.')
     do, wanted = ACTIONS[action]
     if len(arguments) != len(wanted):
-        raise UsageError(f"Write: {' '.join(['tau config', action, *wanted])}")
+        raise UsageError(f"Write it as {' '.join(['tau config', action, *wanted])}.")
     do(user_paths(os.environ), arguments, as_json)
-    return 0
 
 
 def _split(argv: Sequence[str]) -> tuple[list[str], bool, bool]:
@@ -57,7 +65,7 @@ def _split(argv: Sequence[str]) -> tuple[list[str], bool, bool]:
             words.append(word)
     unknown = options - {"--json", "--help"}
     if unknown:
-        raise UsageError(f'"tau config" has no option {min(unknown)}; there are --json and --help.')
+        raise UsageError(f'tau config has no option "{min(unknown)}"; there are --json and --help.')
     return words, "--json" in options, "--help" in options
 
 
@@ -91,7 +99,7 @@ def _set(paths: Paths, arguments: list[str], as_json: bool) -> None:
     if as_json:
         _write_json(_row(key, setting_values(loaded.settings)[key], loaded))
         return
-    sys.stdout.write(f"{key} = {_show(value)}, in {paths.settings}\n")
+    sys.stdout.write(f"{key} is now {_show(value)}, in {paths.settings}.\n")
     _tell_what_wins(loaded, key)
 
 
@@ -103,9 +111,9 @@ def _reset(paths: Paths, arguments: list[str], as_json: bool) -> None:
     if as_json:
         _write_json(_row(key, values[key], loaded) if key in values else {"key": key, "value": None})
         return
-    done = "taken out of" if was_set else "is not set in"
+    done = "was taken out of" if was_set else "is not set in"
     now = f"; it is now {_show(values[key])}" if key in values else ""
-    sys.stdout.write(f"{key} {done} {paths.settings}{now}\n")
+    sys.stdout.write(f"{key} {done} {paths.settings}{now}.\n")
     _tell_what_wins(loaded, key)
 
 
@@ -113,7 +121,7 @@ def _path(paths: Paths, _: list[str], as_json: bool) -> None:
     if not as_json:
         sys.stdout.write(f"{paths.settings}\n")
         return
-    project = project_dir(Path.cwd(), paths)
+    project = project_dir(current_folder(), paths)
     names = ("home", "settings", "auth", "models", "sessions", "logs")
     _write_json(
         {
@@ -140,16 +148,16 @@ ACTIONS: dict[str, tuple[Action, tuple[str, ...]]] = {
 
 
 def _load(paths: Paths) -> LoadedSettings:
-    loaded = load_settings(paths, Path.cwd())
+    loaded = load_settings(paths, current_folder())
     for warning in loaded.warnings:
-        sys.stderr.write(f"tau: {warning}\n")
+        tell(warning)
     return loaded
 
 
 def _tell_what_wins(loaded: LoadedSettings, key: str) -> None:
     origin = loaded.origin(key)
     if origin.layer == "project":
-        sys.stderr.write(f"tau: in this folder {origin.path} sets {key}, and wins.\n")
+        tell(f"In this folder {origin.path} sets {key}, and wins.")
 
 
 def _place(loaded: LoadedSettings, key: str) -> str:
@@ -158,7 +166,7 @@ def _place(loaded: LoadedSettings, key: str) -> str:
 
 
 def _row(key: str, value: Any, loaded: LoadedSettings) -> dict[str, Any]:
-    setting = next(setting for setting in describe_settings() if setting.key == key)
+    setting = settings_by_key()[key]
     origin = loaded.origin(key)
     return {
         "key": key,

@@ -1,10 +1,13 @@
 """What an error that ended the program looks like: one line on stderr, the rest in the log file."""
 
+import sys
+from pathlib import Path
+
 from tau.base import log
-from tau.base.errors import TauError
-from tau.cli.main import silence_stdout
+from tau.base.errors import ConfigError, TauError
+from tau.base.text import sentence
 from tau.config.paths import user_paths
-from tau.modes.output import tell
+from tau.modes.output import silence, tell
 from tau.modes.verdict import FAILED, INTERRUPTED, NOBODY_READS, code_of
 
 
@@ -15,14 +18,22 @@ def exit_code(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
     if isinstance(error, BrokenPipeError):
-        silence_stdout()
+        silence(sys.stdout)
         return NOBODY_READS
-    folder = user_paths().logs
+    folder = _log_folder()
     log.to(folder)
     if isinstance(error, TauError):
         log.debug(str(error), error)
         tell(str(error))
         return code_of(error)
-    log.error("tau ended by an error that it did not expect", error)
-    tell(f"unexpected error: {type(error).__name__}: {error}; the details are in {folder / 'tau.log'}")
+    log.error("An error that tau did not expect ended it.", error)
+    what = sentence(f"An unexpected error ended tau: {type(error).__name__}: {error}")
+    tell(what if folder is None else f"{what} The details are in {folder / 'tau.log'}.")
     return FAILED
+
+
+def _log_folder() -> Path | None:
+    try:
+        return user_paths().logs
+    except ConfigError:  # there is none where the user has no home
+        return None

@@ -39,7 +39,8 @@ def markdown_table() -> str:
     """All flags and subcommands as a table for the docs."""
     rows = [(flag.usage, flag.help) for flag in FLAGS]
     rows += [(f"tau {command.usage}", command.help) for command in SUBCOMMANDS]
-    lines = [f"| `{usage.replace('|', chr(92) + '|')}` | {text} |" for usage, text in rows]
+    cells = [(usage.replace("|", "\\|"), text) for usage, text in rows]
+    lines = [f"| `{usage}` | {text} |" for usage, text in cells]
     return "\n".join(["| flag | what it does |", "|---|---|", *lines, ""])
 
 

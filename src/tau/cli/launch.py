@@ -2,15 +2,17 @@
 
 import asyncio
 import os
+import stat
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from tau.agent.events import AgentEvent, MessageStart, MessageUpdate
-from tau.ai.model import THINKING_LEVELS
+from tau.ai.model import thinking_level
 from tau.ai.wire import AssistantMessage
 from tau.base.errors import TauError, UsageError
+from tau.base.files import mode_of, typed_path
 from tau.base.late import late
 from tau.cli import timing
 from tau.cli.parse import Parsed
@@ -18,6 +20,7 @@ from tau.cli.prompts import build_prompts
 from tau.cli.signals import Signals
 from tau.cli.stdin import STDIN, piped_text
 from tau.coding.session.session import Session
+from tau.config.paths import current_folder
 from tau.modes.output import STDOUT, Output, tell
 from tau.modes.prompt import Prompt
 from tau.sdk import SessionOptions, create_session
@@ -31,18 +34,18 @@ print_mode = late("tau.modes.print")
 Face = Literal["print", "json", "json-lines", "console"]
 
 NO_PROMPT = (
-    'there is no prompt: write tau -p "your question", pipe one in, or start tau in a terminal to talk'
+    'There is no prompt: write tau -p "your question", pipe one in, or start tau in a terminal to talk.'
 )
 HOME_REMARK = (
-    "this is your home folder: tau does not look through it by itself; "
-    "give the folder of your project with --cwd DIR (--allow-home hides this line)"
+    "This is your home folder, which tau does not look through by itself; "
+    "name the folder of your project with --cwd DIR (--allow-home hides this line)."
 )
 
 
 def launch(parsed: Parsed) -> int:
     """Run to the end and return the exit code; what goes wrong is raised."""
     if sys.stdout is None:
-        raise UsageError("stdout is closed, so nobody could see the answer")
+        raise UsageError("stdout is closed, so nobody could see the answer.")
     occupy_standard_streams()
     try:
         return asyncio.run(_until_done(parsed))
@@ -133,25 +136,24 @@ async def _list_models(parsed: Parsed, cwd: Path) -> int:
     query = parsed.value("list-models") or ""
     table = await models_table.models_table(query, parsed.value("provider"), cwd, _files(parsed))
     if not table:
-        raise TauError(f"no model matches '{query}'; tau --list-models shows all of them")
+        raise TauError(f'No model matches "{query}"; tau --list-models shows all that are known.')
     Output().text(table)
     return 0
 
 
 def check_images(session: Session, prompts: Sequence[Prompt]) -> None:
     if any(prompt.images for prompt in prompts) and "image" not in session.model.input:
-        raise UsageError(f"{session.model.key} takes no images; choose a model that does: tau --list-models")
+        raise UsageError(f"{session.model.key} takes no images; tau --list-models shows the models that do.")
 
 
 def options(parsed: Parsed, cwd: Path, ui: Any = None) -> SessionOptions:
     """What the flags ask of a session."""
-    level = parsed.value("thinking")
     folder = parsed.value("session-dir")
     return SessionOptions(
         cwd=cwd,
         provider=parsed.value("provider"),
         model=parsed.value("model"),
-        thinking=next((known for known in THINKING_LEVELS if known == level), None),
+        thinking=thinking_level(parsed.value("thinking")),
         api_key=parsed.value("api-key"),
         base_url=parsed.value("base-url"),
         system_prompt=parsed.value("system-prompt"),
@@ -160,7 +162,7 @@ def options(parsed: Parsed, cwd: Path, ui: Any = None) -> SessionOptions:
         resume=parsed.value("resume"),
         continue_recent=parsed.has("continue"),
         save=not parsed.has("no-session"),
-        session_dir=Path(folder).expanduser().absolute() if folder else None,
+        session_dir=typed_path(folder).absolute() if folder else None,
         config_files=_files(parsed),
         settings=_settings(parsed),
         ui=ui,
@@ -177,17 +179,14 @@ def chosen_tools(parsed: Parsed) -> tuple[str, ...] | None:
 
 
 def working_folder(name: str | None) -> Path:
-    try:
-        folder = Path(name).expanduser().resolve() if name else Path.cwd()
-    except FileNotFoundError:
-        raise UsageError("the folder that you are in no longer exists; go to another one") from None
-    if not folder.is_dir():
-        raise UsageError(f"there is no folder {folder}")
-    return folder
+    folder = typed_path(name) if name else current_folder()
+    if not stat.S_ISDIR(mode_of(folder)):
+        raise UsageError(f'There is no folder "{folder}".')
+    return folder.resolve()
 
 
 def is_home(folder: Path) -> bool:
-    home = Path.home()
+    home = typed_path("~")
     return folder == home or (home.exists() and folder.samefile(home))
 
 
@@ -197,7 +196,7 @@ def _settings(parsed: Parsed) -> dict[str, Any]:
 
 
 def _files(parsed: Parsed) -> tuple[Path, ...]:
-    return tuple(Path(name).expanduser().absolute() for name in parsed.all("config"))
+    return tuple(typed_path(name).absolute() for name in parsed.all("config"))
 
 
 def _both(one: Callable[[], None], other: Callable[[], None]) -> Callable[[], None]:

@@ -1,7 +1,6 @@
 """The entry point of `tau`: answers at once what needs nothing, and turns every ending into an exit code."""
 
 import gc
-import os
 import sys
 
 from tau.base.late import late
@@ -16,6 +15,7 @@ config_command = late("tau.cli.config_command")
 failure = late("tau.cli.failure")
 help_page = late("tau.cli.help")
 launching = late("tau.cli.launch")
+output = late("tau.modes.output")
 parsing = late("tau.cli.parse")
 timing = late("tau.cli.timing")
 
@@ -47,7 +47,6 @@ def run(argv: list[str]) -> int:
         return completions(parsed.words)
     if parsed.subcommand == "config":
         code: int = config_command.run(parsed.words)
-        sys.stdout.flush()
         return code
     if parsed.has("help"):
         return say(help_page.help_text())
@@ -73,32 +72,30 @@ def launch(parsed: "Parsed") -> int:
 def completions(words: list[str]) -> int:
     shells = completion_scripts.SHELLS
     if len(words) != 1 or words[0] not in shells:
-        return complain(f"say which shell: tau completions {'|'.join(shells)}")
+        return complain(f"Name the shell: tau completions {'|'.join(shells)}.")
     return say(completion_scripts.script(words[0]))
 
 
 def say(text: str) -> int:
     """Write to stdout; a reader that has gone away is not an error of ours."""
     if sys.stdout is None:
-        return complain("stdout is closed")
+        return complain("stdout is closed.")
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except OSError as error:
-        silence_stdout()
+        output.silence(sys.stdout)
         if not isinstance(error, BrokenPipeError):
-            return complain(f"the output cannot be written: {error.strerror}", 1)
+            return complain(f"The output cannot be written: {error.strerror}.", 1)
     return 0
 
 
-def silence_stdout() -> None:
-    """Nobody reads stdout any more: what is left in its buffer goes nowhere, without a complaint at exit."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
-
-
 def complain(problem: str, code: int = 2) -> int:
-    if sys.stderr is not None:
+    if sys.stderr is None:
+        return code
+    try:
         sys.stderr.write(f"tau: {problem}\n")
+        sys.stderr.flush()
+    except OSError:  # nobody can read it, which changes nothing
+        output.silence(sys.stderr)
     return code

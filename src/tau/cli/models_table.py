@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from tau.ai.catalog import Catalog, find_models, load_catalog
+from tau.ai.catalog import Catalog, find_models, load_catalog, models_in_order
 from tau.ai.http import HttpTransport
 from tau.ai.local.discovery import discover
 from tau.ai.model import Model
@@ -28,8 +28,10 @@ async def models_table(query: str, provider: str | None, cwd: Path, config_files
     local = await _local_models() if settings.local.discover else []
     everything = Catalog(catalog.providers, [*catalog.models, *local])
     served = {model.provider for model in local}
+    found = find_models(everything, query, provider) if query else everything.models
+    first = [model for model in models_in_order(everything, settings.enabled_models) if model in found]
     rows = []
-    for model in find_models(everything, query, provider) if query else everything.models:
+    for model in [*first, *(model for model in found if model not in first)]:
         if provider and model.provider.lower() != provider.lower():
             continue
         row = everything.providers.get(model.provider)

@@ -55,8 +55,8 @@ def _long(word: str, rest: list[str], parsed: Parsed) -> str:
         if flag.name == name:
             return _take(flag, f"--{name}", value if equals else None, rest, parsed)
     guess = _nearest(name)
-    hint = f"; did you mean --{guess}?" if guess else "; tau --help lists the flags"
-    return f"unknown flag --{name}{hint}"
+    hint = f"Did you mean --{guess}?" if guess else "tau --help lists the flags."
+    return f'There is no flag "--{name}". {hint}'
 
 
 def _shorts(word: str, rest: list[str], parsed: Parsed) -> str:
@@ -66,9 +66,9 @@ def _shorts(word: str, rest: list[str], parsed: Parsed) -> str:
         flag = next((flag for flag in FLAGS if flag.short == letter), None)
         if flag is None:
             guess = next((flag.name for flag in FLAGS if flag.name == letters), "")
-            return f"unknown flag {word}" + (
-                f"; did you mean --{guess}?" if guess else f": there is no -{letter}"
-            )
+            if guess:
+                return f'There is no flag "{word}". Did you mean --{guess}?'
+            return f'There is no flag "-{letter}". tau --help lists the flags.'
         if flag.kind == SWITCH:
             _add(flag, "", parsed)
             continue
@@ -80,15 +80,15 @@ def _shorts(word: str, rest: list[str], parsed: Parsed) -> str:
 def _take(flag: Flag, written: str, value: str | None, rest: list[str], parsed: Parsed) -> str:
     if flag.kind == SWITCH:
         if value is not None:
-            return f"{written} takes no value"
+            return f"{written} takes no value."
     elif value is None and rest and (flag.kind != OPTIONAL or not rest[-1].startswith("-")):
         value = rest.pop()
     if value is None and flag.kind not in (SWITCH, OPTIONAL):
-        return f"{written} needs a value: {written} {flag.metavar}"
+        return f"{written} needs a value: {written} {flag.metavar}."
     if flag.choices and value not in flag.choices:
-        return f"{written} cannot be '{value}': choose one of {', '.join(flag.choices)}"
+        return f'{written} cannot be "{value}"; choose one of {", ".join(flag.choices)}.'
     if not value and flag.kind not in (SWITCH, OPTIONAL):
-        return f"{written} needs a value that is not empty: {written} {flag.metavar}"
+        return f"{written} needs a value that is not empty: {written} {flag.metavar}."
     _add(flag, value or "", parsed)
     return ""
 
@@ -103,7 +103,7 @@ def _add(flag: Flag, value: str, parsed: Parsed) -> None:
 def _conflict(parsed: Parsed) -> str:
     for one, other in CONFLICTS:
         if parsed.has(one) and parsed.has(other):
-            return f"--{one} and --{other} cannot be used together"
+            return f"--{one} and --{other} cannot be used together."
     return ""
 
 

@@ -34,9 +34,8 @@ class Signals:
 
     def __enter__(self) -> "Signals":
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            if (
-                signal.getsignal(number) is not signal.SIG_IGN
-            ):  # as set by nohup, or for a job in the background
+            # nohup, and a shell that starts us in the background, have a signal ignored: it stays so.
+            if signal.getsignal(number) is not signal.SIG_IGN:
                 self._before[number] = signal.signal(number, self._caught)
         return self
 

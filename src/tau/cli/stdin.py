@@ -4,12 +4,13 @@ import asyncio
 import os
 
 from tau.base.errors import UsageError
+from tau.base.sizes import KIB, MIB, format_bytes
 from tau.base.text import decode, is_binary
 from tau.modes.output import tell
 
 STDIN = 0
-MAX_BYTES = 4 * 1024 * 1024
-CHUNK_BYTES = 256 * 1024
+MAX_BYTES = 4 * MIB
+CHUNK_BYTES = 256 * KIB
 REMARK_AFTER_S = 3.0
 
 
@@ -24,7 +25,7 @@ async def piped_text() -> str:
     remark = asyncio.get_running_loop().call_later(
         REMARK_AFTER_S,
         tell,
-        "waiting for the end of what is piped in (start tau with </dev/null to leave it out)",
+        "Waiting for the end of what is piped in; start tau with </dev/null to leave it out.",
     )
     try:
         return _text(await reading.to_end())
@@ -62,7 +63,7 @@ class _Reading:
         if self._end.done():
             return
         if len(self._data) > MAX_BYTES:
-            problem = f"more than {MAX_BYTES // 1024**2} MiB are piped in; put them into a file and name it"
+            problem = f"More than {format_bytes(MAX_BYTES)} are piped in; put them into a file and name it."
             self._end.set_exception(UsageError(problem))
         elif not chunk:
             self._end.set_result(None)
@@ -70,7 +71,9 @@ class _Reading:
 
 def _text(data: bytes) -> str:
     if is_binary(data):
-        raise UsageError("what is piped in is not text; name a file in the prompt, or give an image as @FILE")
+        raise UsageError(
+            "What is piped in is not text; name a file in the prompt, or give an image as @FILE."
+        )
     try:
         return decode(data).text
     except UnicodeDecodeError:

@@ -22,7 +22,7 @@ def report() -> None:
     if not ON or not _marks:
         return
     start = before = process_start()
-    lines = ["tau: start-up in milliseconds, each phase and the sum so far\n"]
+    lines = ["tau: Start-up in milliseconds, each phase and the sum so far:\n"]
     for name, moment in _marks:
         lines.append(f"  {name:<40}{(moment - before) * 1000:>9.1f}{(moment - start) * 1000:>9.1f}\n")
         before = moment

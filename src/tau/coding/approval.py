@@ -7,7 +7,8 @@ from tau.agent.hooks import Hooks, ToolQuestion
 from tau.agent.ports import ToolContext
 from tau.agent.tool import Tool
 from tau.base.text import plain
-from tau.coding.policy import ApprovalMode, Question, Workspace, decide
+from tau.coding.policy import Question, Workspace, decide
+from tau.config.settings import ApprovalMode
 
 YES = "Yes"
 ALWAYS = "Yes, always this session"

@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 from tau.agent.ports import Sink
 from tau.base.errors import ToolError
+from tau.base.files import make_private, write_all
 from tau.base.late import late
 from tau.base.sizes import MIB
 
@@ -44,7 +45,7 @@ class FolderArtifacts:
                 number += 1
                 continue
             self._next_id = number + 1
-            return _FileSink(str(number), path, open(fd, "wb"), self)  # noqa: PTH123 - it is a descriptor
+            return _FileSink(str(number), path, open(fd, "wb", 0), self)  # noqa: PTH123 - it is a descriptor
 
     def open(self, id: str) -> Path:
         if self._folder is not None and re.fullmatch(r"[0-9]{1,9}", id):
@@ -68,7 +69,7 @@ class FolderArtifacts:
 
     def _made_folder(self) -> Path:
         assert self._folder is not None
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self._folder)
         return self._folder
 
     def _survey(self, folder: Path) -> None:
@@ -109,7 +110,12 @@ class _FileSink:
 
     def write(self, data: bytes) -> None:
         self._owner.take(len(data))
-        self._file.write(data)
+        try:
+            write_all(self._file.fileno(), data)
+        except OSError:
+            # The disk is full: half of what we took is given back, so that the session can be written on.
+            self._file.truncate(os.fstat(self._file.fileno()).st_size // 2)
+            raise
 
     def close(self) -> None:
         self._file.close()

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from tau.agent.agent import CallContext, World
 from tau.agent.output import ToolOutput
+from tau.agent.world import CallContext, World
 from tau.ai.model import Model
 from tau.ai.wire import ToolCall
 from tau.coding.ports import Jobs, Snapshots, UrlRouter

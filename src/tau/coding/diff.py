@@ -26,20 +26,24 @@ class Diff(Struct, frozen=True):
 def unified(old: str, new: str, path: str) -> Diff:
     """What turns `old` into `new`. Equal lines at both ends are set aside first: a small change is cheap."""
     before, after = _lines(old), _lines(new)
-    start = _common(before, after)
-    end = _common(before[start:][::-1], after[start:][::-1])
+    start = equal_start(before, after)
+    end = equal_start(before[start:][::-1], after[start:][::-1])
     if start == len(before) == len(after):
         return Diff("", None, 0, 0)
     top = max(start - CONTEXT_LINES, 0)
     bottom = max(end - CONTEXT_LINES, 0)
-    hunks = list(_hunks(before[top : len(before) - bottom], after[top : len(after) - bottom], top))
-    added = sum(line.startswith("+") for line in hunks)
-    removed = sum(line.startswith("-") for line in hunks)
-    shown = [line[:MAX_LINE_CHARS] for line in hunks[:MAX_DIFF_LINES]]
-    if len(hunks) > len(shown):
-        shown.append(f"[… {len(hunks) - len(shown)} more lines of this diff not shown]")
-    text = "\n".join([f"--- a/{path}", f"+++ b/{path}", *shown]) + "\n"
-    return Diff(text, start + 1, added, removed)
+    rows = list(hunks(before[top : len(before) - bottom], after[top : len(after) - bottom], top, top))
+    added = sum(row.startswith("+") for row in rows)
+    removed = sum(row.startswith("-") for row in rows)
+    return Diff(shown(rows, f"a/{path}", f"b/{path}"), start + 1, added, removed)
+
+
+def shown(rows: list[str], old_name: str, new_name: str) -> str:
+    """The rows under the two file names, cut where they are too many or too long."""
+    kept = [row[:MAX_LINE_CHARS] for row in rows[:MAX_DIFF_LINES]]
+    if len(rows) > len(kept):
+        kept.append(f"[… {len(rows) - len(kept)} more lines of this diff not shown]")
+    return "\n".join([f"--- {old_name}", f"+++ {new_name}", *kept]) + "\n"
 
 
 def _lines(text: str) -> list[str]:
@@ -50,7 +54,8 @@ def _lines(text: str) -> list[str]:
     return lines[:-1]
 
 
-def _common(left: Sequence[str], right: Sequence[str]) -> int:
+def equal_start(left: Sequence[str], right: Sequence[str]) -> int:
+    """How many lines are the same from the start on."""
     count = 0
     for one, other in zip(left, right, strict=False):
         if one != other:
@@ -59,18 +64,19 @@ def _common(left: Sequence[str], right: Sequence[str]) -> int:
     return count
 
 
-def _hunks(before: list[str], after: list[str], offset: int) -> Iterator[str]:
+def hunks(before: list[str], after: list[str], old_offset: int, new_offset: int) -> Iterator[str]:
+    """Header and rows of each hunk; the lines follow `old_offset` and `new_offset` lines not given."""
     if len(before) + len(after) > MAX_COMPARED_LINES:
         # Comparing line by line would take seconds: everything between the two equal ends counts as replaced.
-        yield f"@@ -{_range(offset, len(before))} +{_range(offset, len(after))} @@"
+        yield f"@@ -{_range(old_offset, len(before))} +{_range(new_offset, len(after))} @@"
         yield from (f"-{line}" for line in before)
         yield from (f"+{line}" for line in after)
         return
     matcher = difflib.SequenceMatcher(None, before, after)
     for group in matcher.get_grouped_opcodes(CONTEXT_LINES):
         (_, a_start, _, b_start, _), (_, _, a_end, _, b_end) = group[0], group[-1]
-        old_range = _range(offset + a_start, a_end - a_start)
-        new_range = _range(offset + b_start, b_end - b_start)
+        old_range = _range(old_offset + a_start, a_end - a_start)
+        new_range = _range(new_offset + b_start, b_end - b_start)
         yield f"@@ -{old_range} +{new_range} @@"
         for tag, a_first, a_last, b_first, b_last in group:
             if tag == "equal":

@@ -58,7 +58,7 @@ class SessionJobs:
         try:
             self._jobs[id] = Job(id=id, label=label, state="done", result=await work())
         except Exception as error:
-            log.error(f"the job {id} ({label}) failed", error)
+            log.error(f"The job {id} ({label}) failed.", error)
             self._jobs[id] = Job(id=id, label=label, state="failed", result=str(error))
 
     def _ended(self, id: str) -> None:

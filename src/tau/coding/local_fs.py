@@ -7,14 +7,15 @@ from pathlib import Path
 
 from tau.agent.ports import Stat
 from tau.base.errors import ToolError
-from tau.base.files import write_atomic
+from tau.base.files import open_at_once, write_atomic
 
 
 class LocalFileSystem:
     """Synchronous inside: for files of this size a thread costs more than the disk does."""
 
     async def read(self, path: Path) -> bytes:
-        return path.read_bytes()
+        with open(path, "rb", opener=open_at_once) as file:
+            return file.read() or b""  # nothing from what would make us wait, as some files of /proc do
 
     async def write(self, path: Path, data: bytes, *, expect: Stat | None = None) -> Stat:
         """A new file that begins with `#!` becomes executable for those who may read it."""

@@ -8,8 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tau.ai.auth import resolve_headers
-from tau.ai.catalog import Catalog, Choice, pick_model, split_thinking
-from tau.ai.model import Model, ThinkingLevel
+from tau.ai.catalog import Catalog, Choice, find_models, pick_model, split_thinking
+from tau.ai.model import DEMO_PROVIDER, Model, ThinkingLevel
 from tau.ai.transport import Transport
 from tau.base.errors import ConfigError, UsageError
 from tau.base.late import late
@@ -21,7 +21,6 @@ discovery = late("tau.ai.local.discovery")
 embedded = late("tau.ai.local.embedded")
 weights = late("tau.ai.local.weights")
 
-DEMO_PROVIDER = "demo"
 BETTER_MODELS = (
     "For a real one, set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY, "
     "or start a model server on this machine (Ollama, LM Studio, llama.cpp)."
@@ -38,7 +37,7 @@ class Wish(Struct, frozen=True, kw_only=True):
     resumed: tuple[str, str] | None = None
 
 
-class Found(Struct, frozen=True, kw_only=True):
+class FoundModel(Struct, frozen=True, kw_only=True):
     model: Model
     thinking: ThinkingLevel | None = None
     notices: list[str] = []
@@ -68,7 +67,7 @@ class ModelFinder:
         self._keys = keys
         self._services = services
 
-    async def find(self, wish: Wish) -> Found:
+    async def find(self, wish: Wish) -> FoundModel:
         found = await self._find(wish)
         model = found.model
         if wish.base_url is not None:
@@ -80,7 +79,7 @@ class ModelFinder:
         self._require_key(model)
         return replace(found, model=model)
 
-    async def _find(self, wish: Wish) -> Found:
+    async def _find(self, wish: Wish) -> FoundModel:
         settings = self._settings
         if wish.provider == DEMO_PROVIDER or (wish.model or "").startswith(f"{DEMO_PROVIDER}/"):
             return await self._demo()
@@ -93,38 +92,46 @@ class ModelFinder:
             provider, id = wish.resumed
             model = self._usable(provider, id)
             if model is not None:
-                return Found(model=model)
+                return FoundModel(model=model)
             notices.append(f"The session's model {provider}/{id} cannot be used here.")
         if settings.default_model is not None or settings.default_provider is not None:
             found = self._configured()
         elif wish.key is not None:
-            raise UsageError("--api-key is whose key? Name the provider with --provider or --model.")
+            raise UsageError(
+                "--api-key does not say whose key it is; name the provider with --provider or --model."
+            )
         else:
             found = await self._whatever_works()
         return replace(found, notices=[*notices, *found.notices])
 
-    async def _asked_for(self, pattern: str, wish: Wish) -> Found:
-        """By the table; else on a server of this machine; else on the server whose address was given."""
+    async def _asked_for(self, pattern: str, wish: Wish) -> FoundModel:
+        """By the table; else on a server of this machine; else on the server whose address was given.
+
+        A server that was named by its address alone gets the model's name as it is, and no provider's key.
+        """
+        owner = wish.provider or pattern.partition("/")[0]
+        if wish.base_url is not None and self._catalog.provider(owner) is None:
+            id, thinking = split_thinking(pattern)
+            return FoundModel(model=_custom(id, wish.base_url), thinking=thinking)
         try:
             preferred = self._credentials.providers_with_keys()
             return _found(pick_model(self._catalog, pattern, wish.provider, prefer=preferred))
         except UsageError:
             id, thinking = split_thinking(pattern)
-            if wish.base_url is not None:
-                return Found(model=_custom(id, wish.base_url), thinking=thinking)
-            for model in await self._on_this_machine():
+            for found in await self._on_this_machine():
+                model = found.model
                 if id in (model.id, model.key) or (wish.provider == model.provider and id in model.id):
-                    return Found(model=model, thinking=thinking)
+                    return replace(found, thinking=thinking)
             raise
 
-    async def _of_provider(self, provider: str) -> Found:
+    async def _of_provider(self, provider: str) -> FoundModel:
         if self._catalog.provider(provider) is None:
-            for model in await self._on_this_machine():
-                if model.provider == provider:
-                    return Found(model=model)
+            for found in await self._on_this_machine():
+                if found.model.provider == provider:
+                    return found
         return self._default_of(provider)
 
-    def _default_of(self, provider: str) -> Found:
+    def _default_of(self, provider: str) -> FoundModel:
         row = self._catalog.provider(provider)
         if row is not None and not row.default_model:
             raise UsageError(f"The provider {row.id} has no default model; name one with --model.")
@@ -132,7 +139,7 @@ class ModelFinder:
             pick_model(self._catalog, row.default_model if row else "", row.id if row else provider)
         )
 
-    def _configured(self) -> Found:
+    def _configured(self) -> FoundModel:
         settings = self._settings
         if settings.default_model is None:
             assert settings.default_provider is not None
@@ -142,13 +149,20 @@ class ModelFinder:
             pick_model(self._catalog, settings.default_model, settings.default_provider, prefer=preferred)
         )
 
-    async def _whatever_works(self) -> Found:
-        for provider in self._credentials.providers_with_keys():
+    async def _whatever_works(self) -> FoundModel:
+        providers = self._credentials.providers_with_keys()
+        for pattern in self._settings.enabled_models:
+            name, thinking = split_thinking(pattern)
+            for model in find_models(self._catalog, name, prefer=providers):
+                if self._has_access(model.provider):
+                    return FoundModel(model=model, thinking=thinking)
+        for provider in providers:
             if self._catalog.providers[provider].default_model:
                 return self._default_of(provider)
         local = await self._on_this_machine()
         if local:
-            return Found(model=local[0], notices=[f"Using {local[0].key}, found on this machine."])
+            notice = f"Using {local[0].model.key}, found on this machine."
+            return replace(local[0], notices=[notice, *local[0].notices])
         problem = "The demo model is switched off (local.embedded)."
         if self._settings.local.embedded:
             try:
@@ -159,39 +173,45 @@ class ModelFinder:
         first = next(iter(self._catalog.providers))
         raise ConfigError(f"{self._credentials.where_to_put_key(first)} {problem}")
 
-    async def _on_this_machine(self) -> list[Model]:
+    async def _on_this_machine(self) -> list[FoundModel]:
+        """The models of the servers that run here, each with what there is to say about its server."""
         if not self._settings.local.discover:
             return []
-        servers = await discovery.discover(self._http, self._environ)
-        return [model for server in servers for model in server.models]
+        return [
+            FoundModel(model=model, notices=[server.note] if server.note else [])
+            for server in await discovery.discover(self._http, self._environ)
+            for model in server.models
+        ]
 
-    async def _demo(self) -> Found:
+    async def _demo(self) -> FoundModel:
         server = await self._services.enter_async_context(embedded.EmbeddedServer(self._weights(), self._run))
         self._keys[DEMO_PROVIDER] = server.key
         notice = f"Using the {server.model.name}: it can chat, but it cannot code. {BETTER_MODELS}"
-        return Found(model=server.model, thinking="off", notices=[notice])
+        return FoundModel(model=server.model, thinking="off", notices=[notice])
 
     def _weights(self) -> Path:
         path: Path = weights.weights_path(weights.cache_dir(self._environ))
         return path
 
     def _usable(self, provider: str, id: str) -> Model | None:
+        return pick_model(self._catalog, id, provider).model if self._has_access(provider) else None
+
+    def _has_access(self, provider: str) -> bool:
+        """Whether a provider of the table can be used: it needs no key, or its key is there."""
         row = self._catalog.provider(provider)
-        if row is None or not (row.local or self._credentials.available(row.id)):
-            return None
-        return pick_model(self._catalog, id, row.id).model
+        return row is not None and (row.local or self._credentials.available(row.id))
 
     def _require_key(self, model: Model) -> None:
         row = self._catalog.provider(model.provider)
-        if row is not None and not row.local and not self._credentials.available(row.id):
+        if row is not None and not self._has_access(row.id):
             raise ConfigError(self._credentials.where_to_put_key(row.id))
 
 
-def _found(choice: Choice) -> Found:
+def _found(choice: Choice) -> FoundModel:
     notices = (
         [] if choice.known else [f"{choice.model.key} is not in the model table; its limits are guessed."]
     )
-    return Found(model=choice.model, thinking=choice.thinking, notices=notices)
+    return FoundModel(model=choice.model, thinking=choice.thinking, notices=notices)
 
 
 def _custom(id: str, base_url: str) -> Model:

@@ -6,14 +6,14 @@ from typing import Literal, Self
 from msgspec import UNSET, Struct, UnsetType
 
 from tau.agent.ports import Artifacts, Sink
+from tau.base.sizes import KIB, MIB, format_bytes
 from tau.base.text import plain
 
-KIB = 1024
-ARTIFACT_CAP_BYTES = 64 * KIB * KIB
+ARTIFACT_CAP_BYTES = 64 * MIB
 Keep = Literal["head", "tail", "ends"]
 
 
-class Limits(Struct, frozen=True, kw_only=True):
+class OutputLimits(Struct, frozen=True, kw_only=True):
     """`columns` are characters of one line; `bytes` counts UTF-8 without the notices."""
 
     lines: int = 3_000
@@ -59,7 +59,7 @@ class Shown(Struct, frozen=True):
         return UNSET if self.truncation is None else OutputMeta(truncation=self.truncation)
 
 
-def truncate(text: str, limits: Limits, keep: Keep = "head") -> Shown:
+def truncate(text: str, limits: OutputLimits, keep: Keep = "head") -> Shown:
     """As much of the text as the limits allow, in whole lines; a line that is too long itself is cut."""
     lines = lines_of(text)
     size = len(text.encode(errors="surrogatepass"))
@@ -113,15 +113,7 @@ def with_notice(text: str, line: str) -> str:
     """The text, then the notice on a line of its own."""
     if not line:
         return text
-    return f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{line}"
-
-
-def format_bytes(size: int) -> str:
-    if size < KIB:
-        return f"{size} bytes" if size != 1 else "1 byte"
-    if size < KIB * KIB:
-        return f"{size / KIB:.1f} KiB"
-    return f"{size / KIB / KIB:.1f} MiB" if size < KIB**3 else f"{size / KIB**3:.1f} GiB"
+    return f"{text}{line}" if not text or text.endswith("\n") else f"{text}\n{line}"
 
 
 class OutputSink:
@@ -134,11 +126,11 @@ class OutputSink:
         self,
         artifacts: Artifacts,
         tool: str,
-        limits: Limits | None = None,
+        limits: OutputLimits | None = None,
         *,
         artifact_cap_bytes: int = ARTIFACT_CAP_BYTES,
     ) -> None:
-        self.limits = limits or Limits()
+        self.limits = limits or OutputLimits()
         self.total_bytes = 0
         self._newlines = 0
         self._ends_open = False  # the last line has no newline yet
@@ -265,7 +257,7 @@ class Taken(Struct, frozen=True):
     cut: int = 0
 
 
-def take(lines: Iterable[str], limits: Limits, share: int = 1) -> Taken:
+def take(lines: Iterable[str], limits: OutputLimits, share: int = 1) -> Taken:
     """The first lines that fit into 1/share of the limits; of the first one at least a part."""
     taken: list[str] = []
     cut = 0

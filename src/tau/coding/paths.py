@@ -20,7 +20,7 @@ _ONE_RANGE = r"L?(?P<first>\d+)(?:-(?:L?(?P<last>\d+))?|\+L?(?P<count>\d+))?$"
 _CLOCK_SPACE = r" (?=[AaPp][Mm]\b)"
 
 
-class Lines(Struct, frozen=True):
+class LineRange(Struct, frozen=True):
     """Lines `first` to `last`, both included and counted from 1; `last` is None for "to the end"."""
 
     first: int
@@ -30,7 +30,7 @@ class Lines(Struct, frozen=True):
 class Selector(Struct, frozen=True):
     """What stands behind the path: line ranges in order, none overlapping; `raw` asks for no line numbers."""
 
-    ranges: tuple[Lines, ...] = ()
+    ranges: tuple[LineRange, ...] = ()
     raw: bool = False
 
 
@@ -72,7 +72,7 @@ def split_selector(path_text: str) -> tuple[str, Selector]:
     return path_text[: match.start()], Selector(_merged([_lines(chunk) for chunk in chunks]), "raw" in words)
 
 
-def _lines(text: str) -> Lines:
+def _lines(text: str) -> LineRange:
     match = re.match(_ONE_RANGE, text)
     assert match is not None, "the selector's own pattern was checked before"
     first = int(match["first"])
@@ -81,23 +81,23 @@ def _lines(text: str) -> Lines:
     if match["count"] is not None:
         if int(match["count"]) == 0:
             raise ToolError(f"The selector :{text} asks for no lines; the count after + must be at least 1.")
-        return Lines(first, first + int(match["count"]) - 1)
+        return LineRange(first, first + int(match["count"]) - 1)
     if match["last"] is None:
-        return Lines(first)
+        return LineRange(first)
     if int(match["last"]) < first:
         raise ToolError(f"The selector :{text} ends before it starts; write the smaller line number first.")
-    return Lines(first, int(match["last"]))
+    return LineRange(first, int(match["last"]))
 
 
-def _merged(ranges: list[Lines]) -> tuple[Lines, ...]:
-    merged: list[Lines] = []
+def _merged(ranges: list[LineRange]) -> tuple[LineRange, ...]:
+    merged: list[LineRange] = []
     for lines in sorted(ranges, key=lambda lines: lines.first):
         previous = merged[-1] if merged else None
         if previous is None or (previous.last is not None and lines.first > previous.last + 1):
             merged.append(lines)
         elif previous.last is not None:
             last = None if lines.last is None else max(previous.last, lines.last)
-            merged[-1] = Lines(previous.first, last)
+            merged[-1] = LineRange(previous.first, last)
     return tuple(merged)
 
 

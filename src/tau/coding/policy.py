@@ -7,15 +7,15 @@ from msgspec import Struct
 
 from tau.agent.effects import Effects
 from tau.coding.paths import real
+from tau.config.settings import ApprovalMode
 
-ApprovalMode = Literal["ask", "workspace", "yolo"]
 Verdict = Literal["allow", "ask", "deny"]
 
 
 class Workspace(Struct, frozen=True):
-    """`roots` may be written to (the working and the temporary folder); below `protected` all is tau's own.
+    """`roots` are the folders that may be written to; `protected` are tau's own, where every write asks.
 
-    Build it with `Workspace.of`, which follows symbolic links, so that both sides are compared as real paths.
+    Build it with `Workspace.of`, which follows symbolic links, so that real paths are compared.
     """
 
     roots: tuple[Path, ...]
@@ -27,7 +27,7 @@ class Workspace(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True):
-    """One thing that needs a yes. An equal `key` means the same thing again; None is asked every time."""
+    """One thing that needs a yes. An "always" holds for an equal `key`; with None it is asked every time."""
 
     reason: str
     key: tuple[str, str] | None

@@ -3,12 +3,15 @@
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Struct
 
 from tau.agent.ports import Stat, ToolContext
 from tau.ai.model import Model
+
+if TYPE_CHECKING:
+    from tau.hashline.snapshots import SnapshotStore
 
 
 class Resource(Struct, frozen=True, kw_only=True):
@@ -47,8 +50,16 @@ class UrlRouter(Protocol):
 class Snapshots(Protocol):
     """What the model has seen of each file, so that somebody else's change is noticed before it is lost."""
 
+    @property
+    def texts(self) -> "SnapshotStore":
+        """The texts that were shown, by file and tag."""
+        ...
+
     def remember(self, path: Path, stat: Stat) -> None: ...
     def last_seen(self, path: Path) -> Stat | None: ...
+    def record(self, path: Path, text: str, *, own: bool = False) -> str | None:
+        """The tag under which a text is shown; None if it is too large. `own`: we wrote it ourselves."""
+        ...
 
 
 class Models(Protocol):

@@ -34,11 +34,11 @@ class AuthFile:
         key = entry.get("key") if isinstance(entry, dict) else None
         if not isinstance(key, str):
             form = '{"type": "api_key", "key": "..."}'
-            raise source.error(f'The entry of "{provider}" must have the form {form}.', provider)
+            raise source.error(f"The entry of {provider} must have the form {form}.", provider)
         return key.strip() or None
 
     def get_settled(self, provider: str) -> str | None:
-        """Like `get`, after whoever is writing the file now."""
+        """Like `get`, but waits until nobody is writing the file."""
         if not self.path.exists():
             return None
         try:
@@ -46,10 +46,6 @@ class AuthFile:
                 return self.get(provider)
         except OSError:
             return self.get(provider)
-
-    def providers(self) -> list[str]:
-        """Who has an entry, of whatever type."""
-        return list(self._read().content)
 
     def set_key(self, provider: str, key: str) -> None:
         """Store a key, or what stands for one (a variable's name, `!command`)."""

@@ -1,15 +1,18 @@
 """The instructions that user and project have written down for agents: AGENTS.md, or else CLAUDE.md."""
 
+import codecs
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
 
+from tau.base.files import mode_of
+from tau.base.sizes import KIB, format_bytes
 from tau.config.paths import Paths, project_folders
 
 NAMES = ("AGENTS.md", "CLAUDE.md")
-MAX_FILE_BYTES = 65_536
+MAX_FILE_BYTES = 64 * KIB
 MAX_TOTAL_BYTES = 4 * MAX_FILE_BYTES
 
 
@@ -57,7 +60,7 @@ def _candidates(cwd: Path, paths: Paths, warn: Callable[[str], None]) -> Iterato
 
 
 def _first(folder: Path) -> Path | None:
-    return next((folder / name for name in NAMES if (folder / name).exists()), None)
+    return next((folder / name for name in NAMES if mode_of(folder / name)), None)
 
 
 def _read(
@@ -73,15 +76,20 @@ def _read(
             return None
         with path.open("rb") as file:
             data = file.read(limit + 1)
-        text = data[:limit].decode("utf-8", "strict" if len(data) <= limit else "ignore")
+        is_whole = len(data) <= limit
+        text = codecs.getincrementaldecoder("utf-8")().decode(data[:limit], final=is_whole)
     except OSError as error:
         warn(f"{path} is left out: {error.strerror or error}.")
         return None
     except UnicodeDecodeError:
         warn(f"{path} is left out: it is not UTF-8 text.")
         return None
-    if len(data) > limit:
-        text += f"\n\n[{path.name} is cut here: {limit} of {info.st_size} bytes are shown.]"
-        warn(f"{path} is too long: only {limit} of its {info.st_size} bytes are used.")
+    if "\0" in text:
+        warn(f"{path} is left out: it is not UTF-8 text.")
+        return None
+    if not is_whole:
+        part = f"{format_bytes(limit)} of {format_bytes(info.st_size)}"
+        text += f"\n\n[{path.name} is cut here: {part} are shown]"
+        warn(f"{path} is too long: only {part} are used.")
     text = text.removeprefix("\ufeff").strip()
     return ContextFile(path, text) if text else None

@@ -75,7 +75,7 @@ class KeyCredentials:
         return (
             f"There is no key for {row.name if row else provider}: {', or '.join(ways)}.{''.join(unset)}"
             " Without a key, a model server on this machine (Ollama, LM Studio, llama.cpp, vLLM) is found by"
-            " itself, and `--provider demo` (or `make run`) answers with the offline demo model."
+            " itself, and --provider demo answers with the offline demo model."
         )
 
     async def _find(self, provider: str, stored: str | None, *, fresh: bool = False) -> str | None:

@@ -1,6 +1,5 @@
 """Checks hand-written data against a struct; errors name the field, its line and what is allowed there."""
 
-import re
 from collections.abc import Collection, Mapping
 from functools import cache
 from types import UnionType
@@ -15,15 +14,13 @@ from tau.config.json_file import JsonFile
 from tau.config.words import describe_type, show_value
 
 difflib = late("difflib")
-
-_PLACE = r" - at `\$(.*)`$"
-_STEP = r"\.([^.\[]+)|\[(\d+|\.\.\.)\]"
+places = late("tau.base.places")
 
 # Fields whose values are never shown, not even in an error.
 SECRET = frozenset({"apiKey", "headers"})
 
 S = TypeVar("S", bound=Struct)
-Way = tuple[str | int, ...]
+Way = tuple[str | int, ...]  # the keys and indexes that lead to a value in a file
 
 
 @cache
@@ -45,9 +42,7 @@ def check_members(source: JsonFile, way: Way, members: Mapping[str, Any], struct
     known = field_types(struct)
     for name, value in members.items():
         if name not in known:
-            raise source.error(
-                f"{spell(*way, name)} is not known. Known are: {', '.join(known)}.", *way, name
-            )
+            raise source.error(f"{spell(*way, name)} is not known; there are {', '.join(known)}.", *way, name)
         try:
             convert(value, known[name])
         except ValidationError:
@@ -70,8 +65,8 @@ def unknown_fields(
 
 
 def spell(*way: str | int) -> str:
-    """`providers.x.models[0]`"""
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in way).lstrip(".")
+    """A way in words: `providers.x.models[0]`."""
+    return str(places.spell(*way)).removeprefix(".")
 
 
 def _wrong(source: JsonFile, way: Way, value: Any, annotation: Any) -> ConfigError:
@@ -81,25 +76,25 @@ def _wrong(source: JsonFile, way: Way, value: Any, annotation: Any) -> ConfigErr
 
 def _explain(source: JsonFile, way: Way, plain: Any, annotation: Any, text: str) -> ConfigError:
     """The decoder's complaint in our words. It tells the way to the value, but hides the keys of objects."""
-    place = re.search(_PLACE, text)
+    _, steps = places.split_place(text)
     value = plain
-    for name, index in re.findall(_STEP, place[1] if place else ""):
-        annotation = _inside(annotation, name)
-        step = _misfit(value, annotation) if index == "..." else int(index) if index else name
-        value = value[step]
-        way = (*way, step)
+    for step in steps:
+        annotation = _inside(annotation, step)
+        known_step = _misfit(value, annotation) if step is None else step
+        value = value[known_step]
+        way = (*way, known_step)
     if text.startswith("Object missing"):
         missing = next(name for name in field_types(annotation) if f"`{name}`" in text)
-        return source.error(f'{spell(*way)} needs "{missing}".', *way)
+        return source.error(f"{spell(*way)} needs the field {missing}.", *way)
     return _wrong(source, way, value, annotation)
 
 
-def _inside(annotation: Any, name: str) -> Any:
-    """The annotation of a field, or of the elements if there is no field name."""
+def _inside(annotation: Any, step: str | int | None) -> Any:
+    """The annotation of a field, or of the elements of a list or an object."""
     if get_origin(annotation) in (Union, UnionType):
         annotation = next(part for part in get_args(annotation) if part is not UnsetType)
-    if name:
-        return field_types(annotation)[name]
+    if isinstance(step, str):
+        return field_types(annotation)[step]
     return get_args(annotation)[1 if get_origin(annotation) is dict else 0]
 
 

@@ -1,6 +1,9 @@
 """JSON files that people write by hand: errors name the line, a change touches one key and loses nothing."""
 
+import os
 import re
+import stat
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,16 +12,16 @@ from msgspec import DecodeError, Raw, Struct
 from msgspec import json as fast_json
 
 from tau.base.errors import ConfigError
-from tau.base.files import locked, write_atomic
+from tau.base.files import locked, make_private, open_at_once, write_atomic
 from tau.base.late import late
+from tau.base.sizes import MIB, format_bytes
 
 json = late("json")
 
-MAX_BYTES = 4 * 1_048_576
-LOCK_SECONDS = 30
+MAX_BYTES = 4 * MIB
+LOCK_TIMEOUT_S = 30
 
 _TOKEN = r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+'
-_BOM = b"\xef\xbb\xbf"
 
 
 class JsonFile(Struct, frozen=True):
@@ -29,7 +32,7 @@ class JsonFile(Struct, frozen=True):
     content: dict[str, Any]
 
     def line_of(self, *keys: str | int) -> int | None:
-        """The line where a key or an element stands; `a`, `b` also finds the spelling `a.b`."""
+        """The line of a key or an element. The keys `a`, `b` also find the dotted key `a.b`."""
         return find_line(self.data.decode(), *keys)
 
     def error(self, message: str, *keys: str | int) -> ConfigError:
@@ -56,8 +59,8 @@ def change_json(path: Path, change: Callable[[dict[str, Raw]], None], *, mode: i
     Members that `change` leaves alone keep their text. A broken file is refused and stays as it is.
     """
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with locked(path, timeout=LOCK_SECONDS):
+        make_private(path.parent)
+        with locked(path, timeout_s=LOCK_TIMEOUT_S):
             data = read_json(path).data
             members = fast_json.decode(data, type=dict[str, Raw]) if data else {}
             before = fast_json.encode(members)
@@ -113,19 +116,21 @@ def _places(text: str) -> Iterator[tuple[list[str | int], int]]:
 
 def _read(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=open_at_once) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ConfigError("This is a pipe or a device, not a file.", path=path)
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         return b""
     except OSError as error:
         raise ConfigError(f"The file cannot be read: {error.strerror or error}.", path=path) from error
     if len(data) > MAX_BYTES:
-        raise ConfigError(f"The file is larger than {MAX_BYTES // 1_048_576} MiB.", path=path)
-    return data.removeprefix(_BOM)
+        raise ConfigError(f"The file is larger than {format_bytes(MAX_BYTES)}.", path=path)
+    return data.removeprefix(BOM_UTF8)
 
 
 def _explain(path: Path, data: bytes, error: Exception) -> ConfigError:
-    """What is wrong in a broken file, and where. The slower parser of the standard library knows better."""
+    """What is wrong in a broken file, and where: the slower standard parser tells it more clearly."""
     try:
         json.loads(data.decode())
     except UnicodeDecodeError as wrong:
@@ -140,6 +145,8 @@ def _explain(path: Path, data: bytes, error: Exception) -> ConfigError:
         )
     except RecursionError:
         return ConfigError("The file is nested too deeply.", path=path)
+    except ValueError:
+        return ConfigError("The file holds a number with too many digits.", path=path)
     offset = re.search(r"\(byte (\d+)\)", str(error))
     at = data.count(b"\n", 0, int(offset[1])) + 1 if offset else None
     return ConfigError(f"This is not valid JSON: {error}.", path=path, line=at)

@@ -1,5 +1,6 @@
 """Settings from their layers: defaults < user < project < --config files < flags, merged as plain data."""
 
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -7,6 +8,7 @@ from typing import Any, Literal
 from msgspec import Struct, ValidationError, convert
 
 from tau.base.errors import UsageError
+from tau.base.files import mode_of
 from tau.config.json_file import JsonFile, read_json
 from tau.config.paths import Paths, project_dir
 from tau.config.settings import Settings, setting_groups, settings_by_key
@@ -73,7 +75,7 @@ def _files(paths: Paths, cwd: Path, files: Sequence[Path]) -> Iterator[tuple[Pat
     if project is not None:
         yield project / "settings.json", "project"
     for path in files:
-        if not path.is_file():
+        if not stat.S_ISREG(mode_of(path)):
             raise UsageError(f"There is no settings file {path}.")
         yield path, "file"
 
@@ -89,9 +91,9 @@ def _accepted(source: JsonFile, layer: Layer, paths: Paths) -> tuple[dict[str, A
             accepted[key] = value
             continue
         if key in setting_groups():
-            raise source.error(f'"{key}" is a group of settings and must be an object: {{ ... }}.', key)
+            raise source.error(f"{key} is a group of settings and must be an object: {{ ... }}.", key)
         if setting is not None:
-            reason = f'"{key}" is ignored here: only the user can set it, in {paths.settings}.'
+            reason = f"{key} is ignored here: only the user can set it, in {paths.settings}."
         elif key == "$schema":
             continue
         else:

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, convert, to_builtins
 from msgspec.structs import replace
 
-from tau.ai.catalog import KNOWN_APIS, Catalog, Provider, merge_compat
+from tau.ai.apis import DIALECTS
+from tau.ai.catalog import Catalog, Provider, merge_compat
 from tau.ai.model import Compat, Model, Price
 from tau.config.fields import Way, check_members, decode_struct, field_types, spell, unknown_fields
 from tau.config.json_file import JsonFile, read_json
@@ -62,13 +63,15 @@ def load_models_file(path: Path) -> ModelsFile:
     source = read_json(path)
     listed = source.content.get("providers", {})
     if not isinstance(listed, dict):
-        raise source.error('"providers" must be an object: provider ids and what they are.', "providers")
+        raise source.error("providers must be an object: provider ids and what they are.", "providers")
     warnings = unknown_fields(source, (), source.content, ("providers", "$schema"))
     providers: dict[str, ProviderEntry] = {}
     for id, plain in listed.items():
         way: Way = ("providers", id)
         if not id or "/" in id or any(letter.isspace() for letter in id):
-            raise source.error(f'"{id}" cannot be the id of a provider: it has no "/" and no spaces.', *way)
+            raise source.error(
+                f'"{id}" cannot be the id of a provider: an id has no slash and no spaces.', *way
+            )
         entry = decode_struct(source, way, plain, ProviderEntry)
         _check(source, way, entry)
         warnings += unknown_fields(source, way, plain, field_types(ProviderEntry))
@@ -113,13 +116,13 @@ def _changes(entry: ProviderEntry) -> Iterator[tuple[str, ModelChanges]]:
 
 def _new_provider(source: JsonFile, id: str, entry: ProviderEntry) -> Provider:
     if not isinstance(entry.base_url, str):
-        raise source.error(f'The provider "{id}" is new and needs a "baseUrl".', "providers", id)
+        raise source.error(f"The provider {id} is new and needs a baseUrl.", "providers", id)
     named = [entry.api, *(row.api for row in entry.models)]
     apis = [api for api in named if isinstance(api, str)]
     without = [index for index, row in enumerate(entry.models) if not isinstance(row.api, str)]
     if not isinstance(entry.api, str) and (without or not apis):
         way = ("providers", id, "models", without[0]) if without else ("providers", id)
-        raise source.error(f'The provider "{id}" needs an "api", or each of its models: {_apis()}.', *way)
+        raise source.error(f"The provider {id} needs an api, or each of its models does: {_apis()}.", *way)
     return Provider(
         id=id,
         name=entry.name or id,
@@ -183,8 +186,8 @@ def _change_model(model: Model, changes: ModelChanges) -> Model:
 
 def _check(source: JsonFile, way: Way, entry: ProviderEntry | ModelChanges) -> None:
     """What the types do not say."""
-    if isinstance(entry.api, str) and entry.api not in KNOWN_APIS:
-        message = f'{spell(*way, "api")} is "{entry.api}", which tau does not speak. Known are: {_apis()}.'
+    if isinstance(entry.api, str) and entry.api not in DIALECTS:
+        message = f'{spell(*way, "api")} is "{entry.api}", which tau does not speak; there are {_apis()}.'
         raise source.error(message, *way, "api")
     if isinstance(entry, ProviderEntry):
         if isinstance(entry.base_url, str) and not entry.base_url.startswith(("http://", "https://")):
@@ -197,4 +200,4 @@ def _check(source: JsonFile, way: Way, entry: ProviderEntry | ModelChanges) -> N
 
 
 def _apis() -> str:
-    return ", ".join(KNOWN_APIS)
+    return ", ".join(DIALECTS)

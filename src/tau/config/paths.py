@@ -1,12 +1,14 @@
 """Where things live: the user's folder, the project's folder, the repository."""
 
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
 
-from tau.base.errors import ConfigError
+from tau.base.errors import ConfigError, UsageError
+from tau.base.files import mode_of, typed_path
 
 PROJECT_FOLDER = ".tau"
 
@@ -29,10 +31,6 @@ class Paths(Struct, frozen=True):
         return self.home / "models.json"
 
     @property
-    def keybindings(self) -> Path:
-        return self.home / "keybindings.json"
-
-    @property
     def sessions(self) -> Path:
         return self.home / "sessions"
 
@@ -40,48 +38,28 @@ class Paths(Struct, frozen=True):
     def logs(self) -> Path:
         return self.home / "logs"
 
-    @property
-    def artifacts(self) -> Path:
-        """For output of runs that keep no session; a session has its artifacts beside its file."""
-        return self.home / "artifacts"
-
-    @property
-    def cache(self) -> Path:
-        return self.home / "cache"
-
-    @property
-    def prompts(self) -> Path:
-        return self.home / "prompts"
-
-    def make_home(self) -> Path:
-        """The user's folder, made for its owner alone."""
-        return self.make(self.home)
-
-    def make(self, folder: Path) -> Path:
-        """A folder under `home`, made with its parents; new ones are closed to others."""
-        try:
-            for missing in reversed([folder, *folder.parents]):
-                if missing.is_relative_to(self.home):
-                    missing.mkdir(mode=0o700, exist_ok=True)
-                elif not missing.is_dir():
-                    missing.mkdir(exist_ok=True)
-        except OSError as error:
-            raise ConfigError(f"This folder cannot be made: {error.strerror}.", path=folder) from error
-        return folder
-
 
 def user_paths(environ: Mapping[str, str] = os.environ) -> Paths:
     """The user's folder: `$TAU_HOME`, or `~/.tau/agent`."""
     named = environ.get("TAU_HOME", "").strip()
-    home = Path(named).expanduser() if named else Path.home() / PROJECT_FOLDER / "agent"
+    home = typed_path(named or f"~/{PROJECT_FOLDER}/agent")
+    if home.parts[0].startswith("~"):
+        raise ConfigError("Your home folder is not known; set HOME, or set TAU_HOME to a folder of your own.")
     return Paths(home.absolute())
+
+
+def current_folder() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise UsageError("The folder that you are in no longer exists; go to another one.") from None
 
 
 def repo_root(cwd: Path) -> Path | None:
     """The nearest folder from `cwd` upwards that holds a `.git`, which is a file in a linked work tree."""
     cwd = cwd.absolute()
     for folder in (cwd, *cwd.parents):
-        if (folder / ".git").exists():
+        if mode_of(folder / ".git"):
             return folder
     return None
 
@@ -100,11 +78,11 @@ def project_dir(cwd: Path, paths: Paths) -> Path | None:
     """The nearest `.tau` folder of the project. The user's own `.tau` is never a project's."""
     for folder in project_folders(cwd):
         found = folder / PROJECT_FOLDER
-        if found.is_dir() and not _is_users(found, paths):
+        if stat.S_ISDIR(mode_of(found)) and not _is_users(found, paths):
             return found
     return None
 
 
 def _is_users(folder: Path, paths: Paths) -> bool:
-    own = (paths.home, paths.home.parent, Path.home() / PROJECT_FOLDER)
+    own = (paths.home, paths.home.parent, typed_path("~") / PROJECT_FOLDER)
     return any(path.name == folder.name and path.exists() and path.samefile(folder) for path in own)

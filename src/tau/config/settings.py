@@ -10,6 +10,7 @@ from msgspec.structs import fields
 from tau.ai.model import ThinkingLevel
 from tau.config.words import describe_type
 
+ApprovalMode = Literal["ask", "workspace", "yolo"]
 QueueMode = Literal["one-at-a-time", "all"]
 Scope = Literal["any", "user"]
 
@@ -47,7 +48,7 @@ class Stream(Struct, frozen=True, rename="camel"):
 
 class Tools(Struct, frozen=True, rename="camel"):
     approval_mode: Annotated[
-        Literal["ask", "workspace", "yolo"],
+        ApprovalMode,
         Meta(
             description="ask: writes and commands ask first; workspace: writes inside the workspace and"
             " commands run; yolo: everything runs",
@@ -69,7 +70,7 @@ class Tools(Struct, frozen=True, rename="camel"):
 
 class Bash(Struct, frozen=True, rename="camel"):
     timeout_seconds: Annotated[
-        int, Meta(description="Time limit of a command that asks for none", ge=1, le=86_400)
+        int, Meta(description="Time limit of a command that asks for none", ge=1, le=3_600)
     ] = 300
 
 
@@ -77,6 +78,37 @@ class Read(Struct, frozen=True, rename="camel"):
     default_limit: Annotated[
         int, Meta(description="Lines shown of a file when no range is asked for", ge=1, le=3_000)
     ] = 300
+    summarize: Annotated[
+        bool, Meta(description="Show long files of code in brief: declarations without their bodies")
+    ] = True
+    hash_lines: Annotated[
+        bool, Meta(description="Show files under a tag by which edit can name their lines")
+    ] = True
+
+
+class Edit(Struct, frozen=True, rename="camel"):
+    mode: Annotated[
+        Literal["hashline", "replace", "apply_patch", "patch"],
+        Meta(description="How the model writes edits; TAU_EDIT_MODE sets it for one run"),
+    ] = "hashline"
+    fuzzy_match: Annotated[
+        bool, Meta(description="In the mode replace, accept text that is almost right, and say so")
+    ] = True
+    fuzzy_threshold: Annotated[
+        float, Meta(description="How similar such text must be, from 0.5 to 1", ge=0.5, le=1)
+    ] = 0.95
+    block_auto_generated: Annotated[
+        bool, Meta(description="Refuse to change files that are generated from others")
+    ] = True
+
+
+class Search(Struct, frozen=True, rename="camel"):
+    context_before: Annotated[int, Meta(description="Lines shown before a match", ge=0, le=50)] = 1
+    context_after: Annotated[int, Meta(description="Lines shown after a match", ge=0, le=50)] = 3
+
+
+class Images(Struct, frozen=True, rename="camel"):
+    auto_resize: Annotated[bool, Meta(description="Make large pictures smaller before they are sent")] = True
 
 
 class Local(Struct, frozen=True, rename="camel"):
@@ -99,7 +131,11 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     default_model: Annotated[str | None, Meta(description="Model to start with: an id or a pattern")] = None
     default_thinking_level: Annotated[ThinkingLevel, Meta(description="How much a model thinks")] = "high"
     enabled_models: Annotated[
-        list[str], Meta(description="Patterns of the models that are offered first, such as claude-*")
+        list[str],
+        Meta(
+            description="Patterns such as claude-*; what they match comes first in --list-models, and is"
+            " used when no model is named"
+        ),
     ] = []
     shell_path: Annotated[str | None, Meta(description="Shell that runs commands", extra=USER)] = None
     session_dir: Annotated[str | None, Meta(description="Folder for the sessions", extra=USER)] = None
@@ -118,6 +154,9 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     tools: Tools = Tools()
     bash: Bash = Bash()
     read: Read = Read()
+    edit: Edit = Edit()
+    search: Search = Search()
+    images: Images = Images()
     local: Local = Local()
     context_files: ContextFiles = ContextFiles()
 

@@ -20,7 +20,7 @@ def find_setting(key: str) -> Setting:
     """The setting with this dotted key; UsageError with near names if there is none."""
     found = settings_by_key().get(key)
     if found is None:
-        raise UsageError(f'There is no setting "{key}".{near_names(key) or " All of them: tau config list."}')
+        raise UsageError(f'There is no setting "{key}".{near_names(key) or " tau config list shows all."}')
     return found
 
 
@@ -41,7 +41,7 @@ def wrong_value(setting: Setting, value: Any) -> str | None:
     try:
         convert(value, setting.annotation)
     except ValidationError:
-        return f'"{setting.key}" must be {setting.type}, not {show_value(value)}.'
+        return f"{setting.key} must be {setting.type}, not {show_value(value)}."
     return None
 
 
@@ -69,7 +69,7 @@ def set_setting(paths: Paths, key: str, value_text: str) -> Any:
 
     def change(members: dict[str, Raw]) -> None:
         if not _replace(members, key, encoded) and not _insert(members, key, encoded):
-            message = f'"{key}" has no place: a group that it belongs to is no object. Correct that first.'
+            message = f"{key} has no place: a group that it belongs to is no object; correct that first."
             raise ConfigError(message, path=paths.settings)
 
     change_json(paths.settings, change)

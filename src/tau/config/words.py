@@ -5,6 +5,8 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from msgspec import Struct, UnsetType, json
 
+from tau.base.text import shortened
+
 _PLAIN = {
     bool: "true or false",
     int: "a whole number",
@@ -37,5 +39,4 @@ def describe_type(annotation: Any) -> str:
 
 def show_value(value: Any) -> str:
     """A value as it stands in a file, cut to a length that fits into a sentence."""
-    text = json.encode(value).decode()
-    return text if len(text) <= 60 else text[:57] + "..."
+    return shortened(json.encode(value).decode(), 60)

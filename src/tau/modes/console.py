@@ -87,7 +87,7 @@ class Console:
         try:
             verdict = judge(await session.prompt(prompt.text, prompt.images))
             self._code = verdict.code
-            remark = "stopped" if verdict.code == INTERRUPTED else verdict.remark
+            remark = "Stopped." if verdict.code == INTERRUPTED else verdict.remark
         except TauError as error:
             self._code, remark = code_of(error), str(error)
         finally:
@@ -97,7 +97,7 @@ class Console:
         if remark:
             self._transcript.line(remark)
         if waiting := len(session.queue):
-            self._transcript.line(f"{waiting} of your messages are still waiting; they follow your next one")
+            self._transcript.line(f"Messages of yours that still wait: {waiting}. They follow your next one.")
 
     async def _steer(self, session: Session) -> None:
         """What is typed during a run goes into it."""
@@ -129,7 +129,7 @@ class Console:
                     self._transcript.fresh_line()
                     return None
                 parts, warned = [], True
-                self._transcript.line("(Ctrl+C again or Ctrl+D to quit)")
+                self._transcript.line("Press Ctrl+C again or Ctrl+D to quit.")
                 continue
             except TauError as error:
                 self._transcript.line(str(error))
@@ -165,5 +165,5 @@ class Console:
         word = text.removeprefix("/")
         if word == text or not word.isalpha():
             return False
-        self._transcript.line(HELP if word == "help" else f"there is no command {text}; {HELP}")
+        self._transcript.line(HELP if word == "help" else f'There is no command "{text}".\n{HELP}')
         return True

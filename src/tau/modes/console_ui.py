@@ -81,7 +81,7 @@ class ConsoleUi:
                         if answer is not None or not self._lines.is_terminal:
                             return answer
             except TimeoutError:
-                self._transcript.line("(no answer in time)")
+                self._transcript.line("There was no answer in time.")
             return None
 
     async def _read(self, sign: str) -> str | None:

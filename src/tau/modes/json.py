@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from tau.agent.events import AgentEvent, AgentStart
 from tau.base.errors import TauError
+from tau.base.sizes import KIB
 from tau.base.tasks import spawn
 from tau.coding.session.session import Session
 from tau.modes.event_json import EventEncoder, encode
@@ -20,14 +21,14 @@ from tau.modes.remarks import notice_line
 from tau.modes.verdict import DONE, INTERRUPTED, NOBODY_READS, Verdict, code_of, judge
 
 MAX_WAITING = 1000
-BATCH_BYTES = 256 * 1024
+BATCH_BYTES = 256 * KIB
 
 
-class Error(Struct, frozen=True, tag_field="type", tag="error"):
+class ErrorLine(Struct, frozen=True, tag_field="type", tag="error"):
     error: str
 
 
-class Interrupted(Struct, frozen=True, tag_field="type", tag="interrupted"):
+class InterruptedLine(Struct, frozen=True, tag_field="type", tag="interrupted"):
     pass
 
 
@@ -44,7 +45,10 @@ _decoder = msgspec.json.Decoder(Command)
 
 
 class EventWriter:
-    """Writes the events of a session, those of one moment together. When nobody reads them, it is stopped."""
+    """Writes the events of a session, those of one turn of the event loop in one write.
+
+    When nobody reads the output any more, the session is aborted.
+    """
 
     def __init__(self, session: Session, out: Output) -> None:
         self._session = session
@@ -162,7 +166,7 @@ class _Conversation:
                 if line.strip():
                     self._take(_decoder.decode(line))
             except (TauError, msgspec.DecodeError) as error:
-                self._writer.line(encode(Error(_explained(error))) + b"\n")
+                self._writer.line(encode(ErrorLine(_explained(error))) + b"\n")
         self._ended = True
         self._changed.set()
 
@@ -184,7 +188,7 @@ class _Conversation:
 
     def _answer_interrupts(self) -> None:
         for _ in range(self._interrupts):
-            self._writer.line(encode(Interrupted()) + b"\n")
+            self._writer.line(encode(InterruptedLine()) + b"\n")
         self._interrupts = 0
 
 
@@ -202,7 +206,7 @@ async def _send(session: Session, prompt: Prompt, writer: EventWriter) -> Verdic
     try:
         return judge(await session.prompt(prompt.text, prompt.images))
     except TauError as error:
-        writer.line(encode(Error(str(error))) + b"\n")
+        writer.line(encode(ErrorLine(str(error))) + b"\n")
         return Verdict(code_of(error), str(error))
 
 
@@ -216,4 +220,4 @@ def _explained(error: Exception) -> str:
     if isinstance(error, TauError):
         return str(error)
     known = '{"type":"message","content":"..."} or {"type":"interrupt"}'
-    return f"this line is not understood ({error}); send {known}"
+    return f"This line is not understood: {error}. Send {known}."

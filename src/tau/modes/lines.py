@@ -5,9 +5,10 @@ import os
 from collections import deque
 
 from tau.base.errors import TauError
+from tau.base.sizes import KIB, MIB, format_bytes
 
-CHUNK_BYTES = 64 * 1024
-MAX_LINE_BYTES = 16 * 1024 * 1024
+CHUNK_BYTES = 64 * KIB
+MAX_LINE_BYTES = 16 * MIB
 PASTE_GAP_S = 0.02
 
 
@@ -130,7 +131,7 @@ class Lines:
             self._partial += rest
         if len(self._partial) > MAX_LINE_BYTES:
             self._ready.append(
-                TauError(f"a line is longer than {MAX_LINE_BYTES // 1024**2} MiB and is left out")
+                TauError(f"A line is longer than {format_bytes(MAX_LINE_BYTES)} and is left out.")
             )
             self._partial.clear()
             self._skipping = True

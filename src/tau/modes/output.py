@@ -3,6 +3,8 @@
 import os
 import select
 import sys
+from contextlib import suppress
+from typing import TextIO
 
 from tau.base.errors import TauError
 from tau.base.text import plain
@@ -33,7 +35,7 @@ class Output:
             except (BrokenPipeError, ConnectionResetError):
                 self.gone = True
             except OSError as error:
-                raise TauError(f"the output cannot be written: {error.strerror}") from error
+                raise TauError(f"The output cannot be written: {error.strerror}.") from error
 
 
 def tell(message: str) -> None:
@@ -44,4 +46,12 @@ def tell(message: str) -> None:
         sys.stderr.write(f"tau: {plain(message)}\n")
         sys.stderr.flush()
     except (OSError, ValueError):
-        pass
+        silence(sys.stderr)
+
+
+def silence(stream: TextIO) -> None:
+    """Nobody reads it any more: what is left in its buffer goes nowhere, without a complaint at exit."""
+    with suppress(OSError, ValueError):  # it is closed, or no real stream
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)

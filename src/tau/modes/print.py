@@ -22,7 +22,7 @@ async def run(session: Session, prompts: Sequence[Prompt], out: Output) -> int:
             outcome = await session.prompt(prompt.text, prompt.images)
             verdict = judge(outcome)
             if verdict.code == INTERRUPTED and session.log.path is not None:
-                tell(f"{verdict.remark}; what was said so far is kept, and tau --continue goes on from there")
+                tell(f"{verdict.remark} What was said so far is kept; tau --continue goes on from there.")
             elif verdict.remark:
                 tell(verdict.remark)
             if verdict.code != DONE:
@@ -36,7 +36,7 @@ async def run(session: Session, prompts: Sequence[Prompt], out: Output) -> int:
 
 def _answer(text: str, out: Output) -> None:
     if not text.strip():
-        tell("the model ended without words")
+        tell("The model ended without words.")
         return
     out.text(text if text.endswith("\n") else f"{text}\n")
 

@@ -1,6 +1,7 @@
 """What a face says about events that are neither words nor tools, in one line each."""
 
 from tau.agent.events import Notice, RetryStart
+from tau.base.text import sentence
 
 
 def notice_line(notice: Notice) -> str:
@@ -9,4 +10,5 @@ def notice_line(notice: Notice) -> str:
 
 def retry_line(event: RetryStart) -> str:
     wait = f"{event.delay_ms / 1000:.1f}".removesuffix(".0")
-    return f"{event.error_message}; trying again in {wait} s ({event.attempt} of {event.max_attempts})"
+    again = f"Trying again in {wait} s ({event.attempt} of {event.max_attempts})."
+    return f"{sentence(event.error_message)} {again}"

@@ -15,8 +15,8 @@ from tau.agent.events import (
     ToolStart,
 )
 from tau.ai.stream_events import TextDelta, ThinkingStart
-from tau.ai.wire import AssistantMessage, TextContent
-from tau.base.text import clean_line, plain
+from tau.ai.wire import AssistantMessage, text_of
+from tau.base.text import clean_line, plain, shortened
 from tau.modes.output import Output
 from tau.modes.remarks import notice_line, retry_line
 
@@ -62,7 +62,7 @@ class Transcript:
                     self.fresh_line()
                 self.stream(delta)
             case MessageUpdate(ThinkingStart()):
-                self.line("thinking...")
+                self.line("Thinking…")
             case MessageEnd(AssistantMessage()):
                 self.fresh_line()
             case ToolStart(id, name, args):
@@ -92,22 +92,18 @@ def summary(args: dict[str, Any]) -> str:
     """A call's arguments in a few words."""
     for name in TELLING_ARGUMENTS:
         if isinstance(value := args.get(name), str):
-            return shortened(value)
-    return shortened(msgspec.json.encode(args, enc_hook=str).decode()) if args else "no arguments"
+            return _short(value)
+    return _short(msgspec.json.encode(args, enc_hook=str).decode()) if args else "no arguments"
 
 
-def shortened(text: str) -> str:
-    line = clean_line(text)
-    return line if len(line) <= SUMMARY_CHARS else f"{line[:SUMMARY_CHARS]}..."
+def _short(text: str) -> str:
+    return shortened(clean_line(text), SUMMARY_CHARS)
 
 
 def _first_line(result: ToolResult | str) -> str:
-    if isinstance(result, str):
-        text = result
-    else:
-        text = "\n".join(part.text for part in result.content if isinstance(part, TextContent))
+    text = result if isinstance(result, str) else text_of(result.content)
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
         return ""
     more = f" ({len(lines)} lines)" if len(lines) > 1 else ""
-    return f": {shortened(lines[0])}{more}"
+    return f": {_short(lines[0])}{more}"

@@ -30,15 +30,15 @@ def code_of(error: TauError) -> int:
 
 def judge(outcome: Outcome) -> Verdict:
     if outcome.aborted:
-        return Verdict(INTERRUPTED, "interrupted")
+        return Verdict(INTERRUPTED, "Interrupted.")
     if outcome.error is not None:
         return Verdict(code_of(outcome.error), str(outcome.error))
     message = outcome.message
     if message is None:
-        return Verdict(FAILED, "the message was not sent: an extension has taken it")
+        return Verdict(FAILED, "The message was not sent: an extension has taken it.")
     if message.stop_reason in ("error", "aborted"):
         reason = message.error_message
-        return Verdict(FAILED, reason if reason is not UNSET else "the model gave no answer")
+        return Verdict(FAILED, reason if reason is not UNSET else "The model gave no answer.")
     if message.stop_reason == "length":
-        return Verdict(DONE, "the answer is cut off: it reached the model's output limit")
+        return Verdict(DONE, "The answer is cut off: it reached the model's output limit.")
     return Verdict(DONE)

@@ -7,9 +7,10 @@ import pytest
 
 from tau.ai.faux import FAUX_MODEL
 from tau.ai.wire import AssistantMessage, TextContent, ToolCall, ToolResultMessage, Usage, UserMessage
-from tau.base.errors import SessionError
+from tau.base.errors import SessionError, UsageError
 from tau.coding.session.ids import file_name, folder_name, new_session_id
 from tau.coding.session.log import SessionLog
+from tau.coding.session.store import SessionStore
 
 
 def answer(text: str) -> AssistantMessage:
@@ -197,7 +198,35 @@ def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path, monkeypatch: pyte
 
 def test_names() -> None:
     assert folder_name(Path("/home/me/x y")) == "--home-me-x y--"
+    long = [folder_name(Path(f"/{name}" + "/ünd" * 100)) for name in "ab"]
+    assert len(set(long)) == 2
+    assert all(len(name.encode()) <= 255 and name.endswith("ünd--") for name in long)
     assert file_name("2026-01-31T12:00:00.123Z", "id") == "2026-01-31T12-00-00-123Z_id.jsonl"
     ids = [new_session_id() for _ in range(100)]
     assert len(set(ids)) == 100
     assert all(id[14] == "7" and id[19] in "89ab" and len(id) == 36 for id in ids)
+
+
+def test_folders_whose_sessions_lie_together_do_not_continue_each_other(tmp_path: Path) -> None:
+    one, other = (SessionStore(tmp_path, Path(cwd)) for cwd in ("/a/b", "/a-b"))
+    assert one.folder == other.folder
+    log = one.new()
+    log.append_message(UserMessage("mine", 1))
+    log.close()
+    with pytest.raises(UsageError):
+        other.recent()
+    found = one.recent()
+    assert found.header.id == log.header.id
+    found.close()
+
+
+def test_half_a_surrogate_pair_is_written_as_a_sign_for_it(tmp_path: Path) -> None:
+    log = SessionLog.new(tmp_path, Path("/caf\udce9"))
+    log.append_message(UserMessage("a\ud83db", 1))
+    log.append_message(ToolResultMessage("c", "read", [TextContent("ok")], False, 5, {"path": "\udcff"}))
+    log.close()
+    assert log.path is not None
+    header, *messages = lines(log.path)
+    assert header["cwd"] == "/caf\ufffd"
+    assert [entry["message"]["role"] for entry in messages] == ["user", "toolResult"]  # type: ignore[index]
+    SessionLog.open(log.path).close()

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from tau.agent.events import AgentEvent
+from tau.agent.hooks import Hooks, ToolQuestion
 from tau.ai.faux import Act, Fail, Say, Use, Wait
 from tau.ai.wire import AssistantMessage, TextContent, ToolResultMessage, UserMessage
 from tau.base.errors import ProviderError, TauError, UsageError
+from tau.hashline import tag_of
 from tests.agent.world import names
 from tests.coding.session.rig import scripted
 
@@ -23,11 +25,12 @@ def texts(message: object) -> str:
 
 
 def test_a_model_reads_edits_and_runs_in_the_folder(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("one\ntwo\n")
+    text = "one\ntwo\n"
+    (tmp_path / "a.txt").write_text(text)
     script = [
         [Use("read", path="a.txt")],
         [
-            Use("edit", path="a.txt", old_text="two", new_text="three"),
+            Use("edit", input=f"¶a.txt#{tag_of(text)}\nreplace 2..2:\n+three"),
             Use("write", path="d/b.txt", content="new\n"),
         ],
         [Use("bash", command="cat a.txt d/b.txt")],
@@ -80,7 +83,7 @@ def test_there_may_be_nothing_to_continue(tmp_path: Path) -> None:
     async def main() -> None:
         for how in ({"continue_recent": True}, {"resume": "abc"}, {"resume": "./no.jsonl"}):
             opening, _ = scripted([[Say("x")]], tmp_path, **how)
-            with pytest.raises(UsageError, match="no session"):
+            with pytest.raises(UsageError, match=r"(?i)no session"):
                 async with opening:
                     pytest.fail("it opened")
 
@@ -218,5 +221,28 @@ def test_a_write_outside_the_workspace_is_refused_where_nobody_can_be_asked(
         [result] = [m for m in outcome.messages if isinstance(m, ToolResultMessage)]
         assert result.is_error and "approval" in texts(result)
         assert not target.exists()
+
+    asyncio.run(main())
+
+
+def test_hooks_of_the_caller_see_the_prompt_and_may_refuse_a_call(tmp_path: Path) -> None:
+    class Strict(Hooks):
+        async def input(self, message: UserMessage) -> UserMessage | None:
+            return UserMessage(f"{message.content}!", message.timestamp)
+
+        async def before_tool(self, question: ToolQuestion) -> str | None:
+            return f"No {question.call.name} here."
+
+    async def main() -> None:
+        script = [[Use("write", path="a.txt", content="x")], [Say("Done.")]]
+        opening, faux = scripted(script, tmp_path, hooks=(Strict(),))
+        async with opening as session:
+            await session.prompt("Go")
+            messages = session.log.messages()
+        (result,) = [message for message in messages if isinstance(message, ToolResultMessage)]
+        texts = [part.text for part in result.content if isinstance(part, TextContent)]
+        assert texts == ["No write here."]
+        assert faux.requests[0].messages[0].content == "Go!"
+        assert not (tmp_path / "a.txt").exists()
 
     asyncio.run(main())

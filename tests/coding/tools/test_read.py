@@ -1,8 +1,14 @@
 """read: what the model sees of files, folders and images."""
 
 import base64
+import io
+import json
 import os
+import re
 import socket
+import sqlite3
+import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,7 +19,7 @@ from tau.agent.effects import Effects
 from tau.ai.wire import ImageContent
 from tau.base.errors import ToolError
 from tau.coding.tools import ToolSettings
-from tau.coding.tools.read import MAX_IMAGE_BYTES, Read, ReadDetails, ReadParams
+from tau.coding.tools.read import Read, ReadDetails, ReadParams
 from tests.coding.context import CallContext, call_context, call_now, text_of
 
 PNG = base64.b64decode(
@@ -21,17 +27,21 @@ PNG = base64.b64decode(
 )
 
 
+# Most tests look at the lines; the header above them has tests of its own.
+PLAIN = Read(ToolSettings(hash_lines=False))
+
+
 def lines(count: int) -> str:
     return "".join(f"line {number}\n" for number in range(1, count + 1))
 
 
 def read(ctx: CallContext, path: str) -> str:
-    return text_of(call_now(Read(), ctx, path=path))
+    return text_of(call_now(PLAIN, ctx, path=path))
 
 
 def test_a_short_file_is_shown_whole_with_line_numbers(ctx: CallContext) -> None:
     (ctx.cwd / "a.py").write_text("def f():\n    return 1\n")
-    output = call_now(Read(), ctx, path="a.py")
+    output = call_now(PLAIN, ctx, path="a.py")
     assert text_of(output) == "1:def f():\n2:    return 1"
     assert output.details == ReadDetails(
         path=str(ctx.cwd / "a.py"), kind="file", total_lines=2, first_line=1, last_line=2
@@ -97,7 +107,7 @@ def test_raw_shows_the_text_without_numbers(ctx: CallContext) -> None:
 
 def test_a_range_behind_the_end_says_where_the_end_is(ctx: CallContext) -> None:
     (ctx.cwd / "a.txt").write_text(lines(3))
-    output = call_now(Read(), ctx, path="a.txt:10-20")
+    output = call_now(PLAIN, ctx, path="a.txt:10-20")
     assert text_of(output) == "[Nothing there: a.txt has 3 lines, the last of them is :3]"
     assert not output.is_error
 
@@ -116,7 +126,7 @@ def test_no_call_shows_more_than_3000_lines_or_50_kib(ctx: CallContext) -> None:
 def test_a_line_that_is_far_too_long_is_cut_and_that_is_said(ctx: CallContext) -> None:
     (ctx.cwd / "min.js").write_text("x" * 1_000_000 + "\nshort\n")
     text = read(ctx, "min.js")
-    assert text.endswith("x…\n2:short\n[Showing 2.0 KiB of 976.6 KiB; 1 long line cut]")
+    assert text.endswith("x…\n2:short\n[Showing 1.9 KiB of 976.5 KiB; 1 long line cut]")
     assert len(text) < 2_100
 
 
@@ -168,7 +178,7 @@ def test_binary_files_devices_pipes_and_giants_are_refused_with_a_way_out(ctx: C
         read(ctx, "/dev/zero")
     with (ctx.cwd / "giant").open("wb") as file:
         file.truncate(65 * 1024 * 1024)
-    with pytest.raises(ToolError, match=r"giant has 65\.0 MiB.*sed -n"):
+    with pytest.raises(ToolError, match=r"giant has 65 MiB.*sed -n"):
         read(ctx, "giant")
 
 
@@ -190,7 +200,7 @@ def test_a_missing_file_is_answered_with_similar_names(ctx: CallContext) -> None
         read(ctx, "src/readme.MD")
     with pytest.raises(ToolError, match=r"There is no file src/xyz\.$"):
         read(ctx, "src/xyz")
-    with pytest.raises(ToolError, match=r"of its folders only src exists"):
+    with pytest.raises(ToolError, match=r"of its directories only src exists"):
         read(ctx, "src/deep/er/x.py")
     with pytest.raises(ToolError, match=r"src/server\.py is a file, not a directory"):
         read(ctx, "src/server.py/x")
@@ -212,52 +222,107 @@ def test_a_file_that_may_not_be_read_says_why(ctx: CallContext) -> None:
         read(ctx, "secret")
 
 
-def test_a_directory_lists_its_entries(ctx: CallContext) -> None:
+def test_a_directory_is_shown_as_a_tree(ctx: CallContext) -> None:
     (ctx.cwd / "src").mkdir()
-    (ctx.cwd / "b.txt").write_text("x" * 2048)
-    (ctx.cwd / "A.txt").touch()
+    (ctx.cwd / "src" / "b.txt").write_text("x" * 2048)
     (ctx.cwd / "gone").symlink_to("nowhere")
-    output = call_now(Read(), ctx, path=".")
-    assert text_of(output) == "A.txt (0 bytes)\nb.txt (2.0 KiB)\ngone (broken link)\nsrc/"
+    output = call_now(PLAIN, ctx, path=".")
+    text = text_of(output)
+    assert "src/" in text and "b.txt" in text and "2 KiB" in text and "gone" in text
     assert output.details.kind == "directory"
-    assert read(ctx, "src") == "[The directory is empty]"
+    assert read(ctx, "/") == text  # a bare slash is the working folder
+    (ctx.cwd / "empty").mkdir()
+    assert read(ctx, "empty") == "(empty directory)"
 
 
-def test_a_large_directory_is_listed_in_parts(ctx: CallContext) -> None:
-    for number in range(600):
-        (ctx.cwd / f"{number:03}").touch()
-    output = call_now(Read(), ctx, path=".")
-    assert text_of(output).endswith("499 (0 bytes)\n[Showing 500 of 600 entries; continue with .:501-]")
-    assert (output.details.meta.entries.shown, output.details.meta.entries.total) == (500, 600)
-    rest = read(ctx, ".:501-")
-    assert rest.startswith("500 (0 bytes)\n") and rest.endswith("599 (0 bytes)\n[Showing 100 of 600 entries]")
+@pytest.mark.parametrize("kind", ["png", "jpeg", "gif", "webp"])
+def test_an_image_is_returned_as_an_image_whatever_its_name(ctx: CallContext, kind: str) -> None:
+    image = pytest.importorskip("PIL.Image", reason="Pillow makes the pictures")
+    drawn = io.BytesIO()
+    image.new("RGB", (8, 8), "red").save(drawn, kind)
+    (ctx.cwd / "picture.txt").write_bytes(drawn.getvalue())
+    output = call_now(PLAIN, ctx, path="picture.txt")
+    shown = output.content[1]
+    assert isinstance(shown, ImageContent)
+    assert (base64.b64decode(shown.data), shown.mime_type) == (drawn.getvalue(), f"image/{kind}")
+    assert text_of(output).startswith(f"[image/{kind}, 8x8")
 
 
-@pytest.mark.parametrize(
-    ("data", "mime_type"),
-    [
-        (PNG, "image/png"),
-        (b"\xff\xd8\xff\xe0 jpeg", "image/jpeg"),
-        (b"GIF89a...", "image/gif"),
-        (b"RIFF\x10\0\0\0WEBPVP8 ", "image/webp"),
-    ],
-)
-def test_an_image_is_returned_as_an_image_whatever_its_name(
-    ctx: CallContext, data: bytes, mime_type: str
-) -> None:
-    (ctx.cwd / "picture.txt").write_bytes(data)
-    output = call_now(Read(), ctx, path="picture.txt")
-    image = output.content[1]
-    assert isinstance(image, ImageContent)
-    assert (base64.b64decode(image.data), image.mime_type) == (data, mime_type)
-    assert text_of(output) == f"[{mime_type}, {len(data)} bytes]"
+def test_a_broken_image_is_refused_for_it_would_spoil_the_conversation(ctx: CallContext) -> None:
+    (ctx.cwd / "picture.gif").write_bytes(b"GIF89a...")
+    with pytest.raises(ToolError, match="cannot be shown"):
+        read(ctx, "picture.gif")
 
 
-def test_an_image_that_is_too_large_is_described(ctx: CallContext) -> None:
-    (ctx.cwd / "big.png").write_bytes(PNG + bytes(MAX_IMAGE_BYTES))
-    output = call_now(Read(), ctx, path="big.png")
-    assert len(output.content) == 1
-    assert text_of(output).startswith("[image/png, 5.0 MiB: too large to show")
+def test_an_image_that_is_too_large_is_refused(ctx: CallContext) -> None:
+    (ctx.cwd / "big.png").write_bytes(PNG + bytes(20 * 1024 * 1024))
+    with pytest.raises(ToolError, match="too large"):
+        read(ctx, "big.png")
+
+
+def test_an_editable_file_has_a_header_whose_tag_stands_for_its_text(ctx: CallContext) -> None:
+    path = ctx.cwd / "a.py"
+    path.write_text("one\ntwo\n")
+
+    first, *rows = text_of(call_now(Read(), ctx, path="a.py:2-2")).split("\n")
+
+    assert re.fullmatch(r"¶a\.py#[0-9A-F]{4}", first) and rows == ["1:one", "2:two"]
+    snapshot = ctx.snapshots.texts.find(str(path.resolve()), first[-4:])
+    assert snapshot is not None and snapshot.text == "one\ntwo\n"
+    assert "¶" not in text_of(call_now(Read(), ctx, path="a.py:raw"))
+
+
+def test_what_cannot_be_edited_has_no_header(ctx: CallContext) -> None:
+    sink = ctx.artifacts.create("bash")
+    sink.write(b"output\n")
+    sink.close()
+    (ctx.cwd / "odd.txt").write_bytes(b"caf\xe9\n")
+    assert "¶" not in text_of(call_now(Read(), ctx, path="artifact://0"))
+    assert "¶" not in text_of(call_now(Read(), ctx, path="odd.txt"))
+
+
+def test_a_long_file_of_code_is_summed_up_and_its_parts_can_be_read(ctx: CallContext) -> None:
+    body = "".join(f"    x{number} = {number}\n" for number in range(40))
+    (ctx.cwd / "long.py").write_text("".join(f"def f{number}():\n{body}\n\n" for number in range(5)))
+
+    output = call_now(Read(), ctx, path="long.py")
+
+    text = text_of(output)
+    assert "def f4():" in text and text.count("x39 = 39") < 5
+    assert re.search(r"\[\d+ lines elided; read what you need, e\.g\. long\.py:\d+-\d+", text)
+    first, last = output.details.summary.elided_spans[0]
+    assert "x20 = 20" in text_of(call_now(Read(), ctx, path=f"long.py:{first}-{last}"))
+    assert "x39 = 39" in text_of(call_now(Read(ToolSettings(summaries=False)), ctx, path="long.py"))
+
+
+def test_a_path_that_ends_like_one_file_only_finds_it(ctx: CallContext) -> None:
+    for name in ("a/b/settings.py", "a/c/other.py", "z/other.py"):
+        (ctx.cwd / name).parent.mkdir(parents=True, exist_ok=True)
+        (ctx.cwd / name).write_text("x\n")
+
+    assert read(ctx, "b/settings.py").startswith("[There is no b/settings.py; this is a/b/settings.py")
+    with pytest.raises(ToolError, match=r"There is no file other\.py"):
+        read(ctx, "other.py")
+
+
+def test_archives_databases_notebooks_and_documents_are_read_through_the_same_path(ctx: CallContext) -> None:
+    with zipfile.ZipFile(ctx.cwd / "a.zip", "w") as packed:
+        packed.writestr("d/x.txt", "one\ntwo\n")
+    with closing(sqlite3.connect(ctx.cwd / "a.db")) as database:
+        database.execute("create table t (id integer primary key, name text)")
+        database.execute("insert into t values (1, 'Ada')")
+        database.commit()
+    cell = {"cell_type": "code", "source": ["1 + 1"], "metadata": {}, "outputs": [], "execution_count": None}
+    (ctx.cwd / "n.ipynb").write_text(
+        json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    )
+    (ctx.cwd / "r.rtf").write_text(r"{\rtf1 Hello}")
+
+    assert "d/" in read(ctx, "a.zip")
+    assert read(ctx, "a.zip:d/x.txt:2-2") == "1:one\n2:two"
+    assert "t" in read(ctx, "a.db") and "Ada" in read(ctx, "a.db:t:1")
+    assert "# %% [code] cell:0" in read(ctx, "n.ipynb")
+    assert "Hello" in read(ctx, "r.rtf")
 
 
 def test_an_artifact_is_read_like_a_file(ctx: CallContext) -> None:

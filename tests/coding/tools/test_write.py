@@ -8,13 +8,17 @@ import pytest
 
 from tau.agent.effects import Effects
 from tau.base.errors import ToolError
+from tau.coding.tools import ToolSettings
 from tau.coding.tools.read import Read
 from tau.coding.tools.write import Write, WriteDetails, WriteParams
 from tests.coding.context import CallContext, call_now, text_of
 
+# Most tests look at the sentence; the header above it has tests of its own.
+PLAIN = Write(ToolSettings(hash_lines=False))
+
 
 def test_a_new_file_with_its_folders(ctx: CallContext) -> None:
-    output = call_now(Write(), ctx, path="src/new/a.py", content="x = 1\ny = 'ü'\n")
+    output = call_now(PLAIN, ctx, path="src/new/a.py", content="x = 1\ny = 'ü'\n")
     path = ctx.cwd / "src" / "new" / "a.py"
     assert path.read_bytes() == "x = 1\ny = 'ü'\n".encode()
     assert text_of(output) == "Created src/new/a.py (2 lines, 15 bytes)."
@@ -23,7 +27,7 @@ def test_a_new_file_with_its_folders(ctx: CallContext) -> None:
 
 def test_replacing_a_file_shows_what_changed(ctx: CallContext) -> None:
     (ctx.cwd / "a.py").write_text("one\ntwo\n")
-    output = call_now(Write(), ctx, path="a.py", content="one\n2\nthree")
+    output = call_now(PLAIN, ctx, path="a.py", content="one\n2\nthree")
     assert text_of(output) == "Replaced a.py (3 lines, 11 bytes; +2 -1 lines)."
     assert not output.details.created
     assert "-two\n+2\n+three" in output.details.diff
@@ -31,19 +35,19 @@ def test_replacing_a_file_shows_what_changed(ctx: CallContext) -> None:
 
 def test_content_is_written_byte_for_byte(ctx: CallContext) -> None:
     (ctx.cwd / "a").write_bytes(b"old\r\n")
-    call_now(Write(), ctx, path="a", content="a\r\nb\n\rc\ufeff")
+    call_now(PLAIN, ctx, path="a", content="a\r\nb\n\rc\ufeff")
     assert (ctx.cwd / "a").read_bytes() == "a\r\nb\n\rc\ufeff".encode()
 
 
 def test_an_empty_file_can_be_written(ctx: CallContext) -> None:
-    assert text_of(call_now(Write(), ctx, path="a", content="")) == "Created a (0 lines, 0 bytes)."
+    assert text_of(call_now(PLAIN, ctx, path="a", content="")) == "Created a (0 lines, 0 bytes)."
 
 
 def test_a_new_script_becomes_executable(ctx: CallContext) -> None:
-    output = call_now(Write(), ctx, path="run.sh", content="#!/bin/sh\necho hi\n")
+    output = call_now(PLAIN, ctx, path="run.sh", content="#!/bin/sh\necho hi\n")
     assert text_of(output).endswith("; made executable).")
     assert os.access(ctx.cwd / "run.sh", os.X_OK)
-    again = call_now(Write(), ctx, path="run.sh", content="#!/bin/sh\n")
+    again = call_now(PLAIN, ctx, path="run.sh", content="#!/bin/sh\n")
     assert "executable" not in text_of(again)
     assert os.access(ctx.cwd / "run.sh", os.X_OK)
 
@@ -53,7 +57,7 @@ def test_mode_and_link_of_a_replaced_file_stay(ctx: CallContext) -> None:
     target.write_text("old")
     target.chmod(0o600)
     (ctx.cwd / "link.txt").symlink_to("real.txt")
-    call_now(Write(), ctx, path="link.txt", content="new")
+    call_now(PLAIN, ctx, path="link.txt", content="new")
     assert (ctx.cwd / "link.txt").is_symlink()
     assert target.read_text() == "new"
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
@@ -62,7 +66,7 @@ def test_mode_and_link_of_a_replaced_file_stay(ctx: CallContext) -> None:
 def test_a_dangling_link_is_written_through(ctx: CallContext, tmp_path: Path) -> None:
     (ctx.cwd / "link.txt").symlink_to(tmp_path / "target.txt")
     assert Write().effects(WriteParams("link.txt", ""), ctx.cwd) == Effects(writes=(ctx.cwd / "link.txt",))
-    call_now(Write(), ctx, path="link.txt", content="new")
+    call_now(PLAIN, ctx, path="link.txt", content="new")
     assert (ctx.cwd / "link.txt").is_symlink()
     assert (tmp_path / "target.txt").read_text() == "new"
 
@@ -73,11 +77,11 @@ def test_a_file_that_somebody_changed_after_it_was_read_is_not_replaced(ctx: Cal
     call_now(Read(), ctx, path="a.txt")
     path.write_text("the user's own words")
     with pytest.raises(ToolError, match="changed on disk since you last saw it"):
-        call_now(Write(), ctx, path="a.txt", content="new")
+        call_now(PLAIN, ctx, path="a.txt", content="new")
     assert path.read_text() == "the user's own words"
     call_now(Read(), ctx, path="a.txt")
-    call_now(Write(), ctx, path="a.txt", content="new")
-    call_now(Write(), ctx, path="a.txt", content="newer")
+    call_now(PLAIN, ctx, path="a.txt", content="new")
+    call_now(PLAIN, ctx, path="a.txt", content="newer")
     assert path.read_text() == "newer"
 
 
@@ -85,14 +89,14 @@ def test_what_cannot_be_written_says_why(ctx: CallContext) -> None:
     (ctx.cwd / "folder").mkdir()
     (ctx.cwd / "file").touch()
     with pytest.raises(ToolError, match="folder is a directory"):
-        call_now(Write(), ctx, path="folder", content="x")
+        call_now(PLAIN, ctx, path="folder", content="x")
     with pytest.raises(ToolError, match="Cannot write file/x: "):
-        call_now(Write(), ctx, path="file/x", content="x")
+        call_now(PLAIN, ctx, path="file/x", content="x")
     with pytest.raises(ToolError, match="lone surrogate"):
-        call_now(Write(), ctx, path="new", content="a\ud800")
+        call_now(PLAIN, ctx, path="new", content="a\ud800")
     os.mkfifo(ctx.cwd / "pipe")
     with pytest.raises(ToolError, match="Cannot write pipe: "):
-        call_now(Write(), ctx, path="pipe", content="x")
+        call_now(PLAIN, ctx, path="pipe", content="x")
     assert not (ctx.cwd / "new").exists()
 
 
@@ -100,7 +104,7 @@ def test_a_call_without_content_never_touches_the_file(ctx: CallContext) -> None
     (ctx.cwd / "a.txt").write_text("precious")
     for arguments in ({"path": "a.txt"}, {"path": "a.txt", "content": None}):
         with pytest.raises(ToolError, match="`content`"):
-            call_now(Write(), ctx, **arguments)
+            call_now(PLAIN, ctx, **arguments)
     assert (ctx.cwd / "a.txt").read_text() == "precious"
 
 
@@ -108,5 +112,5 @@ def test_replacing_a_binary_file_needs_no_diff(ctx: CallContext) -> None:
     (ctx.cwd / "a.bin").write_bytes(b"\0\1")
     (ctx.cwd / "b.txt").write_bytes(b"\xff\xfe\xff")
     for name in ("a.bin", "b.txt"):
-        output = call_now(Write(), ctx, path=name, content="text")
+        output = call_now(PLAIN, ctx, path=name, content="text")
         assert text_of(output) == f"Replaced {name} (1 line, 4 bytes)."

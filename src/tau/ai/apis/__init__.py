@@ -16,5 +16,5 @@ def dialect(api: str) -> Dialect:
     """The dialect of that name. Raises ConfigError, for the name comes from a file of the user's."""
     module = DIALECTS.get(api)
     if module is None:
-        raise ConfigError(f'There is no API "{api}"; a model\'s "api" is one of {", ".join(DIALECTS)}.')
+        raise ConfigError(f'There is no API "{api}"; the api of a model is one of {", ".join(DIALECTS)}.')
     return cast(Dialect, module.stream)

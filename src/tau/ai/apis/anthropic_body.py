@@ -26,7 +26,7 @@ BUDGET_TOKENS: dict[ThinkingLevel, int] = {
     "xhigh": 32768,
 }
 MIN_BUDGET_TOKENS = 1024
-MIN_ANSWER_TOKENS = 1024  # what thinking leaves for the answer, at least
+MIN_TOKENS_AFTER_THINKING = 1024
 EFFORT: dict[ThinkingLevel, str] = {
     "minimal": "low",
     "low": "low",
@@ -79,7 +79,7 @@ def _thinking(model: Model, request: Request, messages: list[dict[str, Any]]) ->
         }
     wanted = BUDGET_TOKENS[level]
     max_tokens = room(model, request, request.max_tokens + wanted)
-    budget = min(wanted, max_tokens - MIN_ANSWER_TOKENS)
+    budget = min(wanted, max_tokens - MIN_TOKENS_AFTER_THINKING)
     if budget < MIN_BUDGET_TOKENS or _is_amid_calls_without_thinking(messages):
         return {}
     return {"max_tokens": max_tokens, "thinking": {"type": "enabled", "budget_tokens": budget}}

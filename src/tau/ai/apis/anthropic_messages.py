@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from tau.ai.apis.anthropic_body import build_body
-from tau.ai.apis.request import encode, headers, is_stream, new_call_id
+from tau.ai.apis.request import encode, headers, is_stream
 from tau.ai.dialect import (
     BlockEnd,
     CallEnd,
@@ -26,6 +26,7 @@ from tau.ai.dialect import (
 from tau.ai.model import Model
 from tau.ai.sse import decode_event, events
 from tau.ai.transport import Transport
+from tau.ai.wire import new_call_id
 from tau.base.late import late
 
 failure = late("tau.ai.apis.failure")

@@ -16,6 +16,7 @@ from msgspec import Struct
 from tau.ai.apis import wait
 from tau.ai.transport import Response
 from tau.base.errors import ProviderError
+from tau.base.text import sentence, shortened
 
 RETRYABLE_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 KEY_STATUS = frozenset({401, 403})
@@ -136,13 +137,13 @@ def failure(
 ) -> ProviderError:
     """The error that an HTTP answer of 400 or more stands for. `now` is Unix time in seconds."""
     said = complaint(body)
-    sentence = _safe(said.sentence or _phrase(status), key)
+    reason = sentence(_safe(said.sentence or _phrase(status), key))
     overflow = _is_overflow(status, said)
     quota = status == 402 or _is_quota(said)
     may_pass = status in RETRYABLE_STATUS or (status not in KEY_STATUS and bool(said.kinds & OVERLOAD_KINDS))
     retryable = may_pass and not overflow and not quota
     return ProviderError(
-        _worded(provider or "The server", status, sentence),
+        _worded(provider or "The server", status, reason),
         status=status,
         retryable=retryable,
         retry_after=wait.seconds(headers, said.delay_s, now=now) if retryable else None,
@@ -163,9 +164,9 @@ def stream_failure(body: bytes, *, provider: str = "", key: str | None = None) -
     else:
         may_pass = bool(said.kinds & SERVER_KINDS) or not said.kinds & FINAL_KINDS
     retryable = may_pass and not overflow and not _is_quota(said)
-    sentence = _safe(said.sentence or "no reason was given.", key)
+    reason = sentence(_safe(said.sentence or "no reason was given", key))
     return ProviderError(
-        f"{provider or 'The server'} broke off its answer: {sentence}",
+        f"{provider or 'The server'} broke off its answer: {reason}",
         status=status,
         retryable=retryable,
         retry_after=said.delay_s if retryable else None,
@@ -205,15 +206,15 @@ def _from_object(value: dict[str, Any]) -> Complaint:
         error = {"message": error, "code": value.get("code"), "type": value.get("type")}
     if not isinstance(error, dict):
         error = value
-    sentence = next(_sentences(error, value), "")
+    said = next(_sentences(error, value), "")
     if isinstance(error.get("metadata"), dict) and isinstance(raw := error["metadata"].get("raw"), str):
         inner = complaint(raw.encode("utf-8", "replace"))
-        sentence = inner.sentence or sentence  # a router wraps what the vendor behind it said
+        said = inner.sentence or said  # a router wraps what the vendor behind it said
     code = _number(error.get("code"))
     named = (error.get("type"), error.get("code"), error.get("status"))
     kinds = frozenset(kind.lower() for kind in named if isinstance(kind, str))
     delay = wait.in_details(error.get("details"), error.get("retry_after"))
-    return Complaint(_plain(sentence), kinds, code, wait.in_text(sentence) if delay is None else delay)
+    return Complaint(_plain(said), kinds, code, wait.in_text(said) if delay is None else delay)
 
 
 def _sentences(error: dict[str, Any], value: dict[str, Any]) -> Iterator[str]:
@@ -242,15 +243,14 @@ def _plain(text: str) -> str:
         text = title[1]
     elif "<html" in text.lower() or text.lstrip().startswith("<"):
         text = _MARKUP.sub(" ", text)
-    text = " ".join(text.split())
-    return text if len(text) <= MAX_SENTENCE_CHARS else text[: MAX_SENTENCE_CHARS - 1].rstrip() + "…"
+    return shortened(" ".join(text.split()), MAX_SENTENCE_CHARS)
 
 
-def _safe(sentence: str, key: str | None) -> str:
-    """Servers echo keys; we never do."""
+def _safe(text: str, key: str | None) -> str:
+    """The text without keys: servers echo them, we never do."""
     if key and len(key) > 3:
-        sentence = sentence.replace(key, "[key]")
-    return _SECRET.sub("[key]", sentence)
+        text = text.replace(key, "[key]")
+    return _SECRET.sub("[key]", text)
 
 
 def _phrase(status: int) -> str:
@@ -260,18 +260,12 @@ def _phrase(status: int) -> str:
         return "Overloaded" if status == 529 else "no reason was given"
 
 
-def _worded(provider: str, status: int, sentence: str) -> str:
+def _worded(provider: str, status: int, reason: str) -> str:
     if status == 401:
-        return f"{provider} refused the API key (401): {_ended(sentence)} {ANOTHER_KEY}"
+        return f"{provider} refused the API key (401): {reason} {ANOTHER_KEY}"
     if status == 403:
-        return (
-            f"{provider} does not allow this with the API key in use (403): {_ended(sentence)} {ANOTHER_KEY}"
-        )
-    return f"{provider} answered {status}: {sentence}"
-
-
-def _ended(sentence: str) -> str:
-    return sentence if sentence.endswith((".", "!", "?")) else sentence + "."
+        return f"{provider} does not allow this with the API key in use (403): {reason} {ANOTHER_KEY}"
+    return f"{provider} answered {status}: {reason}"
 
 
 def _is_overflow(status: int | None, said: Complaint) -> bool:

@@ -1,22 +1,22 @@
 """Requests in the dialect `openai-completions`, with the departures of the servers that speak it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, assert_never
 
 import msgspec
 
 from tau.ai.apis.request import room
 from tau.ai.dialect import Request, ToolSpec
+from tau.ai.history import NO_OUTPUT
 from tau.ai.model import Model, ThinkingLevel
 from tau.ai.wire import (
     AssistantMessage,
     ImageContent,
-    TextContent,
     ThinkingContent,
     ToolCall,
     ToolResultMessage,
-    UserContent,
     UserMessage,
+    text_of,
 )
 
 # Only the levels that every server with this field knows.
@@ -28,7 +28,6 @@ EFFORT: dict[ThinkingLevel, str] = {
     "xhigh": "high",
 }
 MAX_CACHE_KEY_CHARS = 64
-NO_OUTPUT = "(no output)"
 SEE_IMAGES = "(the images follow)"
 BRIDGE = "I have the results."
 
@@ -118,15 +117,11 @@ def _user(message: UserMessage) -> str | list[dict[str, Any]]:
         return content
     if any(isinstance(part, ImageContent) for part in content):
         return [_image(part) if isinstance(part, ImageContent) else _text(part.text) for part in content]
-    return _joined(content)
-
-
-def _joined(parts: Sequence[UserContent]) -> str:
-    return "\n".join(part.text for part in parts if isinstance(part, TextContent))
+    return text_of(content)
 
 
 def _result(message: ToolResultMessage, model: Model) -> dict[str, Any]:
-    text = _joined(message.content)
+    text = text_of(message.content)
     sent = {
         "role": "tool",
         "tool_call_id": message.tool_call_id,

@@ -1,6 +1,5 @@
 """What the dialects share when they send: the bytes of a body, and headers that a user may overrule."""
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -71,8 +70,3 @@ def is_stream(response: Response) -> bool:
     """Whether events follow. Not after an error, nor after a whole document, such as a web page."""
     kind = response.headers.get("content-type", "")
     return response.status < 300 and not kind.startswith(("text/html", "application/json"))
-
-
-def new_call_id() -> str:
-    """For a server that gives a call no id; results find their call by it."""
-    return f"call_{os.urandom(10).hex()}"

@@ -1,15 +1,10 @@
 """The demo model as data: a tiny model that answers offline and without a key, and is not fit for work."""
 
-from tau.ai.model import Compat, Model
+from tau.ai.model import DEMO_PROVIDER, Compat, Model
 
-PROVIDER = "demo"
 MODEL_ID = "smollm2-135m"
 CONTEXT_TOKENS = 8_192
 MAX_ANSWER_TOKENS = 256  # some six seconds; a model of this size that goes on for longer is going in circles
-
-# What it can take: it reads about 170 tokens a second, so each 500 tokens of prompt cost three seconds.
-MAX_PROMPT_TOKENS = 500
-MAX_TOOLS = 4
 
 
 def demo_model(base_url: str = "") -> Model:
@@ -18,7 +13,7 @@ def demo_model(base_url: str = "") -> Model:
         id=MODEL_ID,
         name="SmolLM2 135M (demo model, offline)",
         api="openai-completions",
-        provider=PROVIDER,
+        provider=DEMO_PROVIDER,
         base_url=base_url,
         context_window=CONTEXT_TOKENS,
         max_tokens=MAX_ANSWER_TOKENS,

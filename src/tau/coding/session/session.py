@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 
 from tau.agent.abort import Abort
-from tau.agent.agent import Listener
 from tau.agent.events import AgentEvent
 from tau.agent.loop import Outcome
+from tau.agent.owner import Listener
 from tau.ai.model import Model, ThinkingLevel
 from tau.ai.wire import ImageContent, TextContent, Usage, UserMessage
 from tau.base import log
@@ -47,7 +47,7 @@ class Session:
     async def prompt(self, text: str, images: Sequence[ImageContent] = ()) -> Outcome:
         """Send a message and work until the model stops. While busy, use `steer` or `follow_up`."""
         if self.busy:
-            raise TauError("the agent is at work; steer it or queue a follow-up instead")
+            raise TauError("The agent is at work; steer it or queue a follow-up instead.")
         abort = Abort()
         self._aborts.append(abort)
         try:
@@ -56,7 +56,7 @@ class Session:
                 return Outcome(message=None, messages=[])
             return await self._work.run([message], abort)
         except SessionError as error:
-            log.error("a run ended because it could not be recorded", error)
+            log.error("A run ended because it could not be recorded.", error)
             return Outcome(message=None, messages=[], error=error)
         finally:
             self._aborts.remove(abort)

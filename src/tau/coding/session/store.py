@@ -1,17 +1,20 @@
 """Where sessions are kept, and how one is found again."""
 
+import stat
 from pathlib import Path
 
 import msgspec
 
+from tau.ai.history import clean
 from tau.base.errors import UsageError
-from tau.coding.session.entries import decode_header
+from tau.base.files import mode_of, typed_path
+from tau.coding.session.entries import SessionHeader, decode_header
 from tau.coding.session.ids import folder_name
 from tau.coding.session.log import SessionLog
 
 
 class SessionStore:
-    """One folder per working directory below `root`; with `flat`, all sessions in `root` itself."""
+    """One folder per working folder below `root`; with `flat`, all sessions in `root` itself."""
 
     def __init__(self, root: Path, cwd: Path, *, flat: bool = False) -> None:
         self._root = root
@@ -23,18 +26,20 @@ class SessionStore:
         return SessionLog.new(self.folder, self._cwd)
 
     def recent(self) -> SessionLog:
-        """The session of this working directory that was written to last."""
+        """The session of this working folder that was written to last."""
         for path in sorted(self.folder.glob("*.jsonl"), key=_written, reverse=True):
-            if _is_session(path):
+            header = _header(path)
+            # Two folders can share a name here: `/a/b` and `/a-b`.
+            if header is not None and (self._flat or header.cwd == clean(str(self._cwd))):
                 return SessionLog.open(path)
-        raise UsageError(f"there is no session of {self._cwd} to continue; start one without --continue")
+        raise UsageError(f"There is no session of {self._cwd} to continue; start one without --continue.")
 
     def find(self, wanted: str) -> SessionLog:
-        """By path, by id, or by the beginning of an id; this working directory's sessions first."""
-        path = Path(wanted).expanduser()
+        """By path, by id, or by the beginning of an id; this working folder's sessions first."""
+        path = typed_path(wanted)
         if path.suffix == ".jsonl" or "/" in wanted:
-            if not path.is_file():
-                raise UsageError(f"there is no session file {path}")
+            if not stat.S_ISREG(mode_of(path)):
+                raise UsageError(f'There is no session file "{path}".')
             return SessionLog.open(path)
         found = self._with_id(self.folder, wanted)
         if not found and not self._flat and self._root.is_dir():
@@ -43,12 +48,12 @@ class SessionStore:
             ]
         if not found:
             raise UsageError(
-                f"no session has an id that begins with {wanted!r}; sessions are kept in {self._root}"
+                f'No session has an id that begins with "{wanted}"; sessions are kept in {self._root}.'
             )
         if len(found) > 1:
             ids = ", ".join(path.stem.rpartition("_")[2] for path in found[:5])
             raise UsageError(
-                f"{len(found)} sessions have an id that begins with {wanted!r}: {ids}; give more of it"
+                f'{len(found)} sessions have an id that begins with "{wanted}": {ids}. Give more of it.'
             )
         return SessionLog.open(found[0])
 
@@ -65,10 +70,9 @@ def _written(path: Path) -> int:
         return 0
 
 
-def _is_session(path: Path) -> bool:
+def _header(path: Path) -> SessionHeader | None:
     try:
         with path.open("rb") as file:
-            decode_header(file.readline())
+            return decode_header(file.readline())
     except (OSError, msgspec.DecodeError):
-        return False
-    return True
+        return None

@@ -6,12 +6,11 @@ from typing import Any
 from msgspec import Struct
 
 from tau.agent.abort import Abort, Aborted
-from tau.agent.agent import Listener, StreamFunction
 from tau.agent.events import AgentEvent, Notice, RetryEnd, RetryStart
 from tau.agent.hooks import Hooks
 from tau.agent.loop import Outcome, run
 from tau.agent.output import ToolOutput
-from tau.agent.owner import InterruptMode, Setup
+from tau.agent.owner import InterruptMode, Listener, Setup, StreamFunction
 from tau.agent.ports import ToolContext
 from tau.agent.queue import Queue
 from tau.agent.tool import Tool
@@ -21,8 +20,9 @@ from tau.ai.wire import AppMessage, ToolCall, UserMessage
 from tau.base import log
 from tau.coding.context import CodingCall, CodingWorld
 from tau.coding.session.log import SessionLog
-from tau.coding.session.retry import RetryPolicy
+from tau.coding.session.retry import retry_delay_ms
 from tau.coding.tools import tools_for
+from tau.config.settings import Retry
 
 
 class SessionParts(Struct, frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     world: CodingWorld
     hooks: Hooks
     queue: Queue
-    retry: RetryPolicy
+    retry: Retry
     interrupt_mode: InterruptMode = "immediate"
     notices: list[Notice] = []
 
@@ -57,7 +57,10 @@ class Work:
         outcome = await run(self, prompts, abort)
         retry = self._parts.retry
         attempt = 0
-        while (delay_ms := retry.delay_ms(attempt + 1, outcome.error)) is not None and not abort.aborted:
+        while not abort.aborted:
+            delay_ms = retry_delay_ms(retry, attempt + 1, outcome.error)
+            if delay_ms is None:
+                break
             attempt += 1
             self.emit(RetryStart(attempt, retry.max_retries, delay_ms, str(outcome.error)))
             try:
@@ -84,7 +87,7 @@ class Work:
             try:
                 listener(event)
             except Exception as error:
-                log.error("a listener failed", error)
+                log.error("A listener failed.", error)
 
     def setup(self) -> Setup:
         parts = self._parts
@@ -97,7 +100,6 @@ class Work:
             system=self._system[1],
             tools=tools_for(model, parts.tools),
             max_tokens=model.max_tokens,
-            cwd=parts.world.cwd,
             cache_key=parts.log.header.id,
             interrupt_mode=parts.interrupt_mode,
         )

@@ -1,7 +1,8 @@
 """The tools of the coding agent by name, each loaded when it is wanted."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
@@ -9,31 +10,97 @@ from tau.agent.tool import Tool
 from tau.ai.model import Model
 from tau.base.errors import UsageError
 from tau.base.late import late
-from tau.coding.output import Limits
+from tau.coding.output import OutputLimits
 
+if TYPE_CHECKING:
+    from tau.coding.edits.change import FileChange
+
+_ast_edit = late("tau.coding.tools.ast_edit")
+_ast_grep = late("tau.coding.tools.ast_grep")
 _bash = late("tau.coding.tools.bash")
 _edit = late("tau.coding.tools.edit")
+_edit_hashline = late("tau.coding.tools.edit_hashline")
+_edit_patch = late("tau.coding.tools.edit_patch")
+_find = late("tau.coding.tools.find")
+_generated = late("tau.coding.readers.generated")
+_previews = late("tau.coding.previews")
 _read = late("tau.coding.tools.read")
+_resolve = late("tau.coding.tools.resolve")
+_search = late("tau.coding.tools.search")
 _write = late("tau.coding.tools.write")
+
+EditMode = Literal["hashline", "replace", "apply_patch", "patch"]
+EDIT_MODES: tuple[EditMode, ...] = get_args(EditMode)
 
 
 class ToolSettings(Struct, frozen=True, kw_only=True):
-    """What the user's settings say about tools. `bash_timeout` is in seconds."""
+    """What the user's settings say about tools."""
 
-    bash_timeout: int = 300
+    bash_timeout_s: int = 300
     read_lines: int = 300
-    command_output: Limits = Limits()
+    command_output: OutputLimits = OutputLimits()
+    edit_mode: EditMode = "hashline"
+    fuzzy_match: bool = True
+    fuzzy_threshold: float = 0.95
+    guard_generated: bool = True
+    hash_lines: bool = True
+    summaries: bool = True
+    lines_before: int = 1
+    lines_after: int = 3
+    resize_images: bool = True
 
 
-Factory: TypeAlias = Callable[[ToolSettings], Tool[Any]]
+class Parts:
+    """What the tools of one session are made of; `previews` is shared by those that propose and apply."""
+
+    def __init__(self, settings: ToolSettings) -> None:
+        self.settings = settings
+
+    @cached_property
+    def previews(self) -> Any:
+        return _previews.Previews()
+
+
+Factory: TypeAlias = Callable[[Parts], Tool[Any]]
 
 # The order is that of every request, which keeps the prefix that servers cache.
 TOOLS: dict[str, Factory] = {
-    "read": lambda settings: _read.Read(settings),
-    "bash": lambda settings: _bash.Bash(settings),
-    "edit": lambda settings: _edit.Edit(settings),
-    "write": lambda settings: _write.Write(settings),
+    "read": lambda parts: _read.Read(parts.settings),
+    "bash": lambda parts: _bash.Bash(parts.settings),
+    "edit": lambda parts: _edit_tool(parts.settings),
+    "write": lambda parts: _write.Write(parts.settings),
+    "search": lambda parts: _search.Search(
+        before=parts.settings.lines_before,
+        after=parts.settings.lines_after,
+        tagged=parts.settings.hash_lines,
+    ),
+    "find": lambda _: _find.Find(),
+    "ast_grep": lambda parts: _ast_grep.AstGrep(tagged=parts.settings.hash_lines),
+    "ast_edit": lambda parts: _ast_edit.AstEdit(parts.previews),
+    "resolve": lambda parts: _resolve.Resolve(parts.previews),
 }
+
+
+def _edit_tool(settings: ToolSettings) -> Tool[Any]:
+    """The one tool `edit`, in the mode that is set."""
+    guard = _refuse_generated if settings.guard_generated else None
+    tool: Tool[Any]
+    match settings.edit_mode:
+        case "hashline":
+            tool = _edit_hashline.HashlineEdit(guard)
+        case "replace":
+            tool = _edit.Edit(guard, fuzzy=settings.fuzzy_match, threshold=settings.fuzzy_threshold)
+        case "apply_patch" | "patch":
+            tool = _edit_patch.PatchEdit(settings.edit_mode, guard)
+    return tool
+
+
+def _refuse_generated(change: "FileChange") -> str | None:
+    """Why a file must not be changed by hand."""
+    if change.old is None:
+        return None
+    reason = _generated.generated_reason(change.name, change.old)
+    return None if reason is None else f"{change.name} looks generated: {reason}. Change its source instead."
 
 
 # The demo model reads a prompt slowly and hardly ever calls a tool: two are enough to show what there is.
@@ -49,7 +116,7 @@ def create_tools(names: Sequence[str] | None = None, settings: ToolSettings | No
     """The named tools, or all, in their fixed order. Raises UsageError for a name that is not known."""
     unknown = [name for name in names or () if name not in TOOLS]
     if unknown:
-        noun = "tool" if len(unknown) == 1 else "tools"
-        raise UsageError(f"Unknown {noun}: {', '.join(unknown)}. Known tools: {', '.join(TOOLS)}.")
-    chosen = settings or ToolSettings()
-    return [create(chosen) for name, create in TOOLS.items() if names is None or name in names]
+        missing = " or ".join(f'"{name}"' for name in unknown)
+        raise UsageError(f"There is no tool {missing}; there are {', '.join(TOOLS)}.")
+    parts = Parts(settings or ToolSettings())
+    return [create(parts) for name, create in TOOLS.items() if names is None or name in names]

@@ -61,12 +61,12 @@ class Bash(Tool[BashParams]):
 
     def __init__(self, settings: ToolSettings | None = None) -> None:
         wanted = settings or ToolSettings()
-        self._timeout = wanted.bash_timeout
+        self._timeout_s = wanted.bash_timeout_s
         self._limits = wanted.command_output
 
     @cached_property
     def description(self) -> str:
-        return super().description.replace("{{seconds}}", str(self._timeout))
+        return super().description.replace("{{seconds}}", str(self._timeout_s))
 
     def effects(self, params: BashParams, cwd: Path) -> Effects:
         return Effects(runs=(params.command,))
@@ -77,7 +77,7 @@ class Bash(Tool[BashParams]):
         if "\0" in params.command:
             raise ToolError("`command` contains a NUL character, which no shell can take.")
         cwd = await _folder(params.cwd, ctx)
-        seconds = min(max(self._timeout if params.timeout is None else params.timeout, 1), 3600)
+        seconds = min(max(self._timeout_s if params.timeout is None else params.timeout, 1), 3600)
         began = time.monotonic()
         with OutputSink(ctx.artifacts, self.name, self._limits) as sink:
             progress = _Progress(sink, BashDetails(command=params.command, cwd=str(cwd)), ctx)
@@ -93,6 +93,8 @@ class Bash(Tool[BashParams]):
                 progress.send()
                 raise
             except OSError as error:
+                if error.filename and str(error.filename) != str(cwd):
+                    raise failure("start", str(error.filename), error) from error
                 raise failure("run the command in", shown(cwd, ctx.cwd), error) from error
             finally:
                 progress.stop()
@@ -160,13 +162,11 @@ def _ending(exited: run.Exit, seconds: int) -> str:
         return f"[Stopped: it ran longer than its time limit of {seconds} s]"
     if exited.signal is not None:
         return f"[Ended by signal {_signal_name(exited.signal)}]"
-    if (
-        exited.code is not None
-        and exited.code > 128
-        and (name := _signal_name(exited.code - 128)).startswith("SIG")
-    ):
-        return f"[Exit code {exited.code} ({name})]"
-    return f"[Exit code {exited.code}]" if exited.code else ""
+    if not exited.code:
+        return ""
+    # A shell reports a command that a signal ended as 128 and the number of the signal.
+    name = _signal_name(exited.code - 128) if exited.code > 128 else ""
+    return f"[Exit code {exited.code} ({name})]" if name.startswith("SIG") else f"[Exit code {exited.code}]"
 
 
 def _signal_name(number: int) -> str:

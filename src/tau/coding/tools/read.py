@@ -1,9 +1,8 @@
-"""read: files by line, directories and images, all through one path with an optional line selector."""
+"""read: what a path leads to: files, folders, archives, databases, documents, notebooks, pictures."""
 
-import binascii
+import asyncio
 import os
 import stat as modes
-from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
@@ -14,32 +13,35 @@ from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.agent.ports import Stat
 from tau.agent.tool import Tool
-from tau.ai.wire import ImageContent, TextContent
+from tau.ai.wire import TextContent
 from tau.base.errors import ToolError
 from tau.base.late import late
+from tau.base.sizes import MIB, format_bytes
 from tau.base.text import NotText, decode, is_binary
-from tau.coding.output import (
-    KIB,
-    EntryLimit,
-    Limits,
-    OutputMeta,
-    Truncation,
-    format_bytes,
-    notice,
-    take,
-    with_notice,
-)
-from tau.coding.paths import Lines, Selector, failure, resolve, shown, split_selector
+from tau.coding.output import EntryLimit, OutputLimits, OutputMeta
+from tau.coding.paths import Selector, failure, resolve, shown, split_selector
 from tau.coding.ports import CodingContext
+from tau.coding.readers.text import Shape, TextPage, page
 from tau.coding.tools import ToolSettings
 
+archive = late("tau.coding.readers.archive")
 difflib = late("difflib")
+documents = late("tau.coding.documents.apart")
+document_limits = late("tau.coding.documents.limits")
+headers = late("tau.coding.image_headers")
+images = late("tau.coding.images")
+notebook = late("tau.coding.readers.notebook")
+sqlite = late("tau.coding.readers.sqlite")
+tree = late("tau.coding.readers.tree")
+walking = late("tau.coding.walk")
 
-MAX_FILE_BYTES = 64 * KIB * KIB
-MAX_IMAGE_BYTES = 5 * KIB * KIB
-MAX_ENTRIES = 500
-LINES_BEFORE, LINES_AFTER = 1, 3  # shown around the lines that were asked for
-GAP = "[…]"
+MAX_FILE_BYTES = 64 * MIB
+SUFFIX_SECONDS = 5
+# A cheap look before the modules that know better are loaded.
+ARCHIVE_SIGNS = (".zip", ".tar", ".tgz")
+DATABASE_SIGNS = (".sqlite", ".db")
+PICTURE_SIGNS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF")
+DOCUMENTS = (".pdf", ".docx", ".pptx", ".xlsx", ".epub", ".rtf", ".doc", ".ppt", ".xls")
 
 
 class ReadParams(Struct, frozen=True):
@@ -50,32 +52,45 @@ class ReadParams(Struct, frozen=True):
     ]
 
 
+class SummaryDetails(Struct, frozen=True, rename="camel", kw_only=True):
+    lines: int
+    elided_spans: list[tuple[int, int]]
+    elided_lines: int
+
+
 class ReadDetails(Struct, frozen=True, rename="camel", kw_only=True):
     """`first_line` and `last_line` are what is shown, counted from 1."""
 
     path: str
-    kind: Literal["file", "directory", "image"]
+    kind: Literal["file", "directory", "image", "archive", "database", "document"]
     total_lines: int | UnsetType = UNSET
     first_line: int | UnsetType = UNSET
     last_line: int | UnsetType = UNSET
     mime_type: str | UnsetType = UNSET
+    summary: SummaryDetails | UnsetType = UNSET
+    suffix_resolution: str | UnsetType = UNSET
     meta: OutputMeta | UnsetType = UNSET
 
 
 class Source(Struct, frozen=True):
-    """What was found under a name, before anyone looked into it. `stat` is None for what is no file."""
+    """What was found under a name, before anyone looked into it. `stat` is None for what is no file.
+
+    `editable` sources are shown under a tag by which `edit` can name their lines.
+    """
 
     name: str
     path: Path | None
     data: bytes
-    stat: Stat | None
+    stat: Stat | None = None
+    editable: bool = False
 
 
 class Read(Tool[ReadParams]):
     name, label = "read", "Read"
 
     def __init__(self, settings: ToolSettings | None = None) -> None:
-        self._first_lines = min(max((settings or ToolSettings()).read_lines, 1), Limits().lines)
+        self._settings = settings or ToolSettings()
+        self._first_lines = min(max(self._settings.read_lines, 1), OutputLimits().lines)
 
     @cached_property
     def description(self) -> str:
@@ -92,46 +107,151 @@ class Read(Tool[ReadParams]):
         if ctx.urls.handles(params.path):
             url, selector = split_selector(params.path)
             resource = await ctx.urls.resolve(url, ctx)
-            return self._show(Source(url, resource.path, resource.data, None), selector)
-        path, selector = _path_and_selector(params.path, ctx.cwd)
-        name = shown(path, ctx.cwd)
+            source = Source(url, resource.path, resource.data, editable=not resource.immutable)
+            return await self._show(source, selector, ctx)
         try:
-            stat = await ctx.fs.stat(path)
-            if stat is None:
-                raise ToolError(await _missing_text(path, name, ctx))
-            if stat.is_dir:
-                return await _directory(path, name, selector, ctx)
-            _check_readable(name, stat)
-            source = Source(name, path, await ctx.fs.read(path), stat)
+            return await self._packed(params.path, ctx) or await self._plain(params.path, ctx)
         except OSError as error:
-            raise failure("read", name, error) from error
-        output = self._show(source, selector)
-        ctx.snapshots.remember(path, stat)
-        return output
+            raise failure("read", params.path, error) from error
 
-    def _show(self, source: Source, selector: Selector) -> ToolOutput:
-        mime_type = _image_type(source.data)
-        if mime_type is not None:
-            return _image(source, mime_type)
-        if is_binary(source.data):
-            size = format_bytes(len(source.data))
+    async def _packed(self, text: str, ctx: CodingContext) -> ToolOutput | None:
+        """What lies inside an archive or a database, if the path names one."""
+        lowered = text.lower()
+        if any(sign in lowered for sign in ARCHIVE_SIGNS):
+            found = await archive.find(text, ctx.cwd, ctx.fs)
+            if found is not None:
+                inside = await archive.read(found, ctx.fs)
+                if isinstance(inside, archive.ArchiveListing):
+                    return _listed(str(found.path), "archive", inside.text, inside.limit)
+                notice = inside.binary_notice()
+                if notice is not None:
+                    return _listed(str(found.path), "archive", notice, None)
+                return await self._show(Source(inside.name, found.path, inside.data), inside.selector, ctx)
+        if any(sign in lowered for sign in DATABASE_SIGNS):
+            found = await sqlite.find(text, ctx.cwd, ctx.fs)
+            if found is not None:
+                answer = await sqlite.read(found)
+                return _listed(str(found.path), "database", answer.text, answer.limit)
+        return None
+
+    async def _plain(self, text: str, ctx: CodingContext) -> ToolOutput:
+        path, selector = _path_and_selector(text, ctx.cwd)
+        stat = await ctx.fs.stat(path)
+        resolution = ""
+        if stat is None:
+            path, resolution = await _by_suffix(path, text, ctx)
+            stat = await ctx.fs.stat(path)
+        name = shown(path, ctx.cwd)
+        if stat is None:
+            raise ToolError(await _missing_text(path, name, ctx))
+        if stat.is_dir:
+            first = selector.ranges[0].first if selector.ranges else 1
+            listing = await tree.directory_tree(path, ctx.fs, first_entry=first)
+            return _listed(str(path), "directory", listing.text, listing.limit)
+        _check_readable(name, stat)
+        source = Source(name, path, await ctx.fs.read(path), stat, editable=True)
+        output = await self._show(source, selector, ctx)
+        ctx.snapshots.remember(path, stat)
+        return _resolved(output, resolution) if resolution else output
+
+    async def _show(self, source: Source, selector: Selector, ctx: CodingContext) -> ToolOutput:
+        data = source.data
+        if data.startswith(PICTURE_SIGNS) and headers.read_header(data) is not None:
+            return await self._picture(source)
+        suffix = Path(source.name).suffix.lower()
+        if suffix == ".ipynb" and not selector.raw:
+            return self._paged(source, notebook.to_text(data), "", selector, ctx)
+        if suffix in DOCUMENTS and not selector.raw:
+            return await self._document(source, selector, ctx)
+        if is_binary(data):
+            size = format_bytes(len(data))
             raise ToolError(
                 f"{source.name} is binary ({size}), not text; look inside with bash: file, strings, xxd."
             )
         try:
-            text, remark = decode(source.data).text, ""
+            return self._paged(source, decode(data).text, "", selector, ctx)
         except NotText as error:
-            text = source.data.decode("utf-8", "replace")
             remark = f"[{error}. Such bytes are shown as \ufffd; edit will refuse this file]"
-        return _text(source, text, remark, selector, self._first_lines)
+            lossy = Source(source.name, source.path, data, source.stat)
+            return self._paged(lossy, data.decode("utf-8", "replace"), remark, selector, ctx)
+
+    def _paged(
+        self, source: Source, text: str, remark: str, selector: Selector, ctx: CodingContext
+    ) -> ToolOutput:
+        tag = None
+        if source.editable and source.path is not None and self._settings.hash_lines and not selector.raw:
+            tag = ctx.snapshots.record(source.path, text)
+        shape = Shape(
+            name=source.name,
+            selector=selector,
+            first_lines=self._first_lines,
+            tag=tag,
+            remark=remark,
+            summary=self._settings.summaries and source.stat is not None,
+        )
+        shown_page = page(text, shape)
+        return ToolOutput.text(shown_page.text, _details(source, shown_page))
+
+    async def _picture(self, source: Source) -> ToolOutput:
+        loaded = await asyncio.to_thread(
+            images.load_image, source.data, auto_resize=self._settings.resize_images
+        )
+        if loaded.problem:  # it would stay in the history and spoil every later request
+            raise ToolError(f"{source.name} cannot be shown: {loaded.problem}.")
+        details = ReadDetails(path=str(source.path or source.name), kind="image", mime_type=loaded.mime_type)
+        return ToolOutput([TextContent(loaded.note), loaded.content()], details)
+
+    async def _document(self, source: Source, selector: Selector, ctx: CodingContext) -> ToolOutput:
+        try:
+            text = await documents.convert_apart(source.name, source.data, ctx.run)
+        except document_limits.DocumentError as error:
+            notice = f"[Cannot read {Path(source.name).suffix} file: {error}]"
+            return _listed(str(source.path or source.name), "document", notice, None)
+        return self._paged(Source(source.name, source.path, source.data), text, "", selector, ctx)
+
+
+def _details(source: Source, shown_page: TextPage) -> ReadDetails:
+    elided = shown_page.elided
+    summary: SummaryDetails | UnsetType = UNSET
+    if elided is not None:
+        lines = sum(last - first + 1 for first, last in elided)
+        summary = SummaryDetails(
+            lines=shown_page.total_lines - lines, elided_spans=elided, elided_lines=lines
+        )
+    truncation = shown_page.truncation
+    return ReadDetails(
+        path=str(source.path or source.name),
+        kind="file",
+        total_lines=shown_page.total_lines,
+        first_line=shown_page.ranges[0][0] if shown_page.ranges else UNSET,
+        last_line=shown_page.ranges[-1][1] if shown_page.ranges else UNSET,
+        summary=summary,
+        meta=UNSET if truncation is None else OutputMeta(truncation=truncation),
+    )
+
+
+def _listed(
+    path: str,
+    kind: Literal["directory", "archive", "database", "document"],
+    text: str,
+    limit: EntryLimit | None,
+) -> ToolOutput:
+    meta = UNSET if limit is None else OutputMeta(entries=limit)
+    return ToolOutput.text(text, ReadDetails(path=path, kind=kind, meta=meta))
+
+
+def _resolved(output: ToolOutput, resolution: str) -> ToolOutput:
+    first, *rest = output.content
+    assert isinstance(first, TextContent)
+    return ToolOutput([TextContent(f"[{resolution}]\n{first.text}"), *rest], output.details, output.is_error)
 
 
 def _path_and_selector(text: str, cwd: Path) -> tuple[Path, Selector]:
-    """A file whose own name looks like one with a selector is that file."""
+    """A file whose own name looks like one with a selector is that file. A bare `/` is the working folder."""
     path_text, selector = split_selector(text)
     if path_text != text and os.path.lexists(whole := resolve(text, cwd)):
         return whole, Selector()
-    return resolve(path_text, cwd), selector
+    return cwd if path_text.strip() == "/" else resolve(path_text, cwd), selector
 
 
 def _check_readable(name: str, stat: Stat) -> None:
@@ -144,104 +264,19 @@ def _check_readable(name: str, stat: Stat) -> None:
         )
 
 
-def _text(source: Source, text: str, remark: str, selector: Selector, first_lines: int) -> ToolOutput:
-    separator = "\r" if "\n" not in text and "\r" in text else "\n"
-    total = text.count(separator) + (not text.endswith(separator) if text else 0)
-    path = str(source.path or source.name)
-    if total == 0:
-        return ToolOutput.text("[The file is empty]", ReadDetails(path=path, kind="file", total_lines=0))
-    if selector.ranges and selector.ranges[0].first > total:
-        beyond = f"[Nothing there: {source.name} has {total} lines, the last of them is :{total}]"
-        return ToolOutput.text(beyond, ReadDetails(path=path, kind="file", total_lines=total))
-    wanted = _with_context(selector.ranges, total) or [Lines(1, min(first_lines, total))]
-    lines = text.split(separator, max(span.last or total for span in wanted))
-    taken = take(_numbered(lines, wanted, selector.raw), Limits())
-    shown_ranges = _covered(wanted, len(taken.lines))
-    truncation = None
-    if taken.cut or shown_ranges != [(1, total)]:
-        truncation = Truncation(
-            kept="head",
-            ranges=shown_ranges,
-            total_lines=total,
-            total_bytes=len(source.data),
-            shown_bytes=sum(len(line.encode(errors="replace")) + 1 for line in taken.lines),
-            cut_lines=taken.cut,
-        )
-    last = shown_ranges[-1][1]
-    more = f"continue with {source.name}:{last + 1}-" if last < total else ""
-    told = "\n".join(part for part in (notice(truncation, more=more), remark) if part)
-    details = ReadDetails(
-        path=path,
-        kind="file",
-        total_lines=total,
-        first_line=shown_ranges[0][0],
-        last_line=last,
-        meta=UNSET if truncation is None else OutputMeta(truncation=truncation),
-    )
-    return ToolOutput.text(with_notice("\n".join(taken.lines), told), details)
-
-
-def _with_context(ranges: Sequence[Lines], total: int) -> list[Lines]:
-    """The ranges within the file, each with a few lines around it, neighbours joined."""
-    result: list[Lines] = []
-    for span in ranges:
-        if span.first > total:
-            break
-        first = max(span.first - LINES_BEFORE, 1)
-        last = total if span.last is None else min(span.last + LINES_AFTER, total)
-        if result and first <= (result[-1].last or total) + 1:
-            first = result.pop().first
-        result.append(Lines(first, last))
-    return result
-
-
-def _numbered(lines: list[str], wanted: list[Lines], raw: bool) -> Iterator[str]:
-    for index, span in enumerate(wanted):
-        if index:
-            yield GAP
-        for number in range(span.first, (span.last or len(lines)) + 1):
-            line = lines[number - 1].removesuffix("\r")
-            yield line if raw else f"{number}:{line}"
-
-
-def _covered(wanted: list[Lines], count: int) -> list[tuple[int, int]]:
-    """Which lines `count` output rows hold, gaps between the ranges being rows too."""
-    covered: list[tuple[int, int]] = []
-    for span in wanted:
-        if count <= 0:
-            break
-        last = min(span.last or span.first, span.first + count - 1)
-        covered.append((span.first, last))
-        count -= last - span.first + 2
-    return covered
-
-
-async def _directory(path: Path, name: str, selector: Selector, ctx: CodingContext) -> ToolOutput:
-    entries = sorted(await ctx.fs.list(path), key=lambda entry: (entry.casefold(), entry))
-    span = selector.ranges[0] if selector.ranges else Lines(1)
-    last = min(span.last or len(entries), span.first + MAX_ENTRIES - 1, len(entries))
-    rows = [await _entry_row(path / entry, ctx) for entry in entries[span.first - 1 : last]]
-    if not entries:
-        return ToolOutput.text("[The directory is empty]", ReadDetails(path=str(path), kind="directory"))
-    told, meta = "", None
-    if len(rows) < len(entries):
-        more = f"; continue with {name}:{last + 1}-" if last < len(entries) else ""
-        told = f"[Showing {len(rows)} of {len(entries)} entries{more}]"
-        meta = OutputMeta(entries=EntryLimit(len(rows), len(entries)))
-    return ToolOutput.text(
-        with_notice("\n".join(rows), told),
-        ReadDetails(path=str(path), kind="directory", total_lines=len(entries), meta=meta or UNSET),
-    )
-
-
-async def _entry_row(path: Path, ctx: CodingContext) -> str:
+async def _by_suffix(path: Path, text: str, ctx: CodingContext) -> tuple[Path, str]:
+    """The one file of the working folder whose path ends like a path that does not exist."""
+    wanted = split_selector(text)[0].strip().lstrip("./")
+    if not wanted or Path(wanted).is_absolute() or any(letter in wanted for letter in "*?[{~"):
+        return path, ""
     try:
-        stat = await ctx.fs.stat(path)
-    except OSError:
-        stat = None
-    if stat is None:
-        return f"{path.name} (broken link)"
-    return f"{path.name}/" if stat.is_dir else f"{path.name} ({format_bytes(stat.size)})"
+        async with asyncio.timeout(SUFFIX_SECONDS):
+            found = await walking.walk([ctx.cwd], globs=[f"**/{wanted}"], limit=2)
+    except (TimeoutError, ToolError):
+        return path, ""
+    if len(found) != 1:
+        return path, ""
+    return found[0], f"There is no {wanted}; this is {shown(found[0], ctx.cwd)}, the one file that ends so"
 
 
 async def _missing_text(path: Path, name: str, ctx: CodingContext) -> str:
@@ -251,7 +286,7 @@ async def _missing_text(path: Path, name: str, ctx: CodingContext) -> str:
         while stat is None and folder != folder.parent:
             folder = folder.parent
             stat = await ctx.fs.stat(folder)
-        return f"There is no file {name}; of its folders only {shown(folder, ctx.cwd)} exists."
+        return f"There is no file {name}; of its directories only {shown(folder, ctx.cwd)} exists."
     if not stat.is_dir:
         return f"There is no file {name}: {shown(folder, ctx.cwd)} is a file, not a directory."
     names = await ctx.fs.list(folder)
@@ -259,25 +294,3 @@ async def _missing_text(path: Path, name: str, ctx: CodingContext) -> str:
     similar = similar or difflib.get_close_matches(path.name, names, n=3, cutoff=0.6)
     hint = ", ".join(shown(folder / entry, ctx.cwd) for entry in similar)
     return f"There is no file {name}." + (f" Did you mean {hint}?" if hint else "")
-
-
-def _image_type(data: bytes) -> str | None:
-    if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if data.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if data.startswith((b"GIF87a", b"GIF89a")):
-        return "image/gif"
-    return "image/webp" if data.startswith(b"RIFF") and data[8:12] == b"WEBP" else None
-
-
-def _image(source: Source, mime_type: str) -> ToolOutput:
-    size = format_bytes(len(source.data))
-    details = ReadDetails(path=str(source.path or source.name), kind="image", mime_type=mime_type)
-    if len(source.data) > MAX_IMAGE_BYTES:
-        limit = format_bytes(MAX_IMAGE_BYTES)
-        return ToolOutput.text(
-            f"[{mime_type}, {size}: too large to show (at most {limit}); scale it down]", details
-        )
-    encoded = binascii.b2a_base64(source.data, newline=False).decode()
-    return ToolOutput([TextContent(f"[{mime_type}, {size}]"), ImageContent(encoded, mime_type)], details)

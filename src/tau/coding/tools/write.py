@@ -10,15 +10,26 @@ from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.agent.ports import Stat
 from tau.agent.tool import Tool
+from tau.ai.wire import TextContent
 from tau.base.errors import ToolError
+from tau.base.late import late
+from tau.base.sizes import MIB, format_bytes
 from tau.base.text import NotText, decode, is_binary
 from tau.coding.diff import unified
-from tau.coding.output import format_bytes
+from tau.coding.edits.turns import turns
 from tau.coding.paths import failure, resolve, shown
 from tau.coding.ports import CodingContext
 from tau.coding.tools import ToolSettings
 
-MAX_DIFFED_BYTES = 1024 * 1024
+archive = late("tau.coding.readers.archive")
+generated = late("tau.coding.readers.generated")
+hashline_format = late("tau.hashline.format")
+sqlite = late("tau.coding.readers.sqlite")
+
+# A cheap look before the modules that know better are loaded.
+ARCHIVE_SIGNS = (".zip", ".tar", ".tgz")
+DATABASE_SIGNS = (".sqlite", ".db")
+MAX_DIFFED_BYTES = MIB
 
 
 class WriteParams(Struct, frozen=True):
@@ -45,23 +56,73 @@ class Write(Tool[WriteParams]):
     name, label = "write", "Write"
 
     def __init__(self, settings: ToolSettings | None = None) -> None:
-        """Nothing can be set yet."""
+        self._settings = settings or ToolSettings()
 
     def effects(self, params: WriteParams, cwd: Path) -> Effects:
-        return Effects(writes=(resolve(params.path, cwd, existing=False),))
+        """A row or an entry is written by rewriting the file that holds it; what is internal stays inside."""
+        if "://" in params.path and not params.path.startswith("file://"):
+            return Effects()
+        holder = holding_file(params.path, cwd)
+        return Effects(writes=(holder or resolve(params.path, cwd, existing=False),))
 
     async def run(self, params: WriteParams, ctx: CodingContext) -> ToolOutput:
-        path = resolve(params.path, ctx.cwd, existing=False)
-        name = shown(path, ctx.cwd)
-        data = _encoded(params.content)
+        content, pasted = params.content, False
+        if self._settings.hash_lines:
+            content, pasted = hashline_format.strip_pasted(content)
         try:
+            output = await self._elsewhere(params.path, content, ctx)
+            if output is None:
+                output = await self._plain(params.path, content, ctx)
+        except OSError as error:
+            raise failure("write", params.path, error) from error
+        if not pasted:
+            return output
+        note = TextContent("[The header and line numbers that read shows were taken off the content]")
+        return ToolOutput([*output.content, note], output.details)
+
+    async def _elsewhere(self, path: str, content: str, ctx: CodingContext) -> ToolOutput | None:
+        """An internal address, an entry of an archive, a row of a database."""
+        if ctx.urls.handles(path):
+            await ctx.urls.write(path, _encoded(content), ctx)
+            return ToolOutput.text(f"Wrote {format_bytes(len(_encoded(content)))} to {path}.")
+        lowered = path.lower()
+        if any(sign in lowered for sign in ARCHIVE_SIGNS):
+            found = await archive.find_for_write(path, ctx.cwd, ctx.fs)
+            if found is not None:
+                done = await archive.write(found, _encoded(content), ctx.fs)
+                verb = "Replaced" if done.replaced else "Added"
+                return ToolOutput.text(f"{verb} {done.name} ({format_bytes(len(_encoded(content)))}).")
+        if any(sign in lowered for sign in DATABASE_SIGNS):
+            found = await sqlite.find_for_write(path, ctx.cwd, ctx.fs)
+            if found is not None:
+                return ToolOutput.text((await sqlite.write(found, content)).text)
+        return None
+
+    async def _plain(self, path_text: str, content: str, ctx: CodingContext) -> ToolOutput:
+        path = resolve(path_text, ctx.cwd, existing=False)
+        name = shown(path, ctx.cwd)
+        data = _encoded(content)
+        async with turns([path]):
             before = await ctx.fs.stat(path)
             old = await _old_text(path, name, before, ctx)
+            if old is not None and self._settings.guard_generated:
+                generated.refuse_generated(name, old.encode(errors="replace"))
             after = await ctx.fs.write(path, data, expect=before)
-        except OSError as error:
-            raise failure("write", name, error) from error
         ctx.snapshots.remember(path, after)
-        return _report(path, name, params.content, old, created=before is None, mode=after.mode)
+        tag = ctx.snapshots.record(path, content, own=True) if self._settings.hash_lines else None
+        header = "" if tag is None else f"{hashline_format.format_header(name, tag)}\n"
+        return _report(path, name, content, old, header, created=before is None, mode=after.mode)
+
+
+def holding_file(text: str, cwd: Path) -> Path | None:
+    """The archive or the database inside which a path lies, by its name alone."""
+    lowered = text.lower()
+    for sign in (*ARCHIVE_SIGNS, *DATABASE_SIGNS):
+        at = lowered.find(sign)
+        end = lowered.find(":", at + len(sign)) if at >= 0 else -1
+        if end > 0:
+            return resolve(text[:end], cwd, existing=False)
+    return None
 
 
 def _encoded(content: str) -> bytes:
@@ -93,7 +154,9 @@ async def _old_text(path: Path, name: str, before: Stat | None, ctx: CodingConte
         return None
 
 
-def _report(path: Path, name: str, content: str, old: str | None, *, created: bool, mode: int) -> ToolOutput:
+def _report(
+    path: Path, name: str, content: str, old: str | None, header: str, *, created: bool, mode: int
+) -> ToolOutput:
     size = len(content.encode())
     lines = content.count("\n") + (not content.endswith("\n") if content else 0)
     made_executable = created and content.startswith("#!") and bool(mode & modes.S_IXUSR)
@@ -112,5 +175,5 @@ def _report(path: Path, name: str, content: str, old: str | None, *, created: bo
     change = "" if diff is None else f"; +{diff.added} -{diff.removed} lines"
     note = "; made executable" if made_executable else ""
     return ToolOutput.text(
-        f"{'Created' if created else 'Replaced'} {name} ({amount}{change}{note}).", details
+        f"{header}{'Created' if created else 'Replaced'} {name} ({amount}{change}{note}).", details
     )

@@ -6,14 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.coding.replace import Span, apart, find, line_at, replace, why_not_found
+from tau.coding.edits.matching import Span, apart, find, line_at, replacements
+from tau.coding.edits.not_found import why_not_found
+from tau.coding.edits.splices import spliced
 
 ENDS = st.sampled_from(["\n", "\r\n"])
 WORDS = st.sampled_from(["a", "bb", "", "  c", "d\rd"])
 
 
 def edited(text: str, old: str, new: str) -> str:
-    return replace(text, apart(find(text, old)), new)
+    return spliced(text, replacements(text, apart(find(text, old)), new))
 
 
 def test_newlines_of_the_search_text_match_those_of_the_file() -> None:
@@ -72,7 +74,7 @@ def test_lines_that_stay_keep_their_own_line_end(lines: list[tuple[str, str]], d
     spans = [span for span in find(text, old) if span.start == start] if old else []
     if not spans:
         return
-    result = replace(text, spans, "\n".join(new_block))
+    result = spliced(text, replacements(text, spans, "\n".join(new_block)))
     expected = [(("<" if i == 0 else "") + word, end) for i, (word, end) in enumerate(lines)]
     expected[changed] = ("CHANGED", lines[changed][1])
     assert result == "".join(word + end for word, end in expected)

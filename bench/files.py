@@ -1,0 +1,211 @@
+"""Measures the file tools against the plain programs beside them: `bench/files.py [--quick]`.
+
+Each measure is a pair: what the tool does, and the least that must be done for it. Both run in turn, warm,
+and the figure is the ratio of their medians. To add one, write a function like `find_all` and list it in
+MEASURES.
+"""
+
+import argparse
+import asyncio
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from report import Row, milliseconds, times, verdict
+
+from tau.agent.output import ToolOutput
+from tau.agent.tool import Tool
+from tau.base.run import LocalRunner
+from tau.coding.artifacts import TemporaryArtifacts
+from tau.coding.local_fs import LocalFileSystem
+from tau.coding.search import rg
+from tau.coding.search.query import Query, Request, Scope
+from tau.coding.snapshots import SeenFiles
+from tau.coding.tools.find import Find
+from tau.coding.tools.search import Search
+from tau.coding.urls.router import SchemeRouter
+
+FILES = 50_000
+QUICK_FILES = 5_000
+ROUNDS = 9
+QUICK_ROUNDS = 3
+PER_FOLDER = 50
+SEED = 1
+
+Work = Callable[[], Awaitable[object]]
+
+
+@dataclass
+class World:
+    """What tools are called with; `cwd` is the generated tree."""
+
+    cwd: Path
+    artifacts: TemporaryArtifacts = field(default_factory=TemporaryArtifacts)
+    fs: LocalFileSystem = field(default_factory=LocalFileSystem)
+    run: LocalRunner = field(default_factory=LocalRunner)
+    ui: Any = None
+    urls: SchemeRouter = field(default_factory=SchemeRouter)
+    snapshots: Any = field(default_factory=SeenFiles)
+    models: Any = None
+    jobs: Any = None
+    call_id: str = "bench"
+
+    def update(self, partial: ToolOutput) -> None:
+        """Nobody looks on."""
+
+    async def call(self, tool: Tool[Any], **arguments: Any) -> ToolOutput:
+        params, _ = tool.decode(arguments)
+        output = await tool.run(params, self)
+        if output.is_error:
+            raise SystemExit(f"{tool.name} failed: {output.content}")
+        return output
+
+
+@dataclass(frozen=True)
+class Measure:
+    """`ours` over `floor` may be at most `target`."""
+
+    title: str
+    ours: Work
+    floor: Work
+    floor_title: str
+    target: float
+
+
+def search_few(world: World) -> Measure:
+    """One file in a hundred has one match."""
+    return search("`search`, 1 % of the files match", "needle", world)
+
+
+def search_all(world: World) -> Measure:
+    return search("`search`, every file matches", "return", world)
+
+
+def search(title: str, pattern: str, world: World) -> Measure:
+    tool = Search()
+    request = Request(query=Query(pattern=pattern), scope=Scope(roots=(str(world.cwd),)))
+    command = rg.command(program(), request)
+    return Measure(
+        title,
+        lambda: world.call(tool, pattern=pattern, paths="."),
+        lambda: spawned(command),
+        "`rg` with the same flags",
+        1.3,
+    )
+
+
+def find_all(world: World) -> Measure:
+    tool = Find()
+    command = [program(), "--files", "--hidden", "--null", "--sortr=modified", str(world.cwd)]
+    return Measure(
+        "`find`, everything",
+        lambda: world.call(tool, paths=["."], timeout=60),
+        lambda: spawned(command),
+        "`rg --files --sortr modified`",
+        1.3,
+    )
+
+
+MEASURES: tuple[Callable[[World], Measure], ...] = (search_few, search_all, find_all)
+
+
+def program() -> str:
+    path = rg.locate()
+    if path is None:
+        raise SystemExit("ripgrep is not installed, so there is nothing to compare with.")
+    return path
+
+
+async def spawned(command: list[str]) -> None:
+    """A program run to its end, its output read: with plain calls, so that nothing of ours is measured."""
+    done = subprocess.run(  # noqa: ASYNC221 - nothing else goes on
+        command, stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    if done.returncode != 0:
+        raise SystemExit(f"{command[0]} ended with exit code {done.returncode}: {done.stderr.decode()[:500]}")
+
+
+async def timed(work: Work) -> float:
+    begun = time.perf_counter()
+    await work()
+    return (time.perf_counter() - begun) * 1000
+
+
+async def measured(measures: list[Measure], rounds: int) -> list[tuple[float, float]]:
+    """Median milliseconds of ours and of the floor, all measured in turn."""
+    samples: list[tuple[list[float], list[float]]] = [([], []) for _ in measures]
+    for number in range(rounds + 1):
+        for measure, (ours, floor) in zip(measures, samples, strict=True):
+            pair = await timed(measure.ours), await timed(measure.floor)
+            if number:  # the first round warms up
+                ours.append(pair[0])
+                floor.append(pair[1])
+        print(f"\rround {number} of {rounds} ", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    return [(median(ours), median(floor)) for ours, floor in samples]
+
+
+def table(measures: list[Measure], figures: list[tuple[float, float]]) -> str:
+    lines = ["| | tau | compared with | | ratio | target | |", "|---|---|---|---|---|---|---|"]
+    for measure, (ours, floor) in zip(measures, figures, strict=True):
+        row = Row("ratio", measure.title, measure.target, times)
+        ratio = ours / floor
+        cells = (
+            *(row.title, milliseconds(ours), measure.floor_title, milliseconds(floor)),
+            *(times(ratio), f"<= {times(measure.target)}", verdict(row, ratio)),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def make_tree(root: Path, files: int) -> None:
+    """Small source files in folders of folders; every hundredth one has the needle."""
+    chance = random.Random(SEED)
+    for number in range(files):
+        folder = root / f"pkg{number // PER_FOLDER // 20:02}" / f"mod{number // PER_FOLDER % 20:02}"
+        if number % PER_FOLDER == 0:
+            folder.mkdir(parents=True)
+        lines = [
+            f"def function_{chance.randrange(10**6)}(argument): return {chance.randrange(1000)}"
+            for _ in range(chance.randrange(10, 60))
+        ]
+        if number % 100 == 0:
+            lines[len(lines) // 2] = "    needle = find_me()"
+        ending = chance.choice(("py", "ts", "md", "txt"))
+        (folder / f"file{number % PER_FOLDER:02}.{ending}").write_text("\n".join(lines) + "\n")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Measure the file tools against the programs beside them.")
+    parser.add_argument(
+        "--quick", action="store_true", help="a small tree and few rounds, to see that it works"
+    )
+    arguments = parser.parse_args()
+    files, rounds = (QUICK_FILES, QUICK_ROUNDS) if arguments.quick else (FILES, ROUNDS)
+    if os.getloadavg()[0] > (os.cpu_count() or 1) / 2:
+        print("The machine is busy: times will be longer than they are, ratios less so.", file=sys.stderr)
+    with tempfile.TemporaryDirectory(prefix="tau-bench-") as name:
+        root = Path(name).resolve()
+        make_tree(root, files)
+        world = World(root)
+        try:
+            measures = [make(world) for make in MEASURES]
+            figures = asyncio.run(measured(measures, rounds))
+        finally:
+            world.artifacts.close()
+    print(f"{files:,} files; medians of {rounds} rounds, in turn.\n")
+    print(table(measures, figures))
+    return 0
+
+
+if __name__ == "__main__":
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.exit(main())

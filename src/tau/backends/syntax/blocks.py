@@ -1,0 +1,136 @@
+"""The block that begins on a line: what an edit means by "the function on line 40"."""
+
+import re
+from bisect import bisect_right
+
+from tau.backends.syntax.languages import language_of
+from tau.backends.syntax.trees import Node, Span, is_broken, parse
+
+# Nodes that are nothing but the things in them, one after the other: the first of those is what is meant.
+_SEQUENCES: dict[str, set[str]] = {
+    "go": {"statement_list", "expression_list"},
+    "haskell": {"imports", "declarations", "local_binds"},
+    "hcl": {"body"},
+    "kotlin": {"statements", "import_list"},
+    "lua": {"block", "expression_list", "variable_list"},
+    "markdown": {"list"},
+    "nix": {"binding_set"},
+    "python": {"block"},
+    "ruby": {"body_statement", "block_body", "then"},
+    "scala": {"indented_block", "indented_cases"},
+    "swift": {"statements"},
+    "yaml": {"stream", "document", "block_node", "block_mapping", "block_sequence"},
+}
+# What may stand above a declaration as a part of it without being meant by its line.
+_ANNOTATIONS = {
+    *("annotation", "marker_annotation", "decorator", "attribute", "attribute_list", "attribute_item"),
+    *("attribute_group", "attribute_specifier", "attribute_declaration", "modifiers"),
+}
+_CLOSERS = ("_end", "end_tag", "jsx_closing_element", "fenced_code_block_delimiter")
+# What may follow a block on its last line: the separator of a list, the end of a statement, a comment.
+_REST = r"[ \t;,]*(?:(?://|#|--|/\*|<!--).*)?\r?"
+
+
+def resolve_block(path: str, text: str, line: int) -> Span | None:
+    """The lines of the largest construct that begins with the first word of `line` (counted from 1).
+
+    None if the language is not known, the line is blank or closes something, nothing begins there that ends
+    at the end of a line, or there is a syntax error inside. Decorators above a definition belong to the block
+    that begins on their own line.
+    """
+    language = language_of(path, text)
+    start = _first_word(text, line)
+    if language is None or start is None:
+        return None
+    root = parse(text, language)
+    if root is None:
+        return None
+    node = _beginning_at(root, start, language)
+    if node is None or is_broken(node):
+        return None
+    end = node.range().end.index
+    if language == "ruby":
+        end = _behind_heredoc(node, end)
+    # Some nodes reach over the blanks and lines behind them.
+    block = text[start:end].rstrip()
+    if not block or not _ends_its_line(text, start + len(block)):
+        return None
+    return Span(line, line + block.count(_newline(text)))
+
+
+def _newline(text: str) -> str:
+    return "\n" if "\n" in text else "\r"
+
+
+def _first_word(text: str, line: int) -> int | None:
+    """Where the first character of a line stands that is not blank, None if there is no such line."""
+    newline = _newline(text)
+    at = 0
+    for _ in range(line - 1):
+        at = text.find(newline, at) + 1
+        if not at:
+            return None
+    end = text.find(newline, at)
+    row = text[at : end if end >= 0 else len(text)]
+    return at + len(row) - len(row.lstrip()) if line > 0 and row.strip() else None
+
+
+def _beginning_at(root: Node, start: int, language: str) -> Node | None:
+    """From the root down along `start`: the first node that begins there and is more than a sequence."""
+    sequences = _SEQUENCES.get(language, set())
+    parent, node = root, _child_at(root, start)
+    while node is not None:
+        span = node.range()
+        kind = node.kind()
+        if kind not in sequences:
+            begins = span.start.index == start and node.is_named()
+            if begins or (span.start.index < start < span.end.index and _is_annotated(node, start)):
+                return None if parent.kind() == "ERROR" or kind.endswith(_CLOSERS) else node
+        parent, node = node, _child_at(node, start)
+    return None
+
+
+def _child_at(node: Node, start: int) -> Node | None:
+    children = node.children()
+    index = bisect_right(children, start, key=_start_of) - 1
+    # Empty nodes may stand at the same place, before or behind the one that has the text.
+    while index >= 0 and children[index].range().end.index <= start:
+        if children[index].range().start.index < start:
+            return None
+        index -= 1
+    return children[index] if index >= 0 else None
+
+
+def _start_of(node: Node) -> int:
+    index: int = node.range().start.index
+    return index
+
+
+def _is_annotated(node: Node, start: int) -> bool:
+    """Whether all that stands in a node before `start` is annotations, as above a Java method."""
+    while node is not None:
+        for child in node.children():
+            span = child.range()
+            if span.start.index >= start:
+                return True
+            if span.end.index > start:
+                node = child
+                break
+            if child.kind() not in _ANNOTATIONS:
+                return False
+        else:
+            return False
+    return False
+
+
+def _behind_heredoc(node: Node, end: int) -> int:
+    """Ruby puts the text of `<<~END` behind the statement that it belongs to."""
+    body = node.next()
+    if body is not None and body.kind() == "heredoc_body" and node.find(kind="heredoc_beginning") is not None:
+        end = body.range().end.index
+    return end
+
+
+def _ends_its_line(text: str, end: int) -> bool:
+    newline = text.find(_newline(text), end)
+    return re.fullmatch(_REST, text[end : newline if newline >= 0 else len(text)]) is not None

@@ -1,0 +1,173 @@
+"""Structural search and rewriting of one text: code with holes (`$A`, `$$$ARGS`) instead of expressions."""
+
+import re
+from collections.abc import Sequence
+from itertools import islice
+
+from msgspec import Struct
+
+from tau.backends.syntax.languages import MAX_PARSED_CHARS
+from tau.backends.syntax.readings import HOLE, rule_for
+from tau.backends.syntax.rewriting import Substitution, substituted
+from tau.backends.syntax.trees import Node, parse
+from tau.base.errors import ToolError
+
+MAX_MATCHES = 10_000
+_NAMED_HOLE = r"(?P<many>\$\$\$)(?P<list>[A-Z][A-Z0-9_]*)|\$\$?(?P<one>[A-Z][A-Z0-9_]*)"
+# Where `$NAME` is ordinary code, one that the pattern does not know stays as it is in the replacement.
+_DOLLAR_LANGUAGES = {"bash", "php", "javascript", "typescript", "tsx", "scala", "kotlin", "nix", "dart"}
+
+
+class Match(Struct, frozen=True, kw_only=True):
+    """Where a pattern fits: characters `start` to `end`, lines counted from 1, what its holes stand for."""
+
+    start: int
+    end: int
+    first_line: int
+    last_line: int
+    text: str
+    variables: dict[str, str] = {}
+
+
+class Op(Struct, frozen=True):
+    """One rewrite: what `pat` matches becomes `out`."""
+
+    pat: str
+    out: str
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """Characters `start` to `end` of the old text become `text`; `op` is the index of the rewrite."""
+
+    start: int
+    end: int
+    first_line: int
+    text: str
+    op: int
+
+
+class Rewritten(Struct, frozen=True, kw_only=True):
+    """`overlapping` matches lie inside other ones and were left as they are."""
+
+    text: str
+    changes: list[Change]
+    overlapping: int = 0
+
+
+def search(pattern: str, text: str, language: str, *, max_matches: int = MAX_MATCHES) -> list[Match]:
+    """Every place that the pattern fits, outer ones first, at most `max_matches`.
+
+    Raises ToolError for a pattern that can never fit, or a text that cannot be parsed.
+    """
+    names = holes(pattern)
+    nodes = islice(_find(pattern, text, language), max(max_matches, 0))
+    return [_match(node, pattern, text, names) for node in nodes]
+
+
+def rewrite(ops: Sequence[Op], text: str, language: str, *, max_changes: int = MAX_MATCHES) -> Rewritten:
+    """The text with every match replaced. All patterns look at the text as it was; what is not matched keeps
+    every byte. Where matches overlap, the outer one and the earlier rewrite win. Raises ToolError."""
+    newline = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n" if "\n" in text else _bare(text)
+    changes: list[Change] = []
+    for index, op in enumerate(ops):
+        _check_replacement(op, language)
+        names = holes(op.pat)
+        for node in _find(op.pat, text, language):
+            start, end = _extent(node, op.pat, text)
+            values = {name: Substitution(*bounds) for name, bounds in _bounds(node, names).items()}
+            new = substituted(op.out, values, text, start, newline)
+            line: int = node.range().start.line + 1
+            changes.append(Change(start=start, end=end, first_line=line, text=new, op=index))
+            if len(changes) > max_changes:
+                raise ToolError(
+                    f"The patterns fit more than {max_changes} times in one file; make them narrower."
+                )
+    return _applied(text, changes)
+
+
+def holes(pattern: str) -> frozenset[str]:
+    """The names of a pattern's holes; those that begin with `_` match anything and are not kept."""
+    return frozenset(match["list"] or match["one"] for match in re.finditer(_NAMED_HOLE, pattern))
+
+
+def words(pattern: str) -> list[str]:
+    """Names and keywords in everything that the pattern fits: a text without them need not be parsed."""
+    return re.findall(r"[^\W\d]\w{2,}", re.sub(HOLE, " ", pattern))
+
+
+def _check_replacement(op: Op, language: str) -> None:
+    if re.search(r"\$\$\$(?![A-Z_])", op.out):
+        raise ToolError("`$$$` in `out` needs a name, the same as in `pat`: for example `$$$ARGS`.")
+    if language in _DOLLAR_LANGUAGES:
+        return
+    known = holes(op.pat)
+    unknown = [
+        match[0] for match in re.finditer(_NAMED_HOLE, op.out) if (match["list"] or match["one"]) not in known
+    ]
+    if unknown:
+        have = ", ".join(f"${name}" for name in sorted(known)) or "none"
+        raise ToolError(f"`out` uses {unknown[0]}, which `pat` does not have; its holes are: {have}.")
+
+
+def _find(pattern: str, text: str, language: str) -> list[Node]:
+    rule = rule_for(pattern, language)
+    root = parse(text, language)
+    if root is None:
+        size = f"it is longer than {MAX_PARSED_CHARS} characters" if len(text) > MAX_PARSED_CHARS else ""
+        raise ToolError(f"This text cannot be parsed as {language}{': ' + size if size else ''}.")
+    nodes: list[Node] = root.find_all(rule)
+    return nodes
+
+
+def _match(node: Node, pattern: str, text: str, names: frozenset[str]) -> Match:
+    start, end = _extent(node, pattern, text)
+    line: int = node.range().start.line + 1
+    return Match(
+        start=start,
+        end=end,
+        first_line=line,
+        last_line=line + text.count("\n" if "\n" in text else "\r", start, end),
+        text=text[start:end],
+        variables={name: text[first:last] for name, (first, last) in _bounds(node, names).items()},
+    )
+
+
+def _extent(node: Node, pattern: str, text: str) -> tuple[int, int]:
+    """Where a match stands, without a line end, semicolon or comma behind it that the pattern lacks."""
+    span = node.range()
+    start, end = span.start.index, span.end.index
+    end = start + len(text[start:end].rstrip())
+    if end > start and text[end - 1] in ";," and not pattern.rstrip().endswith(text[end - 1]):
+        end = start + len(text[start : end - 1].rstrip())
+    return start, end
+
+
+def _bounds(node: Node, names: frozenset[str]) -> dict[str, tuple[int, int]]:
+    """Where the text of each hole stands; an empty list has no place and no text."""
+    bounds: dict[str, tuple[int, int]] = {}
+    for name in names:
+        one = node.get_match(name)
+        many = [one] if one is not None else node.get_multiple_matches(name)
+        if many:
+            bounds[name] = (many[0].range().start.index, many[-1].range().end.index)
+        else:
+            bounds[name] = (0, 0)
+    return bounds
+
+
+def _bare(text: str) -> str:
+    return "\r" if "\r" in text else "\n"
+
+
+def _applied(text: str, changes: list[Change]) -> Rewritten:
+    kept: list[Change] = []
+    pieces: list[str] = []
+    at = overlapping = 0
+    for change in sorted(changes, key=lambda change: (change.start, -change.end, change.op)):
+        if kept and (change.start < at or (change.start, change.end) == (kept[-1].start, kept[-1].end)):
+            overlapping += 1
+            continue
+        pieces += (text[at : change.start], change.text)
+        at = change.end
+        kept.append(change)
+    return Rewritten(text="".join([*pieces, text[at:]]), changes=kept, overlapping=overlapping)

@@ -1,0 +1,178 @@
+"""A file in brief: its declarations stay, bodies, long literals and long comments are left out."""
+
+import heapq
+import re
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from tau.backends.syntax.foldable import Fold, foldable
+from tau.backends.syntax.folds import FOLDS
+from tau.backends.syntax.languages import MAX_SUMMARY_BYTES, MAX_SUMMARY_LINES, language_of
+from tau.backends.syntax.trees import parse
+
+MIN_SHOWN_LINES = 10  # fewer tell nothing about a file
+_PAIRS = {"{": "}", "[": "]", "(": ")"}
+_CLOSING = r"[\]})]+[;,]?"
+
+
+class SummaryOptions(Struct, frozen=True, kw_only=True):
+    """Lines, all of them. `unfold_until`: how much is worth showing, `unfold_limit`: what it may come to."""
+
+    min_body_lines: int = 4
+    min_comment_lines: int = 6
+    min_total_lines: int = 100
+    unfold_until: int = 50
+    unfold_limit: int = 100
+    prose: bool = False
+
+
+class Segment(Struct, frozen=True):
+    """Lines `first` to `last`, counted from 1: shown, left out, or opening and closing line in one row."""
+
+    kind: Literal["lines", "elided", "merged"]
+    first: int
+    last: int
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    """`kept` tells the whole file in order; `elided_spans` are the lines of which nothing is shown."""
+
+    lines_total: int
+    kept: list[Segment]
+    elided_spans: list[tuple[int, int]]
+    elided_lines: int
+
+
+def summarize(path: str, text: str, options: SummaryOptions | None = None) -> Summary | None:
+    """None if the language is not known, the file is too short, too large or broken, or nothing can go."""
+    options = options or SummaryOptions()
+    rows = _rows(text)
+    if not options.min_total_lines <= len(rows) <= MAX_SUMMARY_LINES or len(text) > MAX_SUMMARY_BYTES:
+        return None
+    language = language_of(path, text)
+    if language is None or (FOLDS[language].prose and not options.prose):
+        return None
+    if not text.isascii() and len(text.encode(errors="surrogatepass")) > MAX_SUMMARY_BYTES:
+        return None
+    root = parse(text, language)
+    if root is None:
+        return None
+    folds = foldable(root, rows, FOLDS[language], options.min_body_lines, options.min_comment_lines)
+    closed = _closed(_nested(folds), len(rows), options, force=not FOLDS[language].data)
+    elided = sum(last - first + 1 for first, last in closed)
+    if not closed or len(rows) - elided < MIN_SHOWN_LINES:
+        return None
+    return Summary(
+        lines_total=len(rows),
+        kept=list(_segments(closed, rows)),
+        elided_spans=[(first + 1, last + 1) for first, last in closed],
+        elided_lines=elided,
+    )
+
+
+def render(summary: Summary, text: str) -> str:
+    """The summary as plain text: `N:line`, `A-B:opening .. closing`, and `...` for what is left out."""
+    rows = _rows(text)
+    out: list[str] = []
+    for segment in summary.kept:
+        if segment.kind == "elided":
+            out.append("...")
+        elif segment.kind == "merged":
+            out.append(f"{segment.first}-{segment.last}:{merged_row(rows, segment)}")
+        else:
+            out += (f"{number}:{rows[number - 1]}" for number in range(segment.first, segment.last + 1))
+    return "\n".join(out)
+
+
+def merged_row(rows: Sequence[str], segment: Segment) -> str:
+    """The one row that stands for a merged segment."""
+    return f"{rows[segment.first - 1].rstrip()} .. {rows[segment.last - 1].strip()}"
+
+
+def _rows(text: str) -> list[str]:
+    newline = "\n" if "\n" in text else "\r"
+    rows = text.split(newline)
+    if not rows[-1]:
+        rows.pop()
+    return [row.removesuffix("\r") for row in rows] if newline == "\n" and "\r" in text else rows
+
+
+class _Closed:
+    """A fold with the folds in it."""
+
+    __slots__ = ("first", "inner", "last")
+
+    def __init__(self, first: int, last: int) -> None:
+        self.first = first
+        self.last = last
+        self.inner: list[_Closed] = []
+
+    @property
+    def size(self) -> int:
+        return self.last - self.first + 1
+
+    @property
+    def cost(self) -> int:
+        """How many lines opening it shows, what is in it staying closed."""
+        return self.size - sum(fold.size for fold in self.inner)
+
+
+def _nested(folds: list[Fold]) -> list[_Closed]:
+    """The outermost folds. One that begins in another and ends behind it is dropped."""
+    outer: list[_Closed] = []
+    path: list[_Closed] = []
+    for first, last in sorted(set(folds), key=lambda fold: (fold[0], -fold[1])):
+        while path and path[-1].last < first:
+            path.pop()
+        if path and last > path[-1].last:
+            continue
+        fold = _Closed(first, last)
+        (path[-1].inner if path else outer).append(fold)
+        path.append(fold)
+    return outer
+
+
+def _closed(outer: list[_Closed], total: int, options: SummaryOptions, *, force: bool) -> list[Fold]:
+    """What stays left out after the cheapest folds were opened, as far as there is room for them.
+
+    With `force`, a file that is all in one function shows what is in that, if this is not most of the file.
+    """
+    shown = total - sum(fold.size for fold in outer)
+    heap = [(fold.cost, fold.first, fold) for fold in outer]
+    heapq.heapify(heap)
+    while heap and shown < max(options.unfold_until, MIN_SHOWN_LINES):
+        cost, _, fold = heap[0]
+        if shown + cost > options.unfold_limit and not (
+            force and fold.inner and shown < MIN_SHOWN_LINES and shown + cost <= total // 2
+        ):
+            break
+        heapq.heappop(heap)
+        shown += cost
+        for inner in fold.inner:
+            heapq.heappush(heap, (inner.cost, inner.first, inner))
+    return sorted((fold.first, fold.last) for _, _, fold in heap)
+
+
+def _segments(closed: list[Fold], rows: Sequence[str]) -> Iterator[Segment]:
+    at = 0
+    for first, last in closed:
+        merged = at <= first - 1 and _can_merge(rows, first - 1, last + 1)
+        if first - 1 - merged >= at:
+            yield Segment("lines", at + 1, first - merged)
+        if merged:
+            yield Segment("merged", first, last + 2)
+        else:
+            yield Segment("elided", first + 1, last + 1)
+        at = last + 1 + merged
+    if at < len(rows):
+        yield Segment("lines", at + 1, len(rows))
+
+
+def _can_merge(rows: Sequence[str], opening: int, closing: int) -> bool:
+    if opening < 0 or closing >= len(rows):
+        return False
+    end = rows[closing].strip()
+    wanted = _PAIRS.get(rows[opening].rstrip()[-1:], "")
+    return bool(wanted) and end.startswith(wanted) and re.fullmatch(_CLOSING, end) is not None

@@ -1,0 +1,20 @@
+"""Sizes in bytes: their units, and how people read them."""
+
+KIB = 1024
+MIB = 1024 * KIB
+GIB = 1024 * MIB
+
+
+def format_bytes(size: int) -> str:
+    """`812 bytes`, `4 KiB`, `1.5 MiB`."""
+    if size < KIB:
+        return "1 byte" if size == 1 else f"{size} bytes"
+    for unit, name in ((GIB, "GiB"), (MIB, "MiB")):
+        if size >= unit:
+            return f"{_short(size / unit)} {name}"
+    return f"{_short(size / KIB)} KiB"
+
+
+def _short(number: float) -> str:
+    """One decimal, cut off rather than rounded, so that a limit is never told larger than it is."""
+    return f"{int(number * 10) / 10:g}"

@@ -1,0 +1,210 @@
+"""The patch envelope that Codex models write: files added, deleted, updated, moved, found by context."""
+
+import re
+from pathlib import Path
+
+from tau.base.errors import ToolError
+from tau.coding.edits.hunks import Hunk, Row
+from tau.coding.edits.sections import Patch, Section
+from tau.coding.edits.wrapping import unwrapped
+from tau.coding.paths import resolve
+
+_BEGIN = re.compile(r"\*\*\*\s*Begin Patch\s*$", re.IGNORECASE)
+_END = re.compile(r"\*\*\*\s*End Patch\s*$", re.IGNORECASE)
+_FILE = re.compile(r"\*\*\*\s*(Add|Delete|Update) File:[ \t]*(.*?)\s*$", re.IGNORECASE)
+_MOVE = re.compile(r"\*\*\*\s*Move to:[ \t]*(.*?)\s*$", re.IGNORECASE)
+_END_OF_FILE = re.compile(r"\*\*\*\s*End of File\s*$", re.IGNORECASE)
+_NUMBERED = re.compile(r"-(\d+)(?:,\d+)?\s+\+\d+(?:,\d+)?\s*(?:@@.*)?$")
+_GIT_NOISE = ("diff --git ", "index ", "new file mode ", "deleted file mode ", "similarity index ")
+
+
+def parse(text: str, cwd: Path) -> Patch:
+    """The patch as sections. Raises ToolError if it cannot be understood or may have been cut off."""
+    lines = unwrapped(text, lambda line: line.startswith("***"))
+    notes: list[str] = []
+    body = _inside(lines, notes)
+    heads = [index for index, line in body if _FILE.match(line)]
+    if not heads:
+        raise ToolError(
+            "This is no patch: it names no file. Write `*** Begin Patch`, then `*** Update File: path`, "
+            "`*** Add File: path` or `*** Delete File: path` with its lines, then `*** End Patch`."
+        )
+    sections: list[Section] = []
+    rows: list[tuple[int, str]] = []
+    head: re.Match[str] | None = None
+    for index, line in body:
+        match = _FILE.match(line)
+        if match is None:
+            rows.append((index, line))
+            continue
+        if head is not None:
+            sections.append(_section(head, rows, cwd))
+        elif any(row.strip() for _, row in rows):
+            raise _broken(next(item for item in rows if item[1].strip()), "stands before the first file")
+        head, rows = match, []
+    assert head is not None
+    sections.append(_section(head, rows, cwd))
+    return Patch(tuple(sections), tuple(notes))
+
+
+def _inside(lines: list[str], notes: list[str]) -> list[tuple[int, str]]:
+    """The numbered lines between the marks, or all of them if there are none."""
+    numbered = list(enumerate(lines, start=1))
+    begins = [index for index, line in enumerate(lines) if _BEGIN.match(line)]
+    if not begins:
+        return [(number, line) for number, line in numbered if not _END.match(line)]
+    body: list[tuple[int, str]] = []
+    outside: list[str] = lines[: begins[0]]
+    at = begins[0]
+    while at < len(lines):
+        end = _end_of(lines, at)
+        body += numbered[at + 1 : end]
+        at = next((index for index in begins if index > end), len(lines))
+        outside += lines[end + 1 : at]
+    for line in outside:
+        if re.match(r"\s*cd\s", line):
+            raise ToolError(
+                "The patch changes the folder with `cd`, which has no effect here; write its paths from the "
+                "working directory."
+            )
+    if any(line.strip() for line in outside):
+        notes.append("Text outside the patch was ignored.")
+    return body
+
+
+def _end_of(lines: list[str], begin: int) -> int:
+    for index in range(begin + 1, len(lines)):
+        if _END.match(lines[index]):
+            return index
+        if _BEGIN.match(lines[index]):
+            break
+    last = max(index for index, line in enumerate(lines) if line.strip())
+    if last > begin and _END.match(lines[last].strip()):
+        return last
+    raise ToolError(
+        "The patch begins but has no `*** End Patch`: it may have been cut off. Nothing was changed; send "
+        "the whole patch again, in several smaller ones if it is long."
+    )
+
+
+def _section(head: re.Match[str], rows: list[tuple[int, str]], cwd: Path) -> Section:
+    verb, name = head[1].lower(), head[2]
+    if not name:
+        raise ToolError(f"`{head[0].strip()}` names no file.")
+    if verb == "add":
+        content, notes = _content(rows, name)
+        return Section(kind="create", path=resolve(name, cwd, existing=False), content=content, notes=notes)
+    path = resolve(name, cwd)
+    if verb == "delete":
+        for row in rows:
+            if row[1].strip() and not row[1].startswith("-"):
+                raise _broken(row, f"stands below the deletion of {name}, which has no lines")
+        return Section(kind="delete", path=path)
+    rows = [row for row in rows if not row[1].startswith("\\")]
+    move_to = None
+    if rows and (match := _MOVE.match(rows[0][1])):
+        if not match[1]:
+            raise _broken(rows[0], "names no file")
+        move_to, rows = resolve(match[1], cwd, existing=False), rows[1:]
+    hunks, notes = _hunks(_without_noise(rows), name)
+    if not hunks and move_to is None:
+        raise ToolError(f"The patch has no changed lines for {name}: write them with `-` and `+`.")
+    return Section(kind="update", path=path, move_to=move_to, hunks=hunks, notes=notes)
+
+
+def _content(rows: list[tuple[int, str]], name: str) -> tuple[str, tuple[str, ...]]:
+    """The text of a new file; one whose lines all lack their `+` is taken as it stands."""
+    rows = _without_noise(rows)
+    if rows and rows[0][1].startswith("@@"):
+        rows = rows[1:]
+    while rows and not rows[-1][1].strip():
+        rows = rows[:-1]
+    rows = [row for row in rows if not row[1].startswith("\\ No newline")]
+    if rows and not any(row[1].startswith("+") for row in rows):
+        note = f"The lines of {name} had no `+` before them and were taken as they stand."
+        return "".join(f"{line}\n" for _, line in rows), (note,)
+    for row in rows:
+        if row[1].strip() and not row[1].startswith("+"):
+            raise _broken(row, f"must begin with `+`, as every line of the new file {name}")
+    return "".join(f"{line[1:]}\n" for _, line in rows), ()
+
+
+def _without_noise(rows: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Without the headers of a git diff at the top."""
+    while rows and (rows[0][1].startswith(_GIT_NOISE) or not rows[0][1].strip()):
+        rows = rows[1:]
+    if len(rows) > 1 and rows[0][1].startswith("--- ") and rows[1][1].startswith("+++ "):
+        rows = rows[2:]
+    return rows
+
+
+def _hunks(rows: list[tuple[int, str]], name: str) -> tuple[tuple[Hunk, ...], tuple[str, ...]]:
+    drafts: list[_DraftHunk] = [_DraftHunk()]
+    for row in rows:
+        line = row[1]
+        if line.startswith("@@"):
+            if drafts[-1].rows or drafts[-1].at_end:
+                drafts.append(_DraftHunk())
+            drafts[-1].add_header(line)
+        elif _END_OF_FILE.match(line):
+            drafts[-1].at_end = True
+        elif line.startswith("***"):
+            raise _broken(row, "is no mark of this patch language")
+        elif line[:1] in ("", " ", "-", "+"):
+            if drafts[-1].at_end:
+                drafts.append(_DraftHunk())
+            drafts[-1].rows.append(_row(line))
+        else:
+            raise _broken(row, f"must begin with ` `, `-`, `+` or `@@`, as every line for {name}")
+    hunks: list[Hunk] = []
+    notes: list[str] = []
+    for draft in drafts:
+        hunk = draft.finished(len(hunks) + 1)
+        if hunk.changes:
+            hunks.append(hunk)
+        elif any(row.text.strip() for row in hunk.rows):
+            notes.append("A hunk that changes no line was ignored.")
+    return tuple(hunks), tuple(notes)
+
+
+def _row(line: str) -> Row:
+    match line[:1]:
+        case "-":
+            return Row("-", line[1:])
+        case "+":
+            return Row("+", line[1:])
+        case _:
+            return Row(" ", line[1:])
+
+
+class _DraftHunk:
+    """A hunk while its lines are read."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self.scopes: list[str] = []
+        self.line: int | None = None
+        self.at_end = False
+
+    def add_header(self, line: str) -> None:
+        text = line[2:].removeprefix(" ").rstrip()
+        numbered = _NUMBERED.match(text.strip())
+        if numbered is not None:
+            self.line = max(int(numbered[1]), 1)
+            return
+        text = text.removesuffix("@@").rstrip()
+        if text.strip() not in ("", "..."):
+            self.scopes.append(text)
+
+    def finished(self, number: int) -> Hunk:
+        return Hunk(
+            number=number,
+            rows=tuple(self.rows),
+            scopes=tuple(self.scopes),
+            line=self.line,
+            at_end=self.at_end,
+        )
+
+
+def _broken(row: tuple[int, str], what: str) -> ToolError:
+    return ToolError(f"Line {row[0]} of the patch {what}: {row[1][:200]!r}. Nothing was changed.")

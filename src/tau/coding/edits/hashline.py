@@ -1,0 +1,102 @@
+"""The mode `hashline`: a patch that names lines by number under the tag that they were shown with."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tau import hashline
+from tau.agent.output import ToolOutput
+from tau.base.errors import ToolError
+from tau.base.late import late
+from tau.coding.edits.change import FileChange
+from tau.coding.edits.plan import Guard, Written, change_files
+from tau.coding.edits.report import details, remember
+from tau.coding.edits.source import Source, bytes_of, text_of
+from tau.coding.paths import resolve, shown
+from tau.coding.ports import CodingContext
+from tau.coding.snapshots import key_of
+
+notebook = late("tau.coding.readers.notebook")
+syntax = late("tau.backends.syntax.blocks")
+
+
+async def apply_patch(text: str, ctx: CodingContext, guard: Guard | None = None) -> ToolOutput:
+    """Make all of the patch's changes or none. Raises ToolError."""
+    patch = hashline.parse(text)
+    prepared: list[hashline.PreparedFile] = []
+    warnings: list[str] = []
+
+    def plan(sources: Mapping[Path, Source]) -> Sequence[FileChange]:
+        by_key = {key_of(source.path): source for source in sources.values()}
+        made = hashline.prepare(
+            patch,
+            lambda key: _shown_text(by_key[key]),
+            ctx.snapshots.texts,
+            _resolve_block,
+            lambda name: key_of(resolve(name, ctx.cwd)),
+        )
+        prepared.extend(made.files)
+        warnings.extend(made.warnings)
+        return [_change(by_key[file.key], file, ctx.cwd) for file in made.files]
+
+    written = await change_files(paths(text, ctx.cwd), plan, ctx, guard=guard)
+    return _report(prepared, written, warnings, ctx)
+
+
+def paths(text: str, cwd: Path) -> tuple[Path, ...]:
+    """The files that a patch names; none where it cannot be read, which `apply_patch` will tell."""
+    try:
+        sections = hashline.parse(text).sections
+    except ToolError:
+        return ()
+    return tuple(dict.fromkeys(resolve(section.path, cwd) for section in sections))
+
+
+def _shown_text(source: Source) -> str | None:
+    """The text that line numbers count in: a notebook is shown as its cells."""
+    if source.data is None:
+        return None
+    return str(notebook.to_text(source.data)) if _is_notebook(source) else text_of(source).text
+
+
+def _change(source: Source, file: hashline.PreparedFile, cwd: Path) -> FileChange:
+    if _is_notebook(source):
+        new: bytes = notebook.from_text(file.new_text, source.data)
+    else:
+        new = bytes_of(file.new_text, text_of(source), source.name)
+    diff = file.diff(shown(source.path, cwd))
+    return FileChange(
+        path=source.path,
+        name=source.name,
+        kind="update",
+        old=source.data,
+        new=new,
+        stat=source.stat,
+        first_changed_line=diff.first_changed_line,
+        diff=diff.text,
+        added=diff.added,
+        removed=diff.removed,
+    )
+
+
+def _is_notebook(source: Source) -> bool:
+    return source.path.suffix.lower() == ".ipynb"
+
+
+def _resolve_block(path: str, text: str, line: int, /) -> hashline.Span | None:
+    found = syntax.resolve_block(path, text, line)
+    return None if found is None else hashline.Span(found.first, found.last)
+
+
+def _report(
+    prepared: list[hashline.PreparedFile], written: list[Written], warnings: list[str], ctx: CodingContext
+) -> ToolOutput:
+    remember(written, ctx)
+    texts: list[str] = []
+    for file, done in zip(prepared, written, strict=True):
+        tag = hashline.record_written(ctx.snapshots.texts, file)
+        texts.append(hashline.report(file, tag, done.change.name))
+        warnings.extend(file.warnings)
+    told = list(dict.fromkeys(warnings))
+    if told:
+        texts.append("\n".join(["Warnings:", *told]))
+    return ToolOutput.text("\n\n".join(texts), details([done.change for done in written], told))

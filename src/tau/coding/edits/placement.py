@@ -1,0 +1,307 @@
+"""Where the hunks of a patch go: by their lines, the lines named above them, their order; never a guess."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tau.base.errors import ToolError
+from tau.coding.edits.hunks import Hunk, Place, Row, remark, splices_of
+from tau.coding.edits.lines import (
+    EXACT,
+    LINE_ENDS,
+    LOOKALIKE,
+    MAX_PLACES,
+    TRAILING_SPACE,
+    Lines,
+    folded,
+    line_numbers,
+    quoted,
+)
+from tau.coding.edits.splices import Splice
+
+MAX_VOTES_PER_LINE = 50
+
+
+class Patched(Struct, frozen=True):
+    splices: list[Splice]
+    notes: list[str]
+
+
+class _Search(Struct):
+    """The places that one hunk may have; `notes` tell what had to be overlooked to find them."""
+
+    places: list[Place]
+    notes: list[str]
+
+
+def patched(text: str, hunks: Sequence[Hunk], name: str) -> Patched:
+    """The splices that the hunks mean. Raises ToolError naming the file, the hunk and what stands there."""
+    faithful = any("\r" in row.text for hunk in hunks for row in hunk.rows)
+    lines = Lines(text, faithful=faithful)
+    searches = [_search(lines, hunk, name) for hunk in hunks]
+    notes = _use_line_numbers(searches, len(lines))
+    places, order_note = _in_order(searches, name)
+    for place, search in zip(places, searches, strict=True):
+        notes += search.notes
+        notes += filter(None, [remark(place)])
+    return Patched(splices_of(lines, places), [*notes, *order_note])
+
+
+def _search(lines: Lines, hunk: Hunk, name: str) -> _Search:
+    if not hunk.old:
+        return _insertion(lines, hunk, name)
+    for rows, tier in _attempts(hunk.rows):
+        wanted = [row.text for row in rows if row.kind != "+"]
+        places = [Place(hunk, at, tier, rows) for at in lines.places(wanted, tier)]
+        if not places:
+            continue
+        found = _within(lines, hunk, places)
+        return _at_end(lines, hunk, found) if hunk.at_end else found
+    raise ToolError(f"Hunk {hunk.number} does not fit {name}. {_why(lines, hunk)}")
+
+
+def _attempts(rows: tuple[Row, ...]) -> Iterator[tuple[tuple[Row, ...], int]]:
+    """From the strictest on; other line ends are nearer to it than blank rows that are left out."""
+    for tiers in ((EXACT, LINE_ENDS), (TRAILING_SPACE,), (LOOKALIKE,)):
+        for variant in _variants(rows):
+            yield from ((variant, tier) for tier in tiers)
+
+
+def _variants(rows: tuple[Row, ...]) -> Iterator[tuple[Row, ...]]:
+    """The rows, then without blank ones at the ends: patches often have too many of them there."""
+    yield rows
+    first, last = _lead(rows), len(rows) - _lead(rows[::-1])
+    for start, end in ((0, last), (first, len(rows)), (first, last)):
+        if (start, end) != (0, len(rows)) and any(row.kind != "+" for row in rows[start:end]):
+            yield rows[start:end]
+
+
+def _insertion(lines: Lines, hunk: Hunk, name: str) -> _Search:
+    """A hunk of new lines only says by its number or by the line above it where they go, else at the end."""
+    if hunk.scopes:
+        found = list(_scope_lines(lines, hunk.scopes))
+        if not found:
+            raise ToolError(f"Hunk {hunk.number} does not fit {name}: no line says `{hunk.scopes[-1]}`.")
+        notes = [f"Hunk {hunk.number} has no old lines; its lines follow line {found[0] + 1}."]
+        return _Search([Place(hunk, at + 1, 0, hunk.rows) for at in found], notes)
+    if hunk.line is None or hunk.at_end or not len(lines):
+        notes = []
+        if len(lines) and not hunk.at_end:
+            notes = [f"Hunk {hunk.number} has no old lines; its lines were added at the end of the file."]
+        return _Search([Place(hunk, len(lines), 0, hunk.rows)], notes)
+    if hunk.line > len(lines):
+        raise ToolError(f"Hunk {hunk.number} does not fit {name}, which has {len(lines)} lines.")
+    return _Search([Place(hunk, hunk.line, 0, hunk.rows)], [])
+
+
+def _at_end(lines: Lines, hunk: Hunk, search: _Search) -> _Search:
+    last = max((index + 1 for index, line in enumerate(lines.bodies) if line.strip()), default=0)
+    places = [place for place in search.places if place.end >= last]
+    if places:
+        return _Search(places, search.notes)
+    note = f"Hunk {hunk.number} is not at the end of the file, as the patch says."
+    return _Search(search.places, [*search.notes, note])
+
+
+def _within(lines: Lines, hunk: Hunk, places: list[Place]) -> _Search:
+    """The places below the named lines: inside what they open, else after them."""
+    if not hunk.scopes:
+        return _Search(places, [])
+    starts = list(_scope_lines(lines, hunk.scopes))
+    if not starts:
+        return _Search(places, [f"Hunk {hunk.number}: no line says `{hunk.scopes[-1]}`; found without it."])
+    inside: dict[int, Place] = {}
+    after: dict[int, Place] = {}
+    for start in starts:
+        stop = _extent(lines.bodies, start)
+        below = [place for place in places if place.end > start]
+        inside |= {place.at: place for place in below if place.at < stop}
+        after |= {place.at: place for place in below}
+    chosen = inside or after or {place.at: place for place in places}
+    notes = [] if inside or after else [f"Hunk {hunk.number} stands above `{hunk.scopes[-1]}`, not below it."]
+    return _Search([chosen[at] for at in sorted(chosen)], notes)
+
+
+def _scope_lines(lines: Lines, scopes: Sequence[str]) -> Iterator[int]:
+    """The lines that say what the last scope says, each inside one that says what the one before it does."""
+    spans = [(-1, len(lines))]
+    for scope in scopes:
+        inner = [at for at in _matching(lines, scope) if any(start < at < stop for start, stop in spans)] or [
+            at for at in _matching(lines, scope) if any(start < at for start, _ in spans)
+        ]
+        spans = [(at, _extent(lines.bodies, at)) for at in inner]
+    yield from (at for at, _ in spans)
+
+
+def _matching(lines: Lines, scope: str) -> list[int]:
+    """Lines equal to it, else equal but for their indentation, else ones that begin so."""
+    found = lines.places([scope], LOOKALIKE)
+    if found:
+        return found[:MAX_PLACES]
+    wanted = folded(scope, LOOKALIKE).strip()
+    stripped = [folded(line, LOOKALIKE).strip() for line in lines.bodies]
+    found = [index for index, line in enumerate(stripped) if line == wanted]
+    if not found and wanted:
+        found = [index for index, line in enumerate(stripped) if line.startswith(wanted)]
+    return found[:MAX_PLACES]
+
+
+def _extent(bodies: Sequence[str], start: int) -> int:
+    """Where what a line opens ends: before the next line that is indented no deeper and starts something."""
+    depth = _depth(bodies[start])
+    for index in range(start + 1, len(bodies)):
+        line = bodies[index].strip()
+        if line and _depth(bodies[index]) <= depth and line[0] not in "()[]{}":
+            return index
+    return len(bodies)
+
+
+def _depth(line: str) -> int:
+    expanded = line.expandtabs(8)
+    return len(expanded) - len(expanded.lstrip())
+
+
+def _use_line_numbers(searches: list[_Search], last: int) -> list[str]:
+    """A hunk that fits where its number says, shifted as those before it were, goes there."""
+    shift, trusted = 0, True
+    notes: list[str] = []
+    for search in searches:
+        hunk = search.places[0].hunk
+        if hunk.line is None:
+            continue
+        if not hunk.old:
+            place = search.places[0]
+            if not hunk.at_end:
+                search.places = [replace(place, at=min(max(place.at + shift, 0), last))]
+            continue
+        said = hunk.line - 1
+        # Blank rows that were left out at the top move the first line down.
+        exact = [place for place in search.places if place.at - _left_out(place) == said + shift]
+        if exact and trusted:
+            search.places = exact
+        if len(search.places) > 1:
+            # How far the file has moved is not known any more: the next number may fit by chance.
+            trusted = False
+        else:
+            place = search.places[0]
+            moved = place.at - _left_out(place) - said
+            if moved != shift:
+                notes.append(_offset_note(place, moved))
+            shift = moved
+    return notes
+
+
+def _offset_note(place: Place, moved: int) -> str:
+    lines = f"{abs(moved)} line{'s' if abs(moved) != 1 else ''}"
+    where = f"{lines} {'below' if moved > 0 else 'above'} what" if moved else "as"
+    return f"Hunk {place.hunk.number} was found at line {place.at + 1}, {where} its header says."
+
+
+def _left_out(place: Place) -> int:
+    rows = place.hunk.rows
+    if len(rows) == len(place.rows) or rows[: len(place.rows)] == place.rows:
+        return 0
+    return len(rows) - len(place.rows) if rows[-len(place.rows) :] == place.rows else _lead(rows)
+
+
+def _lead(rows: Sequence[Row]) -> int:
+    return next((index for index, row in enumerate(rows) if row.kind != " " or row.text.strip()), 0)
+
+
+def _in_order(searches: list[_Search], name: str) -> tuple[list[Place], list[str]]:
+    """The one way to place all hunks in their order, if there is exactly one."""
+    for strict in (True, False):
+        first = _first_fit(searches, strict=strict)
+        if first is None:
+            continue
+        last = _last_fit(searches, strict=strict)
+        for one, other, search in zip(first, last, searches, strict=True):
+            if one.at != other.at:
+                raise ToolError(_ambiguous(search, name))
+        return first, []
+    for search in searches:
+        if len(search.places) > 1:
+            raise ToolError(_ambiguous(search, name))
+    places = [search.places[0] for search in searches]
+    cores = sorted(place.core for place in places)
+    if any(before[1] > after[0] for before, after in pairwise(cores)):
+        raise ToolError(f"Two hunks for {name} change the same lines; make them one.")
+    return places, ["The hunks are not in the order of the file; each was found by its own lines."]
+
+
+def _first_fit(searches: list[_Search], *, strict: bool) -> list[Place] | None:
+    done = 0
+    chosen: list[Place] = []
+    for search in searches:
+        fits = (place for place in search.places if (place.at if strict else place.core[0]) >= done)
+        place = next(fits, None)
+        if place is None:
+            return None
+        done = place.end if strict else place.core[1]
+        chosen.append(place)
+    return chosen
+
+
+def _last_fit(searches: list[_Search], *, strict: bool) -> list[Place]:
+    """Only called when there is a first fit, so that there is a last one too."""
+    limit: int | None = None
+    chosen: list[Place] = []
+    for search in reversed(searches):
+        place = next(
+            place
+            for place in reversed(search.places)
+            if limit is None or (place.end if strict else place.core[1]) <= limit
+        )
+        limit = place.at if strict else place.core[0]
+        chosen.append(place)
+    return chosen[::-1]
+
+
+def _ambiguous(search: _Search, name: str) -> str:
+    hunk, count = search.places[0].hunk, len(search.places)
+    times = f"{count} times" if count <= MAX_PLACES else f"more than {MAX_PLACES} times"
+    at = line_numbers([place.at for place in search.places])
+    return (
+        f"Hunk {hunk.number} fits {name} {times}, at lines {at}. Quote more lines around the change, or name "
+        "the function or class above it in an `@@` line."
+    )
+
+
+def _why(lines: Lines, hunk: Hunk) -> str:
+    """What the file has instead, so that the next try can quote it."""
+    if hunk.changes and any(row.kind == "+" for row in hunk.rows):
+        there = lines.places(hunk.new, LOOKALIKE)
+        if len(there) == 1:
+            stop = there[0] + len(hunk.new)
+            return f"It seems to be done already: its new lines stand at lines {there[0] + 1}-{stop}."
+    old = hunk.old
+    start = _nearest(lines.bodies, old)
+    if start is None:
+        return "None of its old lines stand in the file; read it again."
+    start = max(start, 0)
+    for index, row in enumerate(old):
+        found = lines.bodies[start + index] if start + index < len(lines) else None
+        if found is None or folded(found, LOOKALIKE) != folded(row, LOOKALIKE):
+            has = "the file ends" if found is None else f"the file has `{found[:200]}`"
+            differs = f"Where it quotes `{row[:200]}`, {has} (line {start + index + 1})."
+            break
+    else:
+        differs = "Its first lines lie before the start of the file."
+    return f"{differs} The nearest lines are:\n{quoted(lines.bodies, start, len(old))}"
+
+
+def _nearest(bodies: Sequence[str], old: Sequence[str]) -> int | None:
+    """The line at which most of the old lines would stand where the file has them."""
+    where: dict[str, list[int]] = {}
+    wanted = {line.strip() for line in old if line.strip()}
+    for index, line in enumerate(bodies):
+        key = line.strip()
+        if key in wanted and len(where.setdefault(key, [])) < MAX_VOTES_PER_LINE:
+            where[key].append(index)
+    votes: dict[int, int] = {}
+    for index, line in enumerate(old):
+        for at in where.get(line.strip(), ()):
+            votes[at - index] = votes.get(at - index, 0) + 1
+    return max(votes, key=lambda start: (votes[start], -start)) if votes else None

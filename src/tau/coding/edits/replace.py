@@ -1,0 +1,95 @@
+"""The mode `replace`: one text in a file gives way to another, found exactly or, announced, almost so."""
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from tau.agent.ports import ToolContext
+from tau.base.errors import ToolError
+from tau.base.late import late
+from tau.coding.edits.change import FileChange, update
+from tau.coding.edits.lines import line_numbers
+from tau.coding.edits.matching import MAX_SPANS, apart, find, line_at, replacements
+from tau.coding.edits.plan import Guard, Written, change_files
+from tau.coding.edits.source import Source, text_of
+from tau.coding.edits.splices import Splice
+from tau.coding.paths import real
+
+approximate = late("tau.coding.edits.approximate")
+not_found = late("tau.coding.edits.not_found")
+
+MAX_PLACES = 20
+THRESHOLD = 0.95
+
+
+class Replacement(Struct, frozen=True):
+    """`fuzzy` allows a match that is not exact, if there is only one and it is as similar as `threshold`."""
+
+    old: str
+    new: str
+    replace_all: bool = False
+    fuzzy: bool = True
+    threshold: float = THRESHOLD
+
+
+class Match(Struct, frozen=True):
+    """The places as splices; `notes` tell what differs if the match is approximate."""
+
+    splices: list[Splice]
+    notes: tuple[str, ...] = ()
+
+
+async def replace_text(
+    path: Path, wanted: Replacement, ctx: ToolContext, *, guard: Guard | None = None
+) -> Written:
+    """Change one file. Raises ToolError, and then the file is as it was."""
+    check(wanted)
+    key = real(path)
+    [written] = await change_files(
+        [path], lambda sources: [change_of(sources[key], wanted)], ctx, guard=guard
+    )
+    return written
+
+
+def check(wanted: Replacement) -> None:
+    """What is wrong with a call whatever the file says."""
+    if not wanted.old:
+        raise ToolError("`old_text` is empty; quote the text to replace, or use write for a new file.")
+    if wanted.old == wanted.new:
+        raise ToolError("`old_text` and `new_text` are the same, so there is nothing to change.")
+
+
+def change_of(source: Source, wanted: Replacement) -> FileChange:
+    """The change of one file; every byte outside the match stays."""
+    decoded = text_of(source)
+    found = match(decoded.text, wanted, source.name)
+    if all(decoded.text[one.start : one.end] == one.text for one in found.splices):
+        raise ToolError(
+            "`old_text` and `new_text` differ only in line ends, which stay as they are in the file."
+        )
+    return update(source, decoded, found.splices, found.notes)
+
+
+def match(text: str, wanted: Replacement, name: str) -> Match:
+    """Where the text stands: exactly, else almost. Raises ToolError if nowhere, or if it is not clear."""
+    spans = find(text, wanted.old)
+    if not spans:
+        almost: Match | None = approximate.match(text, wanted, name) if wanted.fuzzy else None
+        if almost is not None:
+            return almost
+        reason = not_found.why_not_found(text, wanted.old)
+        raise ToolError(f"`old_text` was not found in {name}. {reason}")
+    if len(spans) > MAX_SPANS:
+        raise ToolError(
+            f"`old_text` stands more than {MAX_SPANS} times in {name}; use bash, for example sed."
+        )
+    if len(spans) > 1 and not wanted.replace_all:
+        lines = line_numbers([line_at(text, span.start) - 1 for span in spans[:MAX_PLACES]])
+        more = f" and {len(spans) - MAX_PLACES} more" if len(spans) > MAX_PLACES else ""
+        raise ToolError(
+            f"`old_text` stands {len(spans)} times in {name}, at lines {lines}{more}. "
+            "Quote more of the text around the one you mean, or set `replace_all`."
+        )
+    spans = apart(spans)
+    times = (f"`old_text` was replaced in {len(spans)} places.",) if len(spans) > 1 else ()
+    return Match(replacements(text, spans, wanted.new), times)

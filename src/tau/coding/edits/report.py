@@ -1,0 +1,72 @@
+"""What an edit tells: the model a few lines for each file, people the diff."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+from tau.agent.output import ToolOutput
+from tau.coding.edits.change import FileChange, summary
+from tau.coding.edits.plan import Written
+from tau.coding.ports import CodingContext
+
+
+class FileDetails(Struct, frozen=True, rename="camel", kw_only=True):
+    path: str
+    op: Literal["create", "update", "delete", "move"]
+    diff: str
+    first_changed_line: int | None
+    added: int
+    removed: int
+
+
+class EditDetails(Struct, frozen=True, rename="camel", kw_only=True):
+    """Of one file; `per_file_results` has all where several were changed, and `diff` then holds them all."""
+
+    path: str
+    op: Literal["create", "update", "delete", "move"]
+    diff: str
+    first_changed_line: int | None
+    added: int
+    removed: int
+    warnings: list[str] = []
+    per_file_results: list[FileDetails] | UnsetType = UNSET
+
+
+def remember(written: Sequence[Written], ctx: CodingContext) -> None:
+    """The model has seen these files in their new state."""
+    for done in written:
+        if done.stat is not None:
+            ctx.snapshots.remember(done.change.target, done.stat)
+
+
+def report(written: Sequence[Written], ctx: CodingContext, notes: Sequence[str] = ()) -> ToolOutput:
+    """One sentence for each file, then what was overlooked in the patch as a whole."""
+    remember(written, ctx)
+    changes = [done.change for done in written]
+    text = "\n".join([*map(summary, changes), *notes])
+    return ToolOutput.text(text, details(changes, list(notes)))
+
+
+def details(changes: Sequence[FileChange], warnings: list[str]) -> EditDetails:
+    files = [
+        FileDetails(
+            path=str(change.target),
+            op=change.kind,
+            diff=change.diff,
+            first_changed_line=change.first_changed_line,
+            added=change.added,
+            removed=change.removed,
+        )
+        for change in changes
+    ]
+    return EditDetails(
+        path=files[0].path,
+        op=files[0].op,
+        diff="".join(file.diff for file in files),
+        first_changed_line=files[0].first_changed_line,
+        added=sum(file.added for file in files),
+        removed=sum(file.removed for file in files),
+        warnings=warnings,
+        per_file_results=files if len(files) > 1 else UNSET,
+    )

@@ -1,0 +1,84 @@
+"""The lines of a file that are most like some given ones, if no others come near; bounded in time."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from tau.base.late import late
+from tau.coding.edits.lines import LOOKALIKE, folded
+
+difflib = late("difflib")
+
+GAP = 0.05
+MAX_LINE_CHARS = 500
+MAX_COMPARISONS = 4_000
+
+
+class Similar(Struct, frozen=True):
+    at: int
+    similarity: float
+
+
+def similar_windows(lines: Sequence[str], wanted: Sequence[str], threshold: float) -> Similar | None:
+    """The best window of as many lines, if it reaches the threshold and the next best is clearly worse."""
+    keys = [folded(line, LOOKALIKE).strip() for line in wanted]
+    total = sum(map(len, keys))
+    if not total or len(lines) < len(keys):
+        return None
+    there = [folded(line, LOOKALIKE).strip() for line in lines]
+    compared = _Compared(keys)
+    allowed = (1 - max(threshold - GAP, 0)) * total
+    found: list[Similar] = []
+    for at in range(len(there) - len(keys) + 1):
+        lost = _lost(there, at, compared, allowed)
+        if compared.effort > MAX_COMPARISONS:
+            return None
+        if lost <= allowed:
+            found.append(Similar(at, 1 - lost / total))
+    found.sort(key=lambda one: -one.similarity)
+    if not found or found[0].similarity < threshold:
+        return None
+    if len(found) > 1 and found[0].similarity - found[1].similarity < GAP:
+        return None
+    return found[0]
+
+
+def _lost(there: Sequence[str], at: int, compared: "_Compared", allowed: float) -> float:
+    """How many of the wanted characters this window does not have; more than allowed ends the count."""
+    lost = 0.0
+    for index, key in enumerate(compared.keys):
+        line = there[at + index]
+        if line != key:
+            lost += compared.lost(index, line, allowed - lost)
+            if lost > allowed:
+                break
+    return lost
+
+
+class _Compared:
+    """The wanted lines, each prepared once for many comparisons."""
+
+    def __init__(self, keys: list[str]) -> None:
+        self.keys = keys
+        self.effort = 0.0
+        self._matchers: dict[int, Any] = {}
+
+    def lost(self, index: int, line: str, allowed: float) -> float:
+        """The weight of a line that is not the same; cheap bounds come first."""
+        key = self.keys[index]
+        weight = max(len(key), 1)
+        if not key or not line:
+            return float(weight + len(line))
+        most = 2 * min(len(key), len(line)) / (len(key) + len(line))
+        if (1 - most) * weight > allowed or max(len(key), len(line)) > MAX_LINE_CHARS:
+            return float(weight)
+        self.effort += 1
+        matcher = self._matchers.get(index)
+        if matcher is None:
+            matcher = self._matchers[index] = difflib.SequenceMatcher(None, "", key, False)
+        matcher.set_seq1(line)
+        if (1 - matcher.quick_ratio()) * weight > allowed:
+            self.effort -= 0.9
+            return float(weight)
+        return float((1 - matcher.ratio()) * weight)

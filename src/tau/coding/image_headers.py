@@ -1,0 +1,148 @@
+"""What the first bytes of a PNG, JPEG, GIF or WEBP file say about it, without decoding anything."""
+
+import struct
+
+from msgspec import Struct
+
+HEADER_BYTES = 256 * 1024
+
+
+class ImageInfo(Struct, frozen=True, kw_only=True):
+    """`None` stands for what the header does not tell, or tells beyond the bytes that are looked at."""
+
+    mime_type: str
+    width: int | None = None
+    height: int | None = None
+    channels: int | None = None
+    alpha: bool | None = None
+    animated: bool = False
+
+
+def read_header(data: bytes) -> ImageInfo | None:
+    """The image that the bytes are, None if they are none of the four kinds."""
+    head = data[:HEADER_BYTES]
+    try:
+        if head.startswith(b"\x89PNG\r\n\x1a\n"):
+            return _png(head)
+        if head.startswith(b"\xff\xd8\xff"):
+            return _jpeg(head)
+        if head.startswith((b"GIF87a", b"GIF89a")):
+            return _gif(head)
+        if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
+            return _webp(head)
+    except (struct.error, IndexError):  # cut off: at least its kind is known
+        return ImageInfo(mime_type=_kind(head))
+    return None
+
+
+def _kind(head: bytes) -> str:
+    first = {0x89: "image/png", 0xFF: "image/jpeg", 0x47: "image/gif"}
+    return first.get(head[0], "image/webp")
+
+
+def _png(head: bytes) -> ImageInfo:
+    if head[12:16] != b"IHDR":
+        return ImageInfo(mime_type="image/png")
+    width, height, _depth, colour = struct.unpack_from(">IIBB", head, 16)
+    channels, alpha = {0: (1, False), 2: (3, False), 3: (3, False), 4: (2, True), 6: (4, True)}.get(
+        colour, (None, None)
+    )
+    animated = False
+    position = 33
+    while position + 8 <= len(head):
+        length, name = struct.unpack_from(">I4s", head, position)
+        if name == b"IDAT":
+            break
+        animated = animated or name == b"acTL"
+        if name == b"tRNS" and not alpha:
+            alpha, channels = True, (channels or 3) + 1
+        position += length + 12
+    return ImageInfo(
+        mime_type="image/png", width=width, height=height, channels=channels, alpha=alpha, animated=animated
+    )
+
+
+def _jpeg(head: bytes) -> ImageInfo:
+    position = 2
+    while position < len(head):
+        if head[position] != 0xFF:
+            position += 1
+            continue
+        marker = head[position + 1]
+        if marker == 0xFF:
+            position += 1
+        elif marker in (0x01, 0xD8) or 0xD0 <= marker <= 0xD7:
+            position += 2
+        elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            height, width, channels = struct.unpack_from(">HHB", head, position + 5)
+            return ImageInfo(
+                mime_type="image/jpeg", width=width, height=height, channels=channels, alpha=False
+            )
+        elif marker in (0xD9, 0xDA):
+            break
+        else:
+            position += 2 + max(struct.unpack_from(">H", head, position + 2)[0], 2)
+    return ImageInfo(mime_type="image/jpeg")
+
+
+def _gif(head: bytes) -> ImageInfo:
+    width, height, flags = struct.unpack_from("<HHB", head, 6)
+    position = 13 + (3 << ((flags & 7) + 1) if flags & 0x80 else 0)
+    alpha = animated = False
+    pictures = 0
+    while position + 1 < len(head) and pictures < 2:
+        kind = head[position]
+        if kind == 0x21:
+            alpha = alpha or (
+                head[position + 1] == 0xF9 and position + 3 < len(head) and bool(head[position + 3] & 1)
+            )
+            position = _after_blocks(head, position + 2)
+        elif kind == 0x2C:
+            pictures += 1
+            local = head[position + 9] if position + 9 < len(head) else 0
+            position = _after_blocks(head, position + 11 + (3 << ((local & 7) + 1) if local & 0x80 else 0))
+        else:
+            break
+    animated = pictures > 1
+    return ImageInfo(
+        mime_type="image/gif",
+        width=width,
+        height=height,
+        channels=4 if alpha else 3,
+        alpha=alpha,
+        animated=animated,
+    )
+
+
+def _after_blocks(head: bytes, position: int) -> int:
+    """Past a chain of blocks, each with its length before it and an empty one at the end."""
+    while position < len(head) and head[position]:
+        position += head[position] + 1
+    return position + 1
+
+
+def _webp(head: bytes) -> ImageInfo:
+    chunk = head[12:16]
+    alpha = animated = False
+    if chunk == b"VP8X":
+        flags = head[20]
+        alpha, animated = bool(flags & 0x10), bool(flags & 0x02)
+        width = int.from_bytes(head[24:27], "little") + 1
+        height = int.from_bytes(head[27:30], "little") + 1
+        if len(head) < 30:
+            raise IndexError
+    elif chunk == b"VP8L":
+        (bits,) = struct.unpack_from("<I", head, 21)
+        width, height, alpha = (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1, bool(bits >> 28 & 1)
+    elif chunk == b"VP8 ":
+        width, height = (side & 0x3FFF for side in struct.unpack_from("<HH", head, 26))
+    else:
+        return ImageInfo(mime_type="image/webp")
+    return ImageInfo(
+        mime_type="image/webp",
+        width=width,
+        height=height,
+        channels=4 if alpha else 3,
+        alpha=alpha,
+        animated=animated,
+    )

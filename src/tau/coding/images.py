@@ -1,0 +1,257 @@
+"""Images for models: what a file's header says, and a copy that is small enough to be sent."""
+
+from io import BytesIO
+from typing import Any
+
+from msgspec import Struct
+
+from tau.ai.images import MAX_IMAGE_BYTES, image_content
+from tau.ai.wire import ImageContent
+from tau.base.errors import ToolError
+from tau.base.late import late
+from tau.base.sizes import KIB, MIB, format_bytes
+from tau.coding.image_headers import HEADER_BYTES, ImageInfo, read_header
+
+pillow = late("PIL.Image")
+pillow_ops = late("PIL.ImageOps")
+
+__all__ = [
+    "HEADER_BYTES",
+    "MAX_INPUT_BYTES",
+    "ImageError",
+    "ImageInfo",
+    "ImageLimits",
+    "LoadedImage",
+    "describe",
+    "load_image",
+    "read_header",
+]
+
+MAX_INPUT_BYTES = 20 * MIB
+# No provider takes a larger side; sent once, such an image would spoil every later request.
+MAX_SENT_PIXELS = 8_000  # of a side
+MAX_DECODED_PIXELS = 80_000_000  # width times height
+MAX_JPEG_SCANS = 200  # each costs a pass over the whole picture; real ones have a dozen
+QUALITIES = (70, 60, 50, 40)
+SCALES = (1.0, 0.75, 0.5, 0.35, 0.25)
+MIN_SIDE = 100
+INSTALL = "pip install 'tau-agent[images]'"
+
+
+class ImageError(ToolError):
+    """An image cannot be sent; `str(error)` says why and what to do."""
+
+
+class ImageLimits(Struct, frozen=True, kw_only=True):
+    """An image within these is not made smaller; one with a quarter of the bytes is not even looked at."""
+
+    max_width: int = 1568
+    max_height: int = 1568
+    max_bytes: int = 500 * KIB
+    quality: int = 75
+
+
+DEFAULT_LIMITS = ImageLimits()
+
+
+class LoadedImage(Struct, frozen=True, kw_only=True):
+    """What to send. `note` describes it for the model; `problem` says why it could not be decoded here.
+
+    `width` and `height` are None where the header does not tell.
+    """
+
+    data: bytes
+    mime_type: str
+    note: str
+    width: int | None
+    height: int | None
+    problem: str = ""
+
+    def content(self) -> ImageContent:
+        return image_content(self.data, self.mime_type)
+
+
+class _Encoded(Struct, frozen=True):
+    data: bytes
+    mime_type: str
+    width: int
+    height: int
+
+
+def describe(info: ImageInfo, size_bytes: int) -> str:
+    """An image in words: kind, size, dimensions, channels, transparency."""
+    parts = [info.mime_type]
+    if info.width and info.height:
+        parts.append(f"{info.width}x{info.height}")
+    parts.append(format_bytes(size_bytes))
+    if info.channels:
+        parts.append(f"{info.channels} channel{'s' if info.channels > 1 else ''}")
+    if info.alpha is not None:
+        parts.append("with transparency" if info.alpha else "no transparency")
+    if info.animated:
+        parts.append("animated")
+    return ", ".join(parts)
+
+
+def check_size(size_bytes: int) -> None:
+    """Refuse a file that is too large before it is read."""
+    if size_bytes > MAX_INPUT_BYTES:
+        raise ImageError(
+            f"Image file too large: {format_bytes(size_bytes)} exceeds the limit of "
+            f"{format_bytes(MAX_INPUT_BYTES)}."
+        )
+
+
+def load_image(data: bytes, *, auto_resize: bool = True, limits: ImageLimits = DEFAULT_LIMITS) -> LoadedImage:
+    """The image as it can be sent. Raises ImageError. Decoding takes a while: call it on a thread."""
+    check_size(len(data))
+    info = read_header(data)
+    if info is None:
+        raise ImageError("Only PNG, JPEG, GIF and WEBP images can be shown, as told by their content.")
+    fits = _fits(info.width, info.height, limits)
+    if not auto_resize or (fits and len(data) <= limits.max_bytes // 4):
+        return _as_it_is(data, info)
+    _check_cost(data, info)
+    try:
+        made = _made_smaller(data, limits)
+    except ImportError:
+        hint = f"to have it made smaller: {INSTALL}"
+        return _as_it_is(data, info, hint=hint)
+    except ImageError:
+        raise
+    except Exception as error:  # a decoder meets a broken file with whatever it has at hand
+        return _as_it_is(data, info, problem=f"it could not be decoded ({error})")
+    shown, turned, frames = made
+    if fits and not turned and frames == 1 and len(data) <= min(len(shown.data), limits.max_bytes):
+        return _as_it_is(data, info)
+    return LoadedImage(
+        data=shown.data,
+        mime_type=shown.mime_type,
+        note=_note(info, len(data), shown, turned, frames),
+        width=shown.width,
+        height=shown.height,
+    )
+
+
+def _fits(width: int | None, height: int | None, limits: ImageLimits) -> bool:
+    return bool(width and height and width <= limits.max_width and height <= limits.max_height)
+
+
+def _as_it_is(data: bytes, info: ImageInfo, *, problem: str = "", hint: str = "") -> LoadedImage:
+    """The original, if a provider would take it."""
+    too_long = len(data) > MAX_IMAGE_BYTES
+    too_wide = max(info.width or 0, info.height or 0) > MAX_SENT_PIXELS
+    if too_long or too_wide:
+        most = f"{format_bytes(MAX_IMAGE_BYTES)} and {MAX_SENT_PIXELS} pixels a side"
+        why = f" {problem[0].upper()}{problem[1:]}." if problem else ""
+        how = f" {hint[0].upper()}{hint[1:]}." if hint else " Make a smaller copy and show that."
+        what = describe(info, len(data))
+        raise ImageError(f"The image ({what}) is too large to send as it is: at most {most}.{why}{how}")
+    note = f"[{describe(info, len(data))}{f'; {problem}, sent as it is' if problem else ''}]"
+    return LoadedImage(
+        data=data, mime_type=info.mime_type, note=note, width=info.width, height=info.height, problem=problem
+    )
+
+
+def _check_cost(data: bytes, info: ImageInfo) -> None:
+    """Refuse what would take much memory or time to decode, before any of it is decoded."""
+    pixels = (info.width or 0) * (info.height or 0)
+    if pixels > MAX_DECODED_PIXELS:
+        most = f"{MAX_DECODED_PIXELS // 1_000_000} million"
+        raise ImageError(
+            f"The image has {info.width}x{info.height} pixels, more than the {most} that are decoded here; "
+            "make a smaller copy and show that."
+        )
+    if info.mime_type == "image/jpeg" and data.count(b"\xff\xda") > MAX_JPEG_SCANS:
+        raise ImageError(f"The JPEG image has more than {MAX_JPEG_SCANS} scans; save it anew to show it.")
+
+
+def _made_smaller(data: bytes, limits: ImageLimits) -> tuple[_Encoded, bool, int]:
+    """The image within the limits, whether it was turned upright, and how many frames it has."""
+    with pillow.open(BytesIO(data), formats=("PNG", "JPEG", "GIF", "WEBP")) as opened:
+        if opened.width * opened.height > MAX_DECODED_PIXELS:
+            raise ImageError(f"The image has {opened.width}x{opened.height} pixels, which is too much.")
+        frames = getattr(opened, "n_frames", 1)
+        side = max(limits.max_width, limits.max_height)
+        opened.draft(None, (side, side))  # a JPEG comes out smaller at once, if it is much larger
+        opened.load()
+        upright = pillow_ops.exif_transpose(opened)
+        turned = upright.size != opened.size or opened.getexif().get(0x0112, 1) != 1
+        image = _plain_mode(upright)
+    image.info = {}  # profiles and comments are not worth their bytes
+    return _smallest(image, limits), turned, frames
+
+
+def _plain_mode(image: Any) -> Any:
+    """The same picture as grey, RGB or RGBA, which every encoder here takes."""
+    mode: str = image.mode
+    if mode.startswith(("I", "F")):  # 16 bits and more: keep the high ones, converting would clip
+        peak = max(image.getextrema()[1], 1)
+        shift = 256 if peak > 255 else 1
+        return image.convert("I").point(lambda value: value * (1 / shift)).convert("L")
+    if mode in ("LA", "PA", "La", "RGBa", "RGBA") or "transparency" in image.info:
+        return image.convert("RGBA")
+    return image if mode in ("L", "RGB") else image.convert("L" if mode == "1" else "RGB")
+
+
+def _smallest(image: Any, limits: ImageLimits) -> _Encoded:
+    """First every format at full quality; then less quality, then fewer pixels, until it fits."""
+    scale = min(limits.max_width / image.width, limits.max_height / image.height, 1.0)
+    width, height = max(round(image.width * scale), 1), max(round(image.height * scale), 1)
+    fitted = _resized(image, width, height)
+    best = _encode(fitted, ("PNG", "JPEG", "WEBP"), limits.quality)
+    if len(best.data) <= limits.max_bytes:
+        return best
+    for factor in SCALES:
+        size = max(round(width * factor), 1), max(round(height * factor), 1)
+        if factor < 1 and min(size) < MIN_SIDE:
+            break
+        scaled = _resized(fitted, *size)
+        for quality in QUALITIES:
+            tried = _encode(scaled, ("JPEG", "WEBP"), quality)
+            best = min(best, tried, key=lambda each: len(each.data))
+            if len(best.data) <= limits.max_bytes:
+                return best
+    return best
+
+
+def _resized(image: Any, width: int, height: int) -> Any:
+    if image.size == (width, height):
+        return image
+    return image.resize((width, height), pillow.Resampling.LANCZOS, reducing_gap=3.0)
+
+
+def _encode(image: Any, formats: tuple[str, ...], quality: int) -> _Encoded:
+    made = [each for name in formats if (each := _encode_as(image, name, quality)) is not None]
+    name, data = min(made, key=lambda each: len(each[1]))
+    return _Encoded(data, f"image/{name.lower()}", image.width, image.height)
+
+
+def _encode_as(image: Any, name: str, quality: int) -> tuple[str, bytes] | None:
+    """None where Pillow was built without this format."""
+    if name == "JPEG" and image.mode == "RGBA":
+        paper = pillow.new("RGB", image.size, "white")
+        paper.paste(image, mask=image.getchannel("A"))
+        image = paper
+    file = BytesIO()
+    try:
+        image.save(file, name, **({} if name == "PNG" else {"quality": quality}))
+    except KeyError:
+        return None
+    return name, file.getvalue()
+
+
+def _note(info: ImageInfo, size_bytes: int, shown: _Encoded, turned: bool, frames: int) -> str:
+    parts = [
+        f"{describe(info, size_bytes)}; sent as {shown.mime_type}, {shown.width}x{shown.height}, "
+        f"{format_bytes(len(shown.data))}"
+    ]
+    longest = max(info.width or 0, info.height or 0)
+    factor = longest / max(shown.width, shown.height)
+    if factor > 1.005:
+        parts.append(f"multiply its coordinates by {factor:.2f} to get those of the original")
+    if turned:
+        parts.append("turned upright")
+    if frames > 1:
+        parts.append(f"the first of {frames} frames")
+    return f"[{'; '.join(parts)}]"

@@ -1,0 +1,352 @@
+"""Jupyter notebooks as text that can be edited, and back: what was not edited keeps every byte.
+
+The JSON text is never written anew as a whole. Cells are cut out of it and put together again, and of an
+edited cell only the source is replaced.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from json import JSONDecodeError, JSONDecoder
+from typing import Any
+
+from msgspec import Struct
+
+from tau.base.errors import ToolError
+
+_MARKER = r"# %% \[(?P<kind>[A-Za-z][\w-]*)\](?: +cell:(?P<number>\d{1,9}))?[ \t]*\r?$"
+_ESCAPED_MARKER = rf"(?m)^\\*{_MARKER}"
+_ESCAPED_LETTER = r"(?<!\\)(?:\\\\)*\\u(?!00[01])[0-9a-fA-F]{4}"
+_SPACE = re.compile(r"[ \t\r\n]*")
+_BOM = "\ufeff"
+_KINDS = ("code", "markdown", "raw")
+_DECODER = JSONDecoder()
+
+
+class TextCell(Struct, frozen=True):
+    """A cell as the editable text has it; `number` is that of the cell it was, None for a new one."""
+
+    kind: str
+    number: int | None
+    source: str
+
+
+class Span(Struct, frozen=True):
+    """A value in the JSON text, from `start` to before `end`."""
+
+    start: int
+    end: int
+
+
+class Cell(Struct, frozen=True):
+    """A cell in the JSON text. `source` is None where the cell has none; `as_lines` if it is a list."""
+
+    span: Span
+    kind: str
+    text: str
+    source: Span | None
+    as_lines: bool
+    id: str
+
+
+class Notebook(Struct, frozen=True):
+    """The JSON text and where its cells lie. `array` includes the brackets."""
+
+    text: str
+    bom: bool
+    array: Span
+    cells: list[Cell]
+    has_ids: bool
+
+
+def to_text(data: bytes) -> str:
+    """The notebook's cells, each after a line such as `# %% [code] cell:0`. Raises ToolError."""
+    notebook = parse(data)
+    parts = []
+    for number, cell in enumerate(notebook.cells):
+        if any("\ud800" <= letter <= "\udfff" for letter in cell.text):
+            raise ToolError(
+                f"Cell {number} holds half a character (a lone surrogate); read the file with :raw."
+            )
+        source = re.sub(_ESCAPED_MARKER, lambda match: "\\" + match[0], cell.text)
+        parts.append(f"# %% [{cell.kind}] cell:{number}\n{source}\n")
+    return "".join(parts)
+
+
+def from_text(text: str, original: bytes) -> bytes:
+    """The notebook with its cells as the text has them: changed, moved, removed, new. Raises ToolError."""
+    notebook = parse(original)
+    wanted = parse_cells(text)
+    rendered: list[str] = []
+    ids = {cell.id for cell in notebook.cells if cell.id}
+    used: set[int] = set()
+    style = _style(notebook)
+    for position, cell in enumerate(wanted):
+        number = cell.number
+        if number is not None and number < len(notebook.cells) and number not in used:
+            used.add(number)
+            old = notebook.cells[number]
+            rendered.append(_changed(notebook, old, cell, style))
+        else:
+            rendered.append(_new_cell(cell, position, ids, notebook.has_ids, style))
+    if used == set(range(len(notebook.cells))) == {cell.number for cell in wanted} and _in_order(wanted):
+        changed = _spliced(notebook, rendered)
+    else:
+        changed = _rebuilt(notebook, rendered, style)
+    encoded = ((_BOM if notebook.bom else "") + changed).encode()
+    parse(encoded)
+    return encoded
+
+
+def new_notebook(text: str) -> bytes:
+    """A notebook with the cells of a text, for a file that does not exist yet. Raises ToolError."""
+    empty = b'{\n "cells": [],\n "metadata": {},\n "nbformat": 4,\n "nbformat_minor": 5\n}\n'
+    return from_text(text, empty)
+
+
+def is_cell_text(text: str) -> bool:
+    """Whether a text is the editable form of a notebook, rather than its JSON."""
+    return re.match(_MARKER, text.lstrip(), re.MULTILINE) is not None
+
+
+def parse_cells(text: str) -> list[TextCell]:
+    """The cells of an editable text. Raises ToolError where it does not begin with one."""
+    found = list(re.finditer(rf"(?m)^{_MARKER}", text))
+    before = text[: found[0].start()] if found else text
+    if before.strip(f"{_BOM} \t\r\n"):
+        raise ToolError('The text of a notebook begins with a cell, such as the line "# %% [code] cell:0".')
+    ends = [*(match.start() for match in found[1:]), len(text)]
+    return [_text_cell(match, text[match.end() : ends[at]]) for at, match in enumerate(found)]
+
+
+def parse(data: bytes) -> Notebook:
+    """Finds the cells in a notebook's bytes. Raises ToolError for what is none."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ToolError(f"The notebook is no UTF-8 text: byte {error.start} is wrong.") from error
+    bom = text.startswith(_BOM)
+    text = text.removeprefix(_BOM)
+    try:
+        start = _skip(text, 0)
+        if text[start : start + 1] != "{":
+            raise ToolError("This is no notebook: a notebook is a JSON object with cells.")
+        fields = dict(_members(text, start))
+        _, end = _DECODER.raw_decode(text, start)
+        if _skip(text, end) != len(text):
+            raise JSONDecodeError("Something stands behind the end", text, _skip(text, end))
+        return _located(text, bom, fields)
+    except JSONDecodeError as error:
+        raise ToolError(
+            f"The notebook is broken JSON: {error.msg} (line {error.lineno}, column {error.colno})."
+        ) from error
+    except RecursionError as error:
+        raise ToolError("The notebook is broken: its JSON is nested too deeply.") from error
+
+
+def _located(text: str, bom: bool, fields: dict[str, Span]) -> Notebook:
+    version = _value(text, fields.get("nbformat"))
+    cells = fields.get("cells")
+    if cells is None or text[cells.start] != "[":
+        if "worksheets" in fields:
+            raise ToolError(
+                "This notebook has the old format 3; convert it with jupyter nbconvert --to notebook."
+            )
+        raise ToolError("This is no notebook: it has no list of cells.")
+    minor = _value(text, fields.get("nbformat_minor"))
+    has_ids = version == 4 and isinstance(minor, int) and minor >= 5
+    found = [_cell(text, span, number) for number, span in enumerate(_elements(text, cells.start))]
+    return Notebook(text, bom, cells, found, has_ids or (version is None and any(cell.id for cell in found)))
+
+
+def _cell(text: str, span: Span, number: int) -> Cell:
+    if text[span.start] != "{":
+        raise ToolError(f"The notebook is broken: cell {number} is no object.")
+    fields = dict(_members(text, span.start))
+    kind = _value(text, fields.get("cell_type"))
+    if not isinstance(kind, str) or not re.fullmatch(r"[A-Za-z][\w-]*", kind):
+        raise ToolError(f"The notebook is broken: cell {number} has no type.")
+    source = _value(text, fields.get("source"))
+    lines = [""] if source is None else [source] if isinstance(source, str) else source
+    if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
+        raise ToolError(f"The notebook is broken: the source of cell {number} is no text.")
+    name = _value(text, fields.get("id"))
+    return Cell(
+        span,
+        kind,
+        "".join(lines),
+        fields.get("source"),
+        not isinstance(source, str),
+        name if isinstance(name, str) else "",
+    )
+
+
+def _skip(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return at if match is None else match.end()
+
+
+def _members(text: str, start: int) -> Iterator[tuple[str, Span]]:
+    """The keys of the object that begins at `start`, and where their values lie."""
+    at = _skip(text, start + 1)
+    if text[at : at + 1] == "}":
+        return
+    while True:
+        if text[at : at + 1] != '"':
+            raise JSONDecodeError("A key in double quotes is missing", text, at)
+        key, at = _DECODER.raw_decode(text, at)
+        at = _skip(text, at)
+        if text[at : at + 1] != ":":
+            raise JSONDecodeError("A colon is missing", text, at)
+        at = _skip(text, at + 1)
+        _, end = _DECODER.raw_decode(text, at)
+        yield key, Span(at, end)
+        at = _skip(text, end)
+        if text[at : at + 1] == "}":
+            return
+        if text[at : at + 1] != ",":
+            raise JSONDecodeError("A comma is missing", text, at)
+        at = _skip(text, at + 1)
+
+
+def _elements(text: str, start: int) -> Iterator[Span]:
+    """Where the elements of the list that begins at `start` lie."""
+    at = _skip(text, start + 1)
+    while text[at] != "]":
+        _, end = _DECODER.raw_decode(text, at)
+        yield Span(at, end)
+        at = _skip(text, end)
+        if text[at] == ",":
+            at = _skip(text, at + 1)
+
+
+def _value(text: str, span: Span | None) -> Any:
+    return None if span is None else _DECODER.raw_decode(text, span.start)[0]
+
+
+def _text_cell(match: re.Match[str], body: str) -> TextCell:
+    """One line end behind the marker and one before the next belong to the form, not to the source."""
+    source = body.removeprefix("\n").removesuffix("\n")
+    if match[0].endswith("\r"):
+        source = source.removesuffix("\r")
+    source = re.sub(rf"(?m)^\\(?=\\*{_MARKER})", "", source)
+    kind = match["kind"].lower()
+    number = match["number"]
+    return TextCell(kind, None if number is None else int(number), source)
+
+
+class _Style(Struct, frozen=True):
+    """How the JSON is laid out: one step of indentation (None for all in one line), escapes or letters."""
+
+    step: str | None
+    ascii_only: bool
+    newline: str
+
+
+def _style(notebook: Notebook) -> _Style:
+    text = notebook.text
+    brace = text.index("{")
+    first = text[brace + 1 : _skip(text, brace + 1)]
+    step = re.search(r"\n([ \t]*)\Z", first)
+    return _Style(
+        None if step is None else step[1] or None,
+        text.isascii() and "\\u" in text and re.search(_ESCAPED_LETTER, text) is not None,
+        "\r\n" if "\r\n" in first else "\n",
+    )
+
+
+def _dumped(value: Any, depth: int, style: _Style) -> str:
+    if style.step is None:
+        return json.dumps(value, ensure_ascii=style.ascii_only)
+    text = json.dumps(value, ensure_ascii=style.ascii_only, indent=style.step)
+    return text.replace("\n", style.newline + style.step * depth)
+
+
+def _lines(source: str) -> list[str]:
+    return source.splitlines(keepends=True)
+
+
+def _changed(notebook: Notebook, old: Cell, new: TextCell, style: _Style) -> str:
+    """The JSON of a cell that was there already."""
+    raw = notebook.text[old.span.start : old.span.end]
+    if new.kind != old.kind:
+        return _retyped(raw, new, style)
+    if new.source == old.text:
+        return raw
+    if old.source is None:
+        raise ToolError("A cell without a source cannot be edited; replace it by a new one.")
+    value = _dumped(_lines(new.source) if old.as_lines else new.source, 3, style)
+    start, end = old.source.start - old.span.start, old.source.end - old.span.start
+    return raw[:start] + value + raw[end:]
+
+
+def _retyped(raw: str, new: TextCell, style: _Style) -> str:
+    """A cell of another type has other fields; what both have is kept."""
+    _check_kind(new)
+    cell: dict[str, Any] = json.loads(raw)
+    cell["cell_type"], cell["source"] = new.kind, _lines(new.source)
+    if new.kind == "code":
+        cell.pop("attachments", None)
+        cell.update(execution_count=None, outputs=[])
+        cell = {key: cell[key] for key in sorted(cell)}
+    else:
+        cell.pop("execution_count", None)
+        cell.pop("outputs", None)
+    return _dumped(cell, 2, style)
+
+
+def _new_cell(new: TextCell, position: int, ids: set[str], has_ids: bool, style: _Style) -> str:
+    _check_kind(new)
+    cell: dict[str, Any] = {"cell_type": new.kind}
+    if new.kind == "code":
+        cell["execution_count"] = None
+    if has_ids:
+        cell["id"] = _new_id(new, position, ids)
+    cell["metadata"] = {}
+    if new.kind == "code":
+        cell["outputs"] = []
+    cell["source"] = _lines(new.source)
+    return _dumped(cell, 2, style)
+
+
+def _new_id(new: TextCell, position: int, ids: set[str]) -> str:
+    """The same text gives the same id, so that a preview shows what will be written."""
+    for attempt in range(len(ids) + 1):
+        seed = f"{position}/{attempt}/{new.kind}/{new.source}".encode("utf-8", "surrogatepass")
+        made = hashlib.blake2s(seed, digest_size=4).hexdigest()
+        if made not in ids:
+            break
+    ids.add(made)
+    return made
+
+
+def _check_kind(cell: TextCell) -> None:
+    if cell.kind not in _KINDS:
+        raise ToolError(f"There are no cells of type {cell.kind}; use {', '.join(_KINDS)}.")
+
+
+def _in_order(cells: list[TextCell]) -> bool:
+    numbers = [cell.number for cell in cells]
+    return numbers == list(range(len(cells)))
+
+
+def _spliced(notebook: Notebook, rendered: list[str]) -> str:
+    """The same cells in the same order: what stands between them stays too."""
+    pieces, at = [], 0
+    for cell, raw in zip(notebook.cells, rendered, strict=True):
+        pieces += [notebook.text[at : cell.span.start], raw]
+        at = cell.span.end
+    return "".join([*pieces, notebook.text[at:]])
+
+
+def _rebuilt(notebook: Notebook, rendered: list[str], style: _Style) -> str:
+    text, array = notebook.text, notebook.array
+    if style.step is None:
+        body = f"[{', '.join(rendered)}]"
+    elif rendered:
+        inner = style.newline + style.step * 2
+        body = f"[{inner}{f',{inner}'.join(rendered)}{style.newline}{style.step}]"
+    else:
+        body = "[]"
+    return text[: array.start] + body + text[array.end :]

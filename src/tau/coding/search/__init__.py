@@ -1,0 +1,1 @@
+"""What stands under the tools search and find: globs, ignore rules, the walk, ripgrep and its stand-in."""

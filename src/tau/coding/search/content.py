@@ -1,0 +1,63 @@
+"""The text of matching files: whole where it is small enough to be edited by, else only the lines to show."""
+
+import asyncio
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+
+from msgspec import Struct
+
+from tau.base.text import NotText, decode
+from tau.coding.ports import CodingContext
+
+CHUNK_BYTES = 1024 * 1024
+MAX_LINE_BYTES = 64 * 1024  # more of a line is never shown
+
+
+class Content(Struct, frozen=True, kw_only=True):
+    """`text` is the whole file, if it is text that could be written back; `lines` are those asked for."""
+
+    lines: dict[int, str]
+    text: str | None = None
+    binary: bool = False
+
+
+async def read_lines(path: Path, wanted: AbstractSet[int], ctx: CodingContext, *, max_bytes: int) -> Content:
+    """The wanted lines of a file. One that is larger than `max_bytes` is not kept as a whole. OSError."""
+    stat = await ctx.fs.stat(path)
+    if stat is not None and stat.size > max_bytes:
+        return Content(lines=await _picked(path, wanted))
+    return content_of(await ctx.fs.read(path), wanted)
+
+
+def content_of(data: bytes, wanted: AbstractSet[int]) -> Content:
+    marked = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    if not marked and b"\0" in data:
+        return Content(lines={}, binary=True)
+    try:
+        text: str | None = decode(data).text
+    except NotText:
+        text = None
+    lines = (data.decode("utf-8", "replace") if text is None else text).split("\n")
+    if not lines[-1]:
+        del lines[-1]
+    shown = {number: lines[number - 1].removesuffix("\r") for number in wanted if number <= len(lines)}
+    return Content(lines=shown, text=text)
+
+
+async def _picked(path: Path, wanted: AbstractSet[int]) -> dict[int, str]:
+    """Goes through the file piece by piece; of a line it keeps the beginning."""
+    last = max(wanted, default=0)
+    kept: dict[int, bytes] = {}
+    number = 1
+    with path.open("rb") as file:
+        while number <= last and (chunk := file.read(CHUNK_BYTES)):
+            breaks = chunk.count(b"\n")
+            if any(number <= line <= number + breaks for line in wanted):
+                for index, piece in enumerate(chunk.split(b"\n"), number):
+                    if index in wanted:
+                        kept[index] = (kept.get(index, b"") + piece)[:MAX_LINE_BYTES]
+            number += breaks
+            await asyncio.sleep(0)
+        if number in kept and not kept[number]:
+            del kept[number]  # the file ends with a line break: there is no line behind it
+    return {line: data.removesuffix(b"\r").decode("utf-8", "replace") for line, data in kept.items()}

@@ -1,0 +1,102 @@
+"""Globs as regular expressions over `/`-separated paths: `*`, `?`, `[...]`, `{a,b}` and `**`.
+
+One translation for globs in tool calls and for ignore files, with the meaning that ripgrep gives them.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+
+GLOB_CHARS = "*?[{"
+
+
+class BadGlob(ValueError):
+    """The text cannot be read as a glob; the message says why."""
+
+
+def is_glob(text: str) -> bool:
+    return any(char in text for char in GLOB_CHARS)
+
+
+def matcher(globs: Sequence[str]) -> Callable[[str], object]:
+    """Tells whether a relative path matches one of the globs as a whole. Raises BadGlob."""
+    if all(glob in ("**/*", "**") for glob in globs):
+        return lambda path: True
+    return re.compile("|".join(f"(?:{to_regex(glob)})" for glob in globs), re.DOTALL).fullmatch
+
+
+def to_regex(glob: str) -> str:
+    """For `re.fullmatch` with DOTALL. `**` is special only as a whole part of the path."""
+    return _Translation(glob).run()
+
+
+class _Translation:
+    def __init__(self, glob: str) -> None:
+        self.glob = glob
+        self.at = 0
+        self.out: list[str] = []
+        self.depth = 0
+
+    def run(self) -> str:
+        while self.at < len(self.glob):
+            self.step(self.glob[self.at])
+        if self.depth:
+            raise BadGlob(f"{self.glob} has a {{ without its }}")
+        return "".join(self.out)
+
+    def step(self, char: str) -> None:
+        self.at += 1
+        match char:
+            case "*":
+                self.star()
+            case "?":
+                self.out.append("[^/]")
+            case "[":
+                self.character_class()
+            case "{":
+                self.depth += 1
+                self.out.append("(?:")
+            case "}":
+                if not self.depth:
+                    raise BadGlob(f"{self.glob} has a }} without its {{")
+                self.depth -= 1
+                self.out.append(")")
+            case "," if self.depth:
+                self.out.append("|")
+            case "\\":
+                if self.at == len(self.glob):
+                    raise BadGlob(f"{self.glob} ends with a backslash that escapes nothing")
+                self.out.append(re.escape(self.glob[self.at]))
+                self.at += 1
+            case _:
+                self.out.append(re.escape(char))
+
+    def star(self) -> None:
+        start = self.at - 1
+        while self.glob[self.at : self.at + 1] == "*":
+            self.at += 1
+        opens = start == 0 or self.glob[start - 1] == "/" or (self.depth and self.glob[start - 1] in "{,")
+        after = self.glob[self.at : self.at + 1]
+        if self.at - start != 2 or not opens or after not in ("", "/"):
+            self.out.append("[^/]*")
+        elif after == "/":
+            self.at += 1
+            self.out.append("(?:.*/)?")
+        else:
+            self.out.append(".*")
+
+    def character_class(self) -> None:
+        negated = self.glob[self.at : self.at + 1] in ("!", "^")
+        self.at += negated
+        # A bracket that comes first is a member.
+        end = self.glob.find("]", self.at + 1)
+        if end < 0:
+            raise BadGlob(f"{self.glob} has a [ without its ]")
+        members = re.sub(r"([\\\[\]^&~|])", r"\\\1", self.glob[self.at : end])
+        if re.search(r"--", members):
+            members = members.replace("--", "-\\-")
+        self.at = end + 1
+        try:
+            re.compile(f"[{members}]")
+        except re.error:
+            raise BadGlob(f"{self.glob} has a range that runs backwards") from None
+        self.out.append(f"[^/{members}]" if negated else f"(?!/)[{members}]")

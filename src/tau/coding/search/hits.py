@@ -1,0 +1,208 @@
+"""One search from its sources to a page of files with their matching lines.
+
+First the names of all files that match, which ripgrep finds on all cores and in no order; then the lines, for
+the files of the page alone. So pages are stable, and a pattern that matches everywhere costs no more.
+"""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from tau.base.sizes import MIB
+from tau.coding.paths import LineRange, real, shown
+from tau.coding.ports import CodingContext
+from tau.coding.search import engine
+from tau.coding.search.content import Content, content_of, read_lines
+from tau.coding.search.pages import (
+    MATCHES_IN_ONE_FILE,
+    MATCHES_PER_FILE,
+    PAGE_FILES,
+    FileHits,
+    around,
+)
+from tau.coding.search.query import Query, Scope
+from tau.coding.search.rg import is_in_git, is_kind
+from tau.coding.search.sources import Source, Sources
+from tau.coding.walk import pieces
+
+MIN_SECONDS = 2.0  # for the page, when finding the files has used up the time
+MAX_WHOLE_BYTES = 32 * MIB  # of a file: beyond it, no tag
+MAX_PAGE_BYTES = 64 * MIB
+
+
+class Wish(Struct, frozen=True, kw_only=True):
+    """How a search is to be done. `before` and `after` are lines around a match.
+
+    `tagged`: rows shall be fit for an edit, so the texts behind them are recorded.
+    """
+
+    query: Query
+    gitignore: bool = True
+    skip: int = 0
+    before: int = 1
+    after: int = 3
+    seconds: float = 30.0
+    tagged: bool = True
+
+
+class Hits(Struct, frozen=True, kw_only=True):
+    """The files of the page. `total` counts matching files, also those on other pages."""
+
+    files: list[FileHits]
+    total: int
+    skip: int
+    binary: list[str]
+    timed_out: bool = False
+    unreadable: bool = False
+    capped: bool = False
+
+    @property
+    def next_skip(self) -> int | None:
+        """Where the next page begins, None if this is the last one."""
+        after = self.skip + PAGE_FILES
+        return after if self.total > after else None
+
+
+async def find_hits(wish: Wish, sources: Sources, ctx: CodingContext) -> Hits:
+    """Raises ToolError for a pattern that cannot be used, OSError if no search could be started."""
+    until = time.monotonic() + wish.seconds
+    found = engine.Found(files=[str(source.path) for source in sources.files])
+    listed = bool(sources.trees) or len(sources.files) > PAGE_FILES
+    if listed:
+        scope = scope_of(sources, wish.gitignore)
+        found = await engine.matching_files(wish.query, scope, ctx.run, seconds=wish.seconds)
+    candidates = in_order(found.files, sources)
+    named = {str(source.path): source for source in sources.files}
+    skip = 0 if sources.single else wish.skip
+    # With only a few files nobody has looked yet which of them match.
+    asked = [
+        named.get(name) or Source(name="", path=Path(name))
+        for name in (candidates[skip : skip + PAGE_FILES] if listed else candidates)
+    ]
+    cap = MATCHES_IN_ONE_FILE if sources.single else MATCHES_PER_FILE
+    lines, timed_out = await _matches(
+        wish.query, asked, ctx, cap + 1, max(until - time.monotonic(), MIN_SECONDS)
+    )
+    matching = [source for source in asked if lines.get(str(source.path))]
+    files: list[FileHits] = []
+    binary: list[str] = []
+    room = MAX_PAGE_BYTES
+    for source in matching if listed else matching[skip:]:
+        matched = lines[str(source.path)]
+        name = source.name or shown(source.path, ctx.cwd)
+        content = await _content(source, around(matched[:cap], wish.before, wish.after), ctx, room)
+        if content is None or content.binary:
+            binary += [] if content is None else [name]
+            continue
+        room -= 0 if content.text is None else len(content.text)
+        tag = None
+        if wish.tagged and source.editable and content.text is not None:
+            tag = ctx.snapshots.record(source.path, content.text)
+        files.append(
+            FileHits(
+                name=name,
+                matched=[line for line in matched[:cap] if line in content.lines],
+                lines=content.lines,
+                tag=tag,
+                capped=len(matched) > cap,
+            )
+        )
+    return Hits(
+        files=files,
+        total=len(candidates) if listed else len(matching),
+        skip=skip,
+        binary=binary,
+        timed_out=found.timed_out or timed_out,
+        unreadable=found.unreadable,
+        capped=found.capped,
+    )
+
+
+def scope_of(sources: Sources, gitignore: bool) -> Scope:
+    """Where to look. Where globs name kinds of files, ripgrep is told, which spares it the others."""
+    names = {tree.glob.rpartition("/")[2] for tree in sources.trees}
+    filtered = all(map(is_kind, names))
+    roots = dict.fromkeys(str(path) for path in (*(tree.root for tree in sources.trees), *_paths(sources)))
+    return Scope(
+        roots=tuple(roots),
+        names=tuple(sorted(names)) if filtered else (),
+        gitignore=gitignore,
+        in_git=all(is_in_git(real(tree.root)) for tree in sources.trees),
+    )
+
+
+def in_order(found: Sequence[str], sources: Sources) -> list[str]:
+    """The files that a source accepts, sorted; then the texts that are no files, as they were named."""
+    present = set(found)
+    copies = [str(source.path) for source in sources.files if source.data is not None]
+    trees = [(f"{str(tree.root).rstrip('/')}/", tree) for tree in sources.trees]
+    if len(trees) == 1 and trees[0][1].glob == "**/*":
+        return [*sorted(present.difference(copies)), *filter(present.__contains__, copies)]
+    named = {str(source.path) for source in sources.files}
+    accepted = (
+        name
+        for name in present.difference(copies)
+        if name in named
+        or any(name.startswith(start) and tree.accepts(name[len(start) :]) for start, tree in trees)
+    )
+    return [*sorted(accepted), *filter(present.__contains__, copies)]
+
+
+async def unreadable_folders(sources: Sources, wish: Wish, ctx: CodingContext) -> list[str]:
+    """Which folders could not be entered: a second look, for the rare case that something was unreadable."""
+    names: list[str] = []
+    try:
+        for tree in sources.trees:
+            until = time.monotonic() + MIN_SECONDS
+            async for piece in pieces(tree.root, gitignore=wish.gitignore, deadline=until):
+                if piece.unreadable:
+                    names.append(shown(Path(piece.folder), ctx.cwd))
+    except TimeoutError:
+        pass
+    return names
+
+
+async def _matches(
+    query: Query, sources: Sequence[Source], ctx: CodingContext, max_count: int, seconds: float
+) -> tuple[dict[str, list[int]], bool]:
+    """Matching lines by path. Where only some lines count, all must be asked for."""
+    result: dict[str, list[int]] = {}
+    timed_out = False
+    plain = [str(source.path) for source in sources if not source.ranges]
+    ranged = {str(source.path): source.ranges for source in sources if source.ranges}
+    if plain:
+        matched = await engine.matching_lines(query, plain, ctx.run, max_count=max_count, seconds=seconds)
+        result.update(matched.lines)
+        timed_out = matched.timed_out
+    if ranged:
+        matched = await engine.matching_lines(
+            query,
+            list(ranged),
+            ctx.run,
+            max_count=0,
+            seconds=seconds,
+            counts=lambda path, line: _within(line, ranged[path]),
+        )
+        timed_out |= matched.timed_out
+        result.update({path: lines[:max_count] for path, lines in matched.lines.items()})
+    return result, timed_out
+
+
+def _within(line: int, ranges: Sequence[LineRange]) -> bool:
+    return any(span.first <= line and (span.last is None or line <= span.last) for span in ranges)
+
+
+async def _content(source: Source, wanted: set[int], ctx: CodingContext, room: int) -> Content | None:
+    """None if the file is gone by now."""
+    try:
+        if source.data is not None:
+            return content_of(source.data, wanted)
+        return await read_lines(source.path, wanted, ctx, max_bytes=min(MAX_WHOLE_BYTES, room))
+    except OSError:
+        return None
+
+
+def _paths(sources: Sources) -> list[Path]:
+    return [source.path for source in sources.files]

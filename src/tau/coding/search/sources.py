@@ -1,0 +1,170 @@
+"""What the paths of a search lead to: files, folders with a glob, and texts that are no files."""
+
+import stat as modes
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tau.base.errors import ToolError
+from tau.base.late import late
+from tau.base.text import NotText, decode
+from tau.coding.path_lists import Entry
+from tau.coding.paths import LineRange, shown
+from tau.coding.ports import CodingContext, Resource
+from tau.coding.search.globs import BadGlob, matcher
+
+archive = late("tau.coding.readers.archive")
+
+MAX_PAGES = 1000  # of one scheme
+
+
+class Source(Struct, frozen=True, kw_only=True):
+    """One file or text. `data` is set for what is no file of its own: it is searched in a copy."""
+
+    name: str
+    path: Path
+    ranges: tuple[LineRange, ...] = ()
+    editable: bool = True
+    data: bytes | None = None
+
+
+class Tree(Struct, frozen=True, kw_only=True):
+    """A folder to search. `accepts` takes a path in it: one that matches the glob, or lies in what does."""
+
+    root: Path
+    glob: str
+    accepts: Callable[[str], object]
+
+
+class Sources(Struct, frozen=True, kw_only=True):
+    files: list[Source]
+    trees: list[Tree]
+    unreadable: list[str]
+
+    @property
+    def single(self) -> bool:
+        return len(self.files) == 1 and not self.trees
+
+
+async def gather(entries: Sequence[Entry], ctx: CodingContext, scratch: Callable[[], Path]) -> Sources:
+    """Look behind every entry; what is no file gets a copy in the folder that `scratch` makes. ToolError."""
+    files: list[Source] = []
+    trees: list[Tree] = []
+    unreadable: list[str] = []
+    for entry in entries:
+        if entry.url:
+            files += await _resources(entry, ctx)
+        elif entry.member:
+            try:
+                files.append(await _member(entry, ctx))
+            except ToolError as error:
+                unreadable.append(f"{entry.text} ({str(error).removesuffix('.')})")
+        elif tree := await _tree(entry, ctx):
+            trees.append(tree)
+        else:
+            files.append(await _file(entry, ctx))
+    if unreadable and not files and not trees:
+        raise ToolError(f"Cannot search archive member(s): {'; '.join(unreadable)}.")
+    files = _once(files)
+    for index, source in enumerate(files):
+        if source.data is not None:
+            files[index] = replace(source, path=scratch() / f"{index:05}")
+            files[index].path.write_bytes(source.data)
+    return Sources(files=files, trees=trees, unreadable=unreadable)
+
+
+def _once(files: Sequence[Source]) -> list[Source]:
+    """Each file once; one that was named with several ranges has them all."""
+    merged: dict[tuple[Path, str], Source] = {}
+    for source in files:
+        key = (source.path, source.name if source.data is not None else "")
+        before = merged.get(key)
+        if before is not None:
+            both = (*before.ranges, *source.ranges) if before.ranges and source.ranges else ()
+            source = replace(before, ranges=both)
+        merged[key] = source
+    return list(merged.values())
+
+
+async def _tree(entry: Entry, ctx: CodingContext) -> Tree | None:
+    """None for a file."""
+    stat = await ctx.fs.stat(entry.base)
+    is_dir = stat is not None and stat.is_dir
+    if entry.selector.ranges and (entry.glob or is_dir):
+        what = f"not a glob: {entry.text}" if entry.glob else f"{entry.text} is a directory"
+        raise ToolError(f"A line-range selector requires a single file, {what}.")
+    if entry.glob and stat is None:
+        raise ToolError(f"Path not found: {shown(entry.base, ctx.cwd)}.")
+    if entry.glob and not is_dir:
+        raise ToolError(f"Path is not a directory: {shown(entry.base, ctx.cwd)}.")
+    if not is_dir:
+        return None
+    try:
+        glob = entry.glob or "**/*"
+        return Tree(root=entry.base, glob=glob, accepts=_acceptance(matcher([glob])))
+    except BadGlob as error:
+        raise ToolError(f"Invalid glob: {error}.") from None
+
+
+def _acceptance(matches: Callable[[str], object]) -> Callable[[str], object]:
+    """A folder that the glob names stands for all in it."""
+
+    def accepts(path: str) -> bool:
+        while path:
+            if matches(path):
+                return True
+            path = path.rpartition("/")[0]
+        return False
+
+    return accepts
+
+
+async def _file(entry: Entry, ctx: CodingContext) -> Source:
+    stat = await ctx.fs.stat(entry.base)
+    if stat is None:
+        what = "Path not found for line-range selector" if entry.selector.ranges else "Path not found"
+        raise ToolError(f"{what}: {entry.text}.")
+    name = shown(entry.base, ctx.cwd)
+    if stat.mode and not modes.S_ISREG(stat.mode):
+        raise ToolError(f"{name} is a device, pipe or socket, not a file; searching it might never end.")
+    return Source(name=name, path=entry.base, ranges=entry.selector.ranges)
+
+
+async def _resources(entry: Entry, ctx: CodingContext) -> list[Source]:
+    """What an address leads to; where a scheme alone, such as `tau://`, leads to its list of pages, those."""
+    if not ctx.urls.handles(entry.url):
+        raise ToolError(f"search takes files and internal addresses, and {entry.url} is neither.")
+    resource = await ctx.urls.resolve(entry.url, ctx)
+    if resource.path is None and entry.url.endswith("://"):
+        pages = resource.data.decode("utf-8", "replace").split()
+        if pages and all(page.startswith(entry.url) and page != entry.url for page in pages):
+            found = [await ctx.urls.resolve(page, ctx) for page in pages[:MAX_PAGES]]
+            return [_resource(one.url, one, entry) for one in found]
+    return [_resource(entry.url, resource, entry)]
+
+
+def _resource(url: str, resource: Resource, entry: Entry) -> Source:
+    ranges = entry.selector.ranges
+    if resource.path is not None:
+        return Source(name=url, path=resource.path, ranges=ranges, editable=not resource.immutable)
+    return Source(name=url, path=Path(), ranges=ranges, editable=False, data=resource.data)
+
+
+async def _member(entry: Entry, ctx: CodingContext) -> Source:
+    found = await archive.find(entry.text, ctx.cwd, ctx.fs)
+    if found is None:
+        raise ToolError("There is no such archive.")
+    content = await archive.read(found, ctx.fs)
+    if not isinstance(content, archive.ArchiveEntry):
+        raise ToolError("It is a directory, name a file in it.")
+    try:
+        decode(content.data)
+    except NotText:
+        raise ToolError("It is not UTF-8 text.") from None
+    if b"\0" in content.data:
+        raise ToolError("It is binary.")
+    return Source(
+        name=content.name, path=Path(), ranges=entry.selector.ranges, editable=False, data=content.data
+    )

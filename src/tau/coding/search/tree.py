@@ -1,0 +1,124 @@
+"""Walks folders the way ripgrep does: ignore files respected, links not followed, `.git` never entered."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from tau.coding.search.gitignore import Rules, load
+
+PIECE_ENTRIES = 4096  # a folder with more is handed over in pieces, so that the caller can look up
+_IGNORE_FILES = (".rgignore", ".ignore", ".gitignore")
+
+Chain = tuple[Rules, ...]  # the nearest folder first
+
+
+class Piece(Struct, frozen=True, gc=False):
+    """Entries of one folder. `unreadable` says why there are none."""
+
+    folder: str
+    entries: Sequence["os.DirEntry[str]"] = ()
+    unreadable: str = ""
+
+
+class _Frame(Struct, frozen=True):
+    """The rules in force inside a folder, by kind: the first kind that has an opinion decides."""
+
+    kinds: tuple[Chain, ...] = ((), (), (), ())
+
+    @property
+    def idle(self) -> bool:
+        return not any(self.kinds)
+
+    def ignores(self, name: str, path: str, is_dir: bool) -> bool:
+        for chain in self.kinds:
+            for rules in chain:
+                verdict = rules.verdict(name, path, is_dir)
+                if verdict is not None:
+                    return verdict
+        return False
+
+
+def tree(
+    root: str, *, hidden: bool = True, gitignore: bool = True, max_depth: int | None = None
+) -> Iterator[Piece]:
+    """Every folder below `root`, one piece after the other, and in it the entries that are not left out."""
+    frame = _above(root) if gitignore else _Frame()
+    waiting = [(root, frame, 1)]
+    while waiting:
+        folder, frame, depth = waiting.pop()
+        try:
+            with os.scandir(folder) as scanned:
+                entries = list(scanned)
+        except OSError as error:
+            yield Piece(folder, unreadable=error.strerror or str(error))
+            continue
+        if gitignore:
+            names = [entry.name for entry in entries]
+            frame = _inside(frame, Path(folder), names, len(folder.rstrip("/")) + 1)
+        kept, folders = _kept(entries, frame, hidden)
+        if max_depth is None or depth < max_depth:
+            waiting += [(entry.path, frame, depth + 1) for entry in reversed(folders)]
+        for start in range(0, len(kept), PIECE_ENTRIES):
+            yield Piece(folder, kept[start : start + PIECE_ENTRIES])
+        if not kept:
+            yield Piece(folder)
+
+
+def _kept(
+    entries: list["os.DirEntry[str]"], frame: _Frame, hidden: bool
+) -> tuple[list["os.DirEntry[str]"], list["os.DirEntry[str]"]]:
+    kept: list[os.DirEntry[str]] = []
+    folders: list[os.DirEntry[str]] = []
+    judged = not frame.idle
+    for entry in entries:
+        name = entry.name
+        if name[0] == "." and (not hidden or name == ".git"):
+            continue
+        is_dir = entry.is_dir(follow_symlinks=False)
+        if judged and frame.ignores(name, entry.path, is_dir):
+            continue
+        kept.append(entry)
+        if is_dir:
+            folders.append(entry)
+    return kept, folders
+
+
+def _inside(frame: _Frame, folder: Path, names: list[str], start: int, prefix: str = "") -> _Frame:
+    """The rules that hold in a folder with these entries; those of git end at another repository."""
+    wanted = [name for name in names if name[0] == "." and (name == ".git" or name in _IGNORE_FILES)]
+    if not wanted:
+        return frame
+    kinds = list(frame.kinds)
+    if ".git" in wanted:
+        own = load(_git_folder(folder / ".git") / "info" / "exclude", start, prefix)
+        kinds[2:] = [(), () if own is None else (own,)]
+    for kind, name in enumerate(_IGNORE_FILES):
+        if name in wanted and (rules := load(folder / name, start, prefix)) is not None:
+            kinds[kind] = (rules, *kinds[kind])
+    return _Frame(tuple(kinds))
+
+
+def _above(root: str) -> _Frame:
+    """What the folders above `root` say about its entries."""
+    frame = _Frame()
+    real = Path(os.path.realpath(root))
+    for parent in reversed(real.parents):
+        names = [name for name in (*_IGNORE_FILES, ".git") if os.path.lexists(parent / name)]
+        if names:
+            prefix = f"{real.relative_to(parent)}/"
+            frame = _inside(frame, parent, names, len(root.rstrip("/")) + 1, prefix)
+    return frame
+
+
+def _git_folder(path: Path) -> Path:
+    """In a worktree a file names the folder, and `commondir` in that the one that all worktrees share."""
+    if not path.is_file():
+        return path
+    try:
+        text = path.read_text(encoding="utf-8", errors="surrogateescape")
+        folder = path.parent / text.removeprefix("gitdir:").strip()
+        return folder / (folder / "commondir").read_text(encoding="utf-8", errors="surrogateescape").strip()
+    except OSError:
+        return path

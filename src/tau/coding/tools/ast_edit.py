@@ -1,0 +1,230 @@
+"""ast_edit: change code by its structure in many files; shown first, written when it is resolved."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from tau.agent.effects import Effects
+from tau.agent.output import ToolOutput
+from tau.agent.tool import Tool
+from tau.base.errors import ToolError
+from tau.base.late import late
+from tau.base.sizes import MIB
+from tau.base.text import decode, encode
+from tau.coding import diff, path_lists
+from tau.coding.change_rows import change_rows
+from tau.coding.code_files import CodeFile, Reading, Scope, scope_of
+from tau.coding.output import OutputLimits, OutputMeta, notice, truncate, with_notice
+from tau.coding.paths import shown
+from tau.coding.ports import CodingContext
+from tau.coding.previews import Preview, Previews
+from tau.coding.staged import Staged, write_staged
+from tau.coding.tools.ast_grep import scope_notes
+
+patterns = late("tau.backends.syntax.patterns")
+readings = late("tau.backends.syntax.readings")
+trees = late("tau.backends.syntax.trees")
+
+MAX_OPS = 50
+NAMED_FILES = 5  # in a notice
+MAX_CHANGED_FILES = 500
+MAX_STAGED_BYTES = 64 * MIB
+
+State = Literal["preview", "applied", "unchanged"]
+
+
+class Rewrite(Struct, frozen=True):
+    pat: Annotated[str, Meta(description="Code with holes: $NAME, $$$NAME")]
+    out: Annotated[str, Meta(description="Its replacement, with the same holes; empty to delete")]
+
+
+class AstEditParams(Struct, frozen=True):
+    aliases: ClassVar[dict[str, str]] = {"path": "paths"}
+
+    ops: Annotated[list[Rewrite], Meta(description="What to replace by what", min_length=1)]
+    paths: Annotated[str | list[str], Meta(description="Files, directories or globs")]
+
+
+class ChangedFile(Struct, frozen=True, rename="camel", kw_only=True):
+    path: str
+    replacements: int
+    added: int
+    removed: int
+    diff: str
+    broken: bool = False  # has a syntax error that it did not have before
+
+
+class AstEditDetails(Struct, frozen=True, rename="camel", kw_only=True):
+    """`state` tells whether the files hold the change. `refused` were changed by somebody else meanwhile."""
+
+    state: State
+    scope_path: str
+    replacements: int
+    files: list[ChangedFile]
+    refused: list[str] | UnsetType = UNSET
+    files_searched: int = 0
+    missing_paths: list[str] | UnsetType = UNSET
+    meta: OutputMeta | UnsetType = UNSET
+
+
+class _Plan(Struct):
+    """What would be written, and how it looks."""
+
+    staged: list[Staged]
+    files: list[ChangedFile]
+    overlapping: int = 0
+    size: int = 0
+
+
+class AstEdit(Tool[AstEditParams]):
+    name, label = "ast_edit", "Structural edit"
+    exclusive = True
+
+    def __init__(self, previews: Previews) -> None:
+        self._previews = previews
+
+    def effects(self, params: AstEditParams, cwd: Path) -> Effects:
+        """Reads only: what is written is declared by the call that applies the preview."""
+        entries = path_lists.entries(params.paths, cwd)
+        return Effects(reads=tuple(entry.base for entry in entries if not entry.url))
+
+    async def run(self, params: AstEditParams, ctx: CodingContext) -> ToolOutput:
+        ops = _checked(params.ops)
+        scope = await scope_of(params.paths, ctx)
+        reading = Reading()
+        plan = _Plan([], [])
+        async for file in reading.files(scope, [patterns.words(op.pat) for op in ops], ctx):
+            _rewrite(file, ops, plan)
+        if not plan.staged:
+            for op in ops:
+                readings.check_any(op.pat, sorted(reading.languages))
+            details = _details("unchanged", scope, reading, plan)
+            nothing = [f"[{note}]" for note in scope_notes(scope, reading)]
+            return ToolOutput.text(with_notice("No matches found", "\n".join(nothing)), details)
+        if reading.timed_out:
+            raise ToolError("Looking at all files took too long, so nothing was prepared; narrow `paths`.")
+        replaced = self._previews.propose(_preview(plan, scope, reading))
+        return _shown(plan, scope, reading, replaced)
+
+
+def _checked(ops: Sequence[Rewrite]) -> list[Any]:
+    if len(ops) > MAX_OPS:
+        raise ToolError(f"{len(ops)} ops are too many for one call, at most {MAX_OPS} are taken.")
+    seen: set[str] = set()
+    for op in ops:
+        readings.check_shape(op.pat)
+        if op.pat.strip() in seen:
+            raise ToolError(f"The pattern `{op.pat.strip()}` is there twice; give each pattern one `out`.")
+        seen.add(op.pat.strip())
+    return [patterns.Op(op.pat, op.out) for op in ops]
+
+
+def _rewrite(file: CodeFile, ops: Sequence[Any], plan: _Plan) -> None:
+    usable = [op for op in ops if readings.is_code(op.pat, file.language)]
+    old = file.decoded.text
+    result = patterns.rewrite(usable, old, file.language)
+    plan.overlapping += result.overlapping
+    if result.text == old:
+        return
+    new_data = encode(result.text, file.decoded)
+    plan.size += len(file.data) + len(new_data)
+    if len(plan.staged) == MAX_CHANGED_FILES or plan.size > MAX_STAGED_BYTES:
+        raise ToolError(
+            f"This would change more than {MAX_CHANGED_FILES} files or {MAX_STAGED_BYTES // MIB} MiB; "
+            "do it folder by folder."
+        )
+    plan.staged.append(Staged(path=file.path, old=file.data, new=new_data, stat=file.stat))
+    rows = change_rows(old, result.changes)
+    plan.files.append(
+        ChangedFile(
+            path=file.name,
+            replacements=len(result.changes),
+            added=rows.added,
+            removed=rows.removed,
+            diff=diff.shown(rows.rows, f"a/{file.name}", f"b/{file.name}"),
+            broken=_is_broken(result.text, file.language) and not _is_broken(old, file.language),
+        )
+    )
+
+
+def _is_broken(text: str, language: str) -> bool:
+    root = trees.parse(text, language)
+    return root is None or bool(trees.is_broken(root))
+
+
+def _preview(plan: _Plan, scope: Scope, reading: Reading) -> Preview:
+    async def apply(ctx: CodingContext) -> ToolOutput:
+        return await _apply(plan, scope, reading, ctx)
+
+    return Preview(
+        title=f"structural edit, {_counted(plan)}",
+        paths=tuple(file.path for file in plan.staged),
+        apply=apply,
+    )
+
+
+async def _apply(plan: _Plan, scope: Scope, reading: Reading, ctx: CodingContext) -> ToolOutput:
+    outcome = await write_staged(plan.staged, ctx)
+    for file in plan.staged:
+        if file.path in outcome.written:
+            ctx.snapshots.record(file.path, decode(file.new).text, own=True)
+    refused = [shown(path, ctx.cwd) for path in outcome.refused]
+    written = _Plan(
+        [file for file in plan.staged if file.path in outcome.written],
+        [file for file in plan.files if file.path not in refused],
+    )
+    details = _details("applied", scope, reading, written, refused=refused)
+    names = ", ".join(refused[:NAMED_FILES]) + (" and others" if len(refused) > NAMED_FILES else "")
+    told = f"Left as they are, because they have changed since the preview: {names}. Run ast_edit again."
+    if not outcome.written:
+        raise ToolError(f"Nothing was written. {told}")
+    return ToolOutput.text(f"Applied {_counted(written)}." + (f" {told}" if refused else ""), details)
+
+
+def _shown(plan: _Plan, scope: Scope, reading: Reading, replaced: Preview | None) -> ToolOutput:
+    cut = truncate("\n".join(file.diff.rstrip("\n") for file in plan.files), OutputLimits())
+    broken = [file.path for file in plan.files if file.broken]
+    notes = [notice(cut.truncation, more="resolve applies all of it")] if cut.truncation else []
+    if broken:
+        notes.append(
+            f"[After this, {', '.join(broken[:NAMED_FILES])} would have a syntax error; look closely]"
+        )
+    if plan.overlapping:
+        notes.append(
+            f"[{plan.overlapping} matches inside others are left as they are; run it again for them]"
+        )
+    if replaced is not None:
+        notes.append(f"[The preview before this one was dropped: {replaced.title}]")
+    notes += [f"[{note}]" for note in scope_notes(scope, reading)]
+    head = f"Preview of {_counted(plan)}. Nothing is written yet: call resolve to apply or discard it."
+    text = with_notice(f"{head}\n\n{cut.text}", "\n".join(notes))
+    return ToolOutput.text(text, _details("preview", scope, reading, plan, meta=cut.meta))
+
+
+def _details(
+    state: State,
+    scope: Scope,
+    reading: Reading,
+    plan: _Plan,
+    *,
+    refused: Sequence[str] = (),
+    meta: OutputMeta | UnsetType = UNSET,
+) -> AstEditDetails:
+    return AstEditDetails(
+        state=state,
+        scope_path=scope.text,
+        replacements=sum(file.replacements for file in plan.files),
+        files=plan.files,
+        refused=list(refused) or UNSET,
+        files_searched=reading.searched,
+        missing_paths=scope.missing or UNSET,
+        meta=meta,
+    )
+
+
+def _counted(plan: _Plan) -> str:
+    places = sum(file.replacements for file in plan.files)
+    files = len(plan.files)
+    return f"{places} replacement{'s' * (places != 1)} in {files} file{'s' * (files != 1)}"

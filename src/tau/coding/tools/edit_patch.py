@@ -1,0 +1,55 @@
+"""edit, modes `apply_patch` and `patch`: several files changed by one patch, all or none."""
+
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from tau.agent.effects import Effects
+from tau.agent.output import ToolOutput
+from tau.agent.tool import Tool
+from tau.base.errors import ToolError
+from tau.base.late import late
+from tau.coding.edits.plan import Guard
+from tau.coding.edits.report import report
+from tau.coding.edits.sections import Patch, apply_patch
+from tau.coding.ports import CodingContext
+
+envelope = late("tau.coding.edits.apply_patch")
+unified = late("tau.coding.edits.unified")
+
+Mode = Literal["apply_patch", "patch"]
+
+
+class PatchParams(Struct, frozen=True):
+    input: Annotated[str, Meta(description="The whole patch")]
+
+
+class PatchEdit(Tool[PatchParams]):
+    name, label = "edit", "Edit"
+
+    def __init__(self, mode: Mode, guard: Guard | None = None) -> None:
+        self._mode: Mode = mode
+        self._guard = guard
+
+    @cached_property
+    def description(self) -> str:
+        """Both modes stand in one file, each under its name."""
+        texts = super().description.split("# ")
+        return next(text.partition("\n")[2].strip() for text in texts if text.startswith(f"{self._mode}\n"))
+
+    def effects(self, params: PatchParams, cwd: Path) -> Effects:
+        try:
+            paths = tuple(self._parse(params.input, cwd).paths)
+        except ToolError:  # `run` will tell what is wrong with it
+            return Effects()
+        return Effects(reads=paths, writes=paths)
+
+    async def run(self, params: PatchParams, ctx: CodingContext) -> ToolOutput:
+        patch = self._parse(params.input, ctx.cwd)
+        return report(await apply_patch(patch, ctx, guard=self._guard), ctx, patch.notes)
+
+    def _parse(self, text: str, cwd: Path) -> Patch:
+        parsed: Patch = (envelope if self._mode == "apply_patch" else unified).parse(text, cwd)
+        return parsed

@@ -1,0 +1,255 @@
+"""find: files and directories by name, the newest first."""
+
+import heapq
+import math
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from tau.agent.effects import Effects
+from tau.agent.output import ToolOutput
+from tau.agent.tool import Tool
+from tau.base.errors import ToolError
+from tau.coding import path_lists
+from tau.coding.output import EntryLimit, OutputLimits, OutputMeta, notice, truncate, with_notice
+from tau.coding.path_lists import Entry
+from tau.coding.paths import failure, real, shown
+from tau.coding.ports import CodingContext
+from tau.coding.search.globs import BadGlob, matcher
+from tau.coding.walk import pieces
+
+MAX_RESULTS = 200
+DEFAULT_SECONDS = 5.0
+MIN_SECONDS, MAX_SECONDS = 0.5, 60.0
+UPDATE_INTERVAL_S = 0.2
+NAMED_FOLDERS = 5
+
+Match = tuple[int, str, bool]  # when it was changed, its path, whether it is a directory
+
+
+class FindParams(Struct, frozen=True):
+    aliases: ClassVar[dict[str, str]] = {"path": "paths", "pattern": "paths"}
+
+    paths: Annotated[list[str], Meta(description="Globs, directories or files")]
+    hidden: Annotated[bool, Meta(description="Include hidden files")] = True
+    gitignore: Annotated[bool, Meta(description="Respect .gitignore")] = True
+    limit: Annotated[float, Meta(description="Most paths to return")] = MAX_RESULTS
+    timeout: Annotated[float, Meta(description="Seconds, 0.5 to 60")] = DEFAULT_SECONDS
+
+
+class FindDetails(Struct, frozen=True, rename="camel", kw_only=True):
+    """`files` are the paths that were returned, directories with a slash. What does not apply is left out."""
+
+    scope_path: str
+    file_count: int
+    files: list[str]
+    truncated: bool = False
+    result_limit_reached: int | UnsetType = UNSET
+    timed_out: bool | UnsetType = UNSET
+    missing_paths: list[str] | UnsetType = UNSET
+    meta: OutputMeta | UnsetType = UNSET
+
+
+class Find(Tool[FindParams]):
+    name, label = "find", "Find"
+
+    def decode(self, arguments: dict[str, Any]) -> tuple[FindParams, list[str]]:
+        """One path without a list around it is a list of one."""
+        given = {
+            name: [value]
+            if isinstance(value, str) and FindParams.aliases.get(name, name) == "paths"
+            else value
+            for name, value in arguments.items()
+        }
+        return super().decode(given)
+
+    def effects(self, params: FindParams, cwd: Path) -> Effects:
+        entries = path_lists.entries(_listed(params), cwd)
+        return Effects(reads=tuple(entry.base for entry in entries if not entry.url))
+
+    async def run(self, params: FindParams, ctx: CodingContext) -> ToolOutput:
+        limit = _limit(params.limit)
+        seconds = DEFAULT_SECONDS if math.isnan(params.timeout) else params.timeout
+        seconds = min(max(seconds, MIN_SECONDS), MAX_SECONDS)
+        entries = path_lists.entries(_listed(params), ctx.cwd)
+        missing: list[str] = []
+        if len(entries) > 1 or not entries[0].exists:
+            entries, missing = path_lists.partition(entries)
+        look = _Look(params, ctx, limit, time.monotonic() + seconds, several=len(entries) > 1)
+        scope = path_lists.scope_text(entries, ctx.cwd)
+        try:
+            for entry in entries:
+                await look.into(entry)
+        except TimeoutError:
+            look.timed_out = True
+        except OSError as error:
+            raise failure("look into", scope, error) from error
+        return _report(look, limit, seconds, scope, missing)
+
+
+def _listed(params: FindParams) -> str | list[str]:
+    """A lone entry may be a whole list that came as text."""
+    return params.paths[0] if len(params.paths) == 1 else params.paths
+
+
+def _limit(value: float) -> int:
+    if not math.isfinite(value) or value <= 0:
+        raise ToolError("Limit must be a positive number.")
+    return min(max(math.floor(value), 1), MAX_RESULTS)
+
+
+class _Look:
+    """What was found so far. Only the newest are kept, the others are counted."""
+
+    def __init__(
+        self, params: FindParams, ctx: CodingContext, limit: int, deadline: float, *, several: bool
+    ) -> None:
+        self.params = params
+        self.ctx = ctx
+        self.limit = limit
+        self.deadline = deadline
+        self.total = 0
+        self.newest: list[Match] = []
+        self.seen: set[str] | None = set() if several else None
+        self.unreadable: list[str] = []
+        self.timed_out = False
+        self._told_at = time.monotonic()
+
+    async def into(self, entry: Entry) -> None:
+        base = await self._base(entry)
+        stat = await self.ctx.fs.stat(base)
+        if stat is None or not stat.is_dir:
+            if entry.glob:
+                raise ToolError(f"Path is not a directory: {self.name(str(base))}.")
+            # A link that leads nowhere is there all the same.
+            self.take([(base.lstat().st_mtime_ns if stat is None else stat.mtime_ns, str(base), False)])
+            return
+        if real(base) == Path(base.anchor):
+            raise ToolError("Searching from root directory '/' is not allowed; name a folder below it.")
+        await self._below(base, entry.glob or "**/*")
+
+    def take(self, matches: list[Match]) -> None:
+        fresh = matches
+        if self.seen is not None:  # what several entries lead to is told once
+            fresh = [match for match in matches if match[1] not in self.seen]
+            self.seen.update(match[1] for match in fresh)
+        self.total += len(fresh)
+        self.newest += fresh
+        if len(self.newest) > 20 * self.limit:
+            self.newest = heapq.nlargest(self.limit, self.newest)
+
+    def name(self, path: str) -> str:
+        return shown(Path(path), self.ctx.cwd)
+
+    def tell(self) -> None:
+        """Show what there is, a few times a second."""
+        now = time.monotonic()
+        if now - self._told_at >= UPDATE_INTERVAL_S and self.newest:
+            self._told_at = now
+            names = [self.name(path) for _, path, _ in heapq.nlargest(self.limit, self.newest)]
+            self.ctx.update(ToolOutput.text("\n".join(names)))
+
+    async def _base(self, entry: Entry) -> Path:
+        if not entry.url:
+            return entry.base
+        if not self.ctx.urls.handles(entry.url):
+            raise ToolError(f"find takes files and internal addresses, and {entry.url} is neither.")
+        resource = await self.ctx.urls.resolve(entry.url, self.ctx)
+        if resource.path is None:
+            raise ToolError(f"{entry.url} is no file; look at it with read or search.")
+        return resource.path
+
+    async def _below(self, base: Path, glob: str) -> None:
+        wanted = _accepts(glob)
+        start = len(str(base).rstrip("/")) + 1
+        depth = None if "**" in glob or "{" in glob else glob.count("/") + 1
+        walk = pieces(
+            base,
+            hidden=self.params.hidden,
+            gitignore=self.params.gitignore,
+            max_depth=depth,
+            deadline=self.deadline,
+        )
+        async for piece in walk:
+            if piece.unreadable:
+                self.unreadable.append(self.name(piece.folder))
+            self.take(_matches(piece.entries, wanted, start))
+            self.tell()
+
+
+def _accepts(glob: str) -> Callable[[str], object]:
+    try:
+        return matcher([glob])
+    except BadGlob as error:
+        raise ToolError(f"Invalid glob: {error}.") from None
+
+
+def _matches(
+    entries: Sequence["os.DirEntry[str]"], wanted: Callable[[str], object], start: int
+) -> list[Match]:
+    matches: list[Match] = []
+    for entry in entries:
+        if wanted(entry.path[start:]):
+            try:
+                changed = entry.stat(follow_symlinks=False).st_mtime_ns
+            except OSError:  # it is gone by now
+                continue
+            matches.append((changed, entry.path, entry.is_dir(follow_symlinks=False)))
+    return matches
+
+
+def _report(look: _Look, limit: int, seconds: float, scope: str, missing: list[str]) -> ToolOutput:
+    newest = heapq.nlargest(limit, look.newest)
+    names = [f"{look.name(path)}{'/' if is_dir else ''}" for _, path, is_dir in newest]
+    limited = look.total > len(names)
+    notes: list[str] = []
+    if look.timed_out:
+        notes.append(
+            f"find timed out after {seconds:g}s; returning {len(names)} partial matches — "
+            "increase timeout or narrow pattern"
+        )
+    if limited:
+        notes.append(f"Showing the newest {len(names)} of {look.total} matches; narrow the pattern")
+    if missing:
+        notes.append(f"Skipped missing paths: {', '.join(missing)}")
+    if look.unreadable:
+        more = len(look.unreadable) - NAMED_FOLDERS
+        folders = ", ".join(look.unreadable[:NAMED_FOLDERS]) + (f" and {more} more" if more > 0 else "")
+        notes.append(f"Skipped unreadable folders: {folders}")
+    output = truncate(grouped(names), OutputLimits(lines=10 * MAX_RESULTS, columns=10_000))
+    cut = output.truncation
+    meta: OutputMeta | UnsetType = UNSET
+    if limited or cut is not None:
+        entries = EntryLimit(len(names), look.total) if limited else UNSET
+        meta = OutputMeta(truncation=UNSET if cut is None else cut, entries=entries)
+    details = FindDetails(
+        scope_path=scope,
+        file_count=len(names),
+        files=names,
+        truncated=limited or look.timed_out or cut is not None,
+        result_limit_reached=limit if limited else UNSET,
+        timed_out=look.timed_out or UNSET,
+        missing_paths=missing or UNSET,
+        meta=meta,
+    )
+    text = with_notice(output.text or "No files found matching pattern", notice(cut))
+    return ToolOutput.text(with_notice(text, "\n".join(f"[{note}]" for note in notes)), details)
+
+
+def grouped(names: Sequence[str]) -> str:
+    """The paths by directory, in the order in which a directory comes first; those without one lead."""
+    groups: dict[str, list[str]] = {"": []}
+    for name in names:
+        folder, _, own = name.removesuffix("/").rpartition("/")
+        ending = "/" if name.endswith("/") else ""
+        groups.setdefault("/" if name.startswith("/") and not folder else folder, []).append(own + ending)
+    rows: list[str] = []
+    for folder, members in groups.items():
+        if folder:
+            rows.append(f"# {folder.rstrip('/')}/")
+        rows += members
+    return "\n".join(rows)

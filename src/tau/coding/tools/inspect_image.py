@@ -1,0 +1,138 @@
+"""inspect_image: a question about an image, answered by a model that can see."""
+
+import asyncio
+import stat as modes
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, ClassVar, Protocol
+
+from msgspec import UNSET, Meta, Struct
+
+from tau.agent.effects import Effects
+from tau.agent.output import ToolOutput
+from tau.agent.tool import Tool
+from tau.ai.dialect import Request
+from tau.ai.model import Model
+from tau.ai.wire import AssistantMessage, TextContent, UserMessage
+from tau.base.clock import now_ms
+from tau.base.errors import TauError, ToolError
+from tau.base.late import late
+from tau.coding import prompts
+from tau.coding.paths import failure, resolve, shown
+from tau.coding.ports import CodingContext
+
+images = late("tau.coding.images")
+
+MAX_ANSWER_TOKENS = 4_096
+
+
+class Complete(Protocol):
+    """One request, one whole answer. A failure may be a message that says `error`, or a TauError."""
+
+    async def __call__(self, model: Model, request: Request) -> AssistantMessage: ...
+
+
+class InspectImageParams(Struct, frozen=True):
+    aliases: ClassVar[dict[str, str]] = {"file_path": "path", "file": "path", "prompt": "question"}
+
+    path: Annotated[str, Meta(description="Image file")]
+    question: Annotated[str, Meta(description="What to find out about the image")]
+
+
+class InspectImageDetails(Struct, frozen=True, rename="camel", kw_only=True):
+    """`mime_type` is that of what was sent, which may differ from the file's."""
+
+    model: str
+    image_path: str
+    mime_type: str
+
+
+class InspectImage(Tool[InspectImageParams]):
+    name, label = "inspect_image", "Inspect image"
+
+    def __init__(self, complete: Complete, *, block_images: bool = False, auto_resize: bool = True) -> None:
+        self._complete = complete
+        self._block_images = block_images
+        self._auto_resize = auto_resize
+
+    @cached_property
+    def _system(self) -> str:
+        folder = Path(prompts.__path__[0])
+        return (folder / "inspect_image.md").read_text(encoding="utf-8").strip()
+
+    def effects(self, params: InspectImageParams, cwd: Path) -> Effects:
+        if "://" in params.path and not params.path.startswith("file://"):
+            return Effects()
+        return Effects(reads=(resolve(params.path, cwd),))
+
+    async def run(self, params: InspectImageParams, ctx: CodingContext) -> ToolOutput:
+        if self._block_images:
+            raise ToolError(
+                "Images are not sent to models here (images.blockImages is true); "
+                "switch that setting off to use inspect_image."
+            )
+        model = _seeing_model(ctx)
+        path, data = await _read(params.path, ctx)
+        if images.read_header(data) is None:
+            raise ToolError("inspect_image takes PNG, JPEG, GIF and WEBP files only, told by their content.")
+        image = await asyncio.to_thread(images.load_image, data, auto_resize=self._auto_resize)
+        question = UserMessage([image.content(), TextContent(params.question)], now_ms())
+        request = Request(
+            system=self._system,
+            messages=[question],
+            tools=[],
+            max_tokens=min(model.max_tokens, MAX_ANSWER_TOKENS),
+        )
+        answer = await self._ask(model, request)
+        details = InspectImageDetails(model=model.key, image_path=path, mime_type=image.mime_type)
+        return ToolOutput.text(answer, details)
+
+    async def _ask(self, model: Model, request: Request) -> str:
+        try:
+            message = await self._complete(model, request)
+        except ToolError:
+            raise
+        except TauError as error:
+            raise ToolError(str(error)) from error
+        if message.stop_reason == "error":
+            given = message.error_message
+            raise ToolError(given if given is not UNSET and given else "The request of inspect_image failed.")
+        if message.stop_reason == "aborted":
+            raise ToolError("The request of inspect_image was aborted.")
+        text = message.text.strip()
+        if not text:
+            raise ToolError(f"{model.key} gave no answer in words; ask again, or use another model.")
+        return text
+
+
+def _seeing_model(ctx: CodingContext) -> Model:
+    try:
+        model = ctx.models.role("vision")
+    except TauError as error:
+        raise ToolError(f"There is no model for inspect_image: {error}") from error
+    if "image" not in model.input:
+        raise ToolError(
+            f"The model {model.key} does not take images; set modelRoles.vision to one that does."
+        )
+    return model
+
+
+async def _read(text: str, ctx: CodingContext) -> tuple[str, bytes]:
+    """The resolved path, or the address, and the bytes; what is too large or endless is not read at all."""
+    if ctx.urls.handles(text):
+        resource = await ctx.urls.resolve(text, ctx)
+        return str(resource.path or resource.url), resource.data
+    path = resolve(text, ctx.cwd)
+    name = shown(path, ctx.cwd)
+    try:
+        stat = await ctx.fs.stat(path)
+        if stat is None:
+            raise ToolError(f"There is no file {name}.")
+        if stat.is_dir:
+            raise ToolError(f"{name} is a directory; name an image file.")
+        if stat.mode and not modes.S_ISREG(stat.mode):
+            raise ToolError(f"{name} is a device, pipe or socket, not a file.")
+        images.check_size(stat.size)
+        return str(path), await ctx.fs.read(path)
+    except OSError as error:
+        raise failure("read", name, error) from error

@@ -1,0 +1,49 @@
+"""resolve: apply or discard the change that waits as a preview."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from tau.agent.effects import Effects
+from tau.agent.output import ToolOutput
+from tau.agent.tool import Tool
+from tau.base.errors import ToolError
+from tau.coding.ports import CodingContext
+from tau.coding.previews import Previews
+
+
+class ResolveParams(Struct, frozen=True):
+    action: Annotated[Literal["apply", "discard"], Meta(description="What to do with the preview")]
+    reason: Annotated[str, Meta(description="Why, in one sentence")] = ""
+
+
+class ResolveDetails(Struct, frozen=True, rename="camel", kw_only=True):
+    """What was discarded; an applied preview reports with the details of the tool that made it."""
+
+    action: Literal["apply", "discard"]
+    title: str
+    reason: str = ""
+
+
+class Resolve(Tool[ResolveParams]):
+    name, label = "resolve", "Resolve"
+    exclusive = True
+
+    def __init__(self, previews: Previews) -> None:
+        self._previews = previews
+
+    def effects(self, params: ResolveParams, cwd: Path) -> Effects:
+        pending = self._previews.pending
+        if params.action == "discard" or pending is None:
+            return Effects()
+        return Effects(writes=pending.paths)
+
+    async def run(self, params: ResolveParams, ctx: CodingContext) -> ToolOutput:
+        preview = self._previews.take()
+        if preview is None:
+            raise ToolError("There is no preview to resolve; it was resolved before, or none was made.")
+        if params.action == "apply":
+            return await preview.apply(ctx)
+        details = ResolveDetails(action="discard", title=preview.title, reason=params.reason)
+        return ToolOutput.text(f"Discarded: {preview.title}. Nothing was changed.", details)

@@ -1,0 +1,104 @@
+"""The patch language: files are shown with numbered lines under a tag, and edited by naming those lines.
+
+A library of its own: it reads and writes no files, and finds blocks through a resolver that it is given.
+`SnapshotStore.record` gives the tag for a text that is shown; `parse` reads a patch; `prepare` checks it as a
+whole and gives the new texts; `record_written` and `report` follow when these are on disk.
+"""
+
+from tau.base.late import late
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tau.hashline.errors import (
+        ApplyError,
+        HashlineError,
+        MismatchError,
+        NoChangeError,
+        ParseError,
+        PatchError,
+    )
+    from tau.hashline.format import (
+        Header,
+        format_header,
+        format_row,
+        format_rows,
+        parse_header,
+        strip_pasted,
+    )
+    from tau.hashline.hunks import BlockResolver, Hunk, Patch, Section, Span
+    from tau.hashline.lines import Lines, separator_of, split_lines
+    from tau.hashline.parser import parse
+    from tau.hashline.patch import Prepared, PreparedFile, prepare, record_written, report
+    from tau.hashline.preview import Diff
+    from tau.hashline.snapshots import Snapshot, SnapshotStore
+    from tau.hashline.stream import StreamedFile, preview_unfinished
+    from tau.hashline.tags import tag_of
+    from tau.hashline.texts import grammar_text, prompt_text
+
+__all__ = [
+    "ApplyError",
+    "BlockResolver",
+    "Diff",
+    "HashlineError",
+    "Header",
+    "Hunk",
+    "Lines",
+    "MismatchError",
+    "NoChangeError",
+    "ParseError",
+    "Patch",
+    "PatchError",
+    "Prepared",
+    "PreparedFile",
+    "Section",
+    "Snapshot",
+    "SnapshotStore",
+    "Span",
+    "StreamedFile",
+    "format_header",
+    "format_row",
+    "format_rows",
+    "grammar_text",
+    "parse",
+    "parse_header",
+    "prepare",
+    "preview_unfinished",
+    "prompt_text",
+    "record_written",
+    "report",
+    "separator_of",
+    "split_lines",
+    "strip_pasted",
+    "tag_of",
+]
+
+_HOMES = {
+    name: module
+    for module, names in (
+        (
+            late("tau.hashline.errors"),
+            "ApplyError HashlineError MismatchError NoChangeError ParseError PatchError",
+        ),
+        (
+            late("tau.hashline.format"),
+            "Header format_header format_row format_rows parse_header strip_pasted",
+        ),
+        (late("tau.hashline.hunks"), "BlockResolver Hunk Patch Section Span"),
+        (late("tau.hashline.lines"), "Lines separator_of split_lines"),
+        (late("tau.hashline.parser"), "parse"),
+        (late("tau.hashline.patch"), "Prepared PreparedFile prepare record_written report"),
+        (late("tau.hashline.preview"), "Diff"),
+        (late("tau.hashline.snapshots"), "Snapshot SnapshotStore"),
+        (late("tau.hashline.stream"), "StreamedFile preview_unfinished"),
+        (late("tau.hashline.tags"), "tag_of"),
+        (late("tau.hashline.texts"), "grammar_text prompt_text"),
+    )
+    for name in names.split()
+}
+
+
+def __getattr__(name: str) -> object:
+    """Every name is loaded at first use: whoever only records what was shown does not pay for the parser."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tau.hashline' has no attribute {name!r}")
+    return getattr(_HOMES[name], name)

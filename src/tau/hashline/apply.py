@@ -1,0 +1,215 @@
+"""Puts hunks into a text: every number counts in the original, and every byte outside a hunk stays."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tau.hashline.errors import ApplyError
+from tau.hashline.hunks import BLOCK_KINDS, Block, BlockResolver, Change, Hunk, Span
+from tau.hashline.lines import Lines
+from tau.hashline.mismatch import context_rows
+
+# Insertions at one place stand in this order, whatever the order of their hunks.
+_RANK_HEAD, _RANK_AFTER, _RANK_BEFORE, _RANK_TAIL = range(4)
+
+
+class Resolved(Struct, frozen=True):
+    """Hunks as changes of one text, sorted by place, and what their blocks turned out to be."""
+
+    changes: tuple[Change, ...]
+    blocks: tuple[Block, ...] = ()
+
+
+def resolve(
+    hunks: Iterable[Hunk],
+    path: str,
+    lines: Lines,
+    resolver: BlockResolver | None,
+    *,
+    skip_failing: bool = False,
+) -> Resolved:
+    """What the hunks mean for this text. Raises ApplyError, or leaves out what does not fit if told so."""
+    changes: list[Change] = []
+    blocks: list[Block] = []
+    for hunk in hunks:
+        try:
+            change, block = _resolve(hunk, path, lines, resolver)
+        except ApplyError:
+            if skip_failing:
+                continue
+            raise
+        changes.append(change)
+        if block is not None:
+            blocks.append(block)
+    ordered = in_order(changes)
+    if skip_failing:
+        ordered = _apart(ordered)
+    refuse_overlaps(ordered)
+    return Resolved(tuple(ordered), tuple(blocks))
+
+
+def in_order(changes: Iterable[Change]) -> list[Change]:
+    """By place; an insertion stands before the lines that are replaced behind it."""
+    return sorted(changes, key=lambda change: (change.first, not change.inserts, change.rank))
+
+
+def refuse_overlaps(changes: Sequence[Change]) -> None:
+    found = _overlap(changes)
+    if found is not None:
+        change, other, anchor = found
+        raise ApplyError(
+            f"anchor line {anchor} is already targeted by another hunk on line {other.line}. Write ONE hunk "
+            "per range; its body is the final content only, never a before and after.",
+            line=change.line,
+        )
+
+
+def apply(lines: Lines, changes: Sequence[Change]) -> str:
+    """The text with all changes made. They must be in order, within the text, and not overlap."""
+    text = lines.text
+    pieces: list[str] = []
+    position = 0
+    for change in changes:
+        if change.rows and not change.inserts:
+            change = narrow(lines, change)
+        start = lines.start(change.first)
+        end = start if change.inserts else lines.start(change.last + 1)
+        pieces.append(text[position:start])
+        position = end
+        if not change.rows:
+            continue
+        if not change.inserts:
+            pieces.append(_replacement(lines, change, text[start:end]))
+        elif start < len(text) or not text:
+            ending = lines.end_near(max(change.first - 1, 1))
+            pieces.append(ending.join(change.rows) + ending)
+        else:
+            before = next((piece for piece in reversed(pieces) if piece), "")
+            pieces.append(_appended(lines, change, before))
+    pieces.append(text[position:])
+    return "".join(pieces)
+
+
+def narrow(lines: Lines, change: Change) -> Change:
+    """The change without the rows at both ends of its body that stand in the text already."""
+    old, new = lines.rows(change.first, change.last), change.rows
+    most = min(len(old), len(new))
+    top = 0
+    while top < most and old[top] == new[top]:
+        top += 1
+    bottom = 0
+    while bottom < most - top and old[-1 - bottom] == new[-1 - bottom]:
+        bottom += 1
+    rows = new[top : len(new) - bottom]
+    return replace(change, first=change.first + top, last=change.last - bottom, rows=rows)
+
+
+def _resolve(
+    hunk: Hunk, path: str, lines: Lines, resolver: BlockResolver | None
+) -> tuple[Change, Block | None]:
+    if hunk.kind == "insert head":
+        return Change(1, 0, hunk.rows, hunk.line, 0, _RANK_HEAD), None
+    if hunk.kind == "insert tail":
+        count = lines.count
+        return Change(count + 1, count, hunk.rows, hunk.line, 0, _RANK_TAIL), None
+    for number in (hunk.first, hunk.last):
+        if not lines.has(number):
+            raise ApplyError(
+                f"Line {number} does not exist in {path} (file has {_counted(lines.count)}).", line=hunk.line
+            )
+    if hunk.kind in BLOCK_KINDS:
+        span = _block(hunk, path, lines, resolver)
+        block = Block(hunk.header, span)
+        if hunk.kind == "insert after block":
+            return Change(span.last + 1, span.last, hunk.rows, hunk.line, span.last, _RANK_AFTER), block
+        return Change(span.first, span.last, hunk.rows, hunk.line), block
+    if hunk.kind == "insert before":
+        return Change(hunk.first, hunk.first - 1, hunk.rows, hunk.line, hunk.first, _RANK_BEFORE), None
+    if hunk.kind == "insert after":
+        return Change(hunk.first + 1, hunk.first, hunk.rows, hunk.line, hunk.first, _RANK_AFTER), None
+    return Change(hunk.first, hunk.last, hunk.rows, hunk.line), None
+
+
+def _block(hunk: Hunk, path: str, lines: Lines, resolver: BlockResolver | None) -> Span:
+    line = hunk.first
+    span = None if resolver is None else resolver(path, lines.text, line)
+    # A block that does not begin where the patch says is another block.
+    if span is not None and span.first == line <= span.last and lines.has(span.last):
+        return span
+    instead = {
+        "replace block": f"`replace {line}..M:` with the block's last line as M",
+        "delete block": f"`delete {line}..M` with the block's last line as M",
+    }.get(hunk.kind, "`insert after M:` with the block's last line as M")
+    colon = "" if hunk.kind == "delete block" else ":"
+    why = (
+        "Blocks cannot be found here."
+        if resolver is None
+        else "The language may be unsupported, the line blank or a closing delimiter, or the block broken."
+    )
+    shown = "\n".join(context_rows(lines, [line]))
+    raise ApplyError(
+        f"`{hunk.header}{colon}` could not find a syntactic block beginning on line {line} of {path}. {why} "
+        f"Use {instead} instead.\n\n{shown}",
+        line=hunk.line,
+    )
+
+
+def _counted(count: int) -> str:
+    return "1 line" if count == 1 else f"{count} lines"
+
+
+def _overlap(changes: Sequence[Change]) -> tuple[Change, Change, int] | None:
+    """A later hunk, the earlier one that it collides with, and the line that both want."""
+    ranges = sorted((change for change in changes if not change.inserts), key=lambda change: change.first)
+    for one, other in pairwise(ranges):
+        if other.first <= one.last:
+            earlier, later = sorted((one, other), key=lambda change: change.line)
+            return later, earlier, other.first
+    starts = [change.first for change in ranges]
+    for change in changes:
+        if not change.inserts:
+            continue
+        place = bisect_right(starts, change.first) - 1
+        # Right before or right behind replaced lines is a clear place, between them is not.
+        if place >= 0 and ranges[place].first < change.first <= ranges[place].last:
+            earlier, later = sorted((change, ranges[place]), key=lambda change: change.line)
+            return later, earlier, change.anchor
+    return None
+
+
+def _apart(changes: Iterable[Change]) -> list[Change]:
+    """Of changes in order, those that do not reach into one before them."""
+    result: list[Change] = []
+    last = 0
+    for change in changes:
+        if change.first > last:
+            result.append(change)
+            last = max(last, change.last)
+    return result
+
+
+def _replacement(lines: Lines, change: Change, old: str) -> str:
+    """New rows with the line ends of the lines they replace; the last row has that of the last line."""
+    rows = change.rows
+    last_end = lines.end_of(change.last)
+    if not last_end and not rows[-1]:
+        last_end = lines.end_near(change.last)  # a blank last line is there only with a line end
+    crlf = old.count("\r\n") if lines.separator == "\n" else 0
+    if crlf == 0 or crlf == old.count("\n"):
+        inner = lines.end_near(change.first)
+        return inner.join(rows) + last_end
+    pieces = []
+    for index, row in enumerate(rows[:-1]):
+        pieces += [row, lines.end_near(min(change.first + index, change.last))]
+    return "".join([*pieces, rows[-1], last_end])
+
+
+def _appended(lines: Lines, change: Change, before: str) -> str:
+    """Rows behind the last line: a text that ended without a line end still does."""
+    ending = lines.end_near(change.first - 1)
+    opening = ending if before and not before.endswith(lines.separator) else ""
+    closing = ending if not lines.ends_open or not change.rows[-1] else ""
+    return opening + ending.join(change.rows) + closing

@@ -1,0 +1,118 @@
+"""A text as numbered lines that keep their own line ends, found by offset instead of by splitting it all."""
+
+from bisect import bisect_left
+
+_CHUNK_CHARS = 16 * 1024
+
+
+def separator_of(text: str) -> str:
+    """What ends a line: LF (with or without a CR before it), or CR in a text that has no LF at all."""
+    return "\r" if "\n" not in text and "\r" in text else "\n"
+
+
+def split_lines(text: str) -> list[str]:
+    """All lines without their ends: the rows that line numbers count."""
+    separator = separator_of(text)
+    lines = text.split(separator)
+    if not lines[-1]:
+        lines.pop()
+    if separator == "\n" and "\r\n" in text:
+        # Only a CR before an LF belongs to the line's end: one at the very end of the text is content.
+        ended = len(lines) if text.endswith("\n") else len(lines) - 1
+        lines[:ended] = [line.removesuffix("\r") for line in lines[:ended]]
+    return lines
+
+
+class Lines:
+    """Lines are numbered from 1. What was looked up once is cheap to look up again."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.separator = separator_of(text)
+        self._newlines = [0]  # how many separators stand before each chunk that was counted so far
+        self._counted = 0
+
+    @property
+    def count(self) -> int:
+        self._count_to(len(self.text) + 1)
+        text = self.text
+        return self._newlines[-1] + (bool(text) and not text.endswith(self.separator))
+
+    @property
+    def ends_open(self) -> bool:
+        """Whether the last line has no line end."""
+        return bool(self.text) and not self.text.endswith(self.separator)
+
+    def has(self, number: int) -> bool:
+        start = self._start(number) if number >= 1 else None
+        return start is not None and start < len(self.text)
+
+    def start(self, number: int) -> int:
+        """The offset at which a line begins; for the number after the last one, the end of the text."""
+        start = self._start(number)
+        return len(self.text) if start is None else start
+
+    def row(self, number: int) -> str:
+        """A line without its end."""
+        start = self.start(number)
+        found = self.text.find(self.separator, start)
+        if found < 0:
+            return self.text[start:]
+        row = self.text[start:found]
+        return row.removesuffix("\r") if self.separator == "\n" else row
+
+    def rows(self, first: int, last: int) -> list[str]:
+        """Lines `first` to `last` without their ends, as far as they exist."""
+        start, end = self.start(max(first, 1)), self.start(last + 1)
+        if start >= end:
+            return []
+        rows = self.text[start:end].split(self.separator)
+        open_end = rows.pop()
+        if self.separator == "\n":
+            rows = [row.removesuffix("\r") for row in rows]
+        return [*rows, open_end] if open_end else rows
+
+    def end_of(self, number: int) -> str:
+        """What ends a line: `\\n`, `\\r\\n`, `\\r`, or nothing for an open last line."""
+        if self.is_open(number):
+            return ""
+        if self.separator == "\r":
+            return "\r"
+        end = self.start(number + 1)
+        return "\r\n" if end - self.start(number) > 1 and self.text[end - 2] == "\r" else "\n"
+
+    def end_near(self, number: int) -> str:
+        """The line end to give to a new line beside line `number`: its own, or that of the line before it."""
+        for candidate in (number, number - 1):
+            if candidate >= 1 and self.has(candidate):
+                end = self.end_of(candidate)
+                if end:
+                    return end
+        return self.separator
+
+    def is_open(self, number: int) -> bool:
+        """Whether this is a last line without a line end."""
+        return self.ends_open and self.start(number + 1) == len(self.text)
+
+    def _start(self, number: int) -> int | None:
+        """None when the text has fewer than `number - 1` line ends."""
+        wanted = number - 1
+        if wanted <= 0:
+            return 0
+        while self._newlines[-1] < wanted:
+            if self._counted > len(self.text):
+                return None
+            self._count_to(self._counted + _CHUNK_CHARS)
+        chunk = bisect_left(self._newlines, wanted) - 1
+        missing = wanted - self._newlines[chunk]
+        offset = chunk * _CHUNK_CHARS
+        # A chunk is split in C up to the line that is wanted; the rest of it stays one piece.
+        pieces = self.text[offset : offset + _CHUNK_CHARS].split(self.separator, missing)
+        return offset + min(len(self.text) - offset, _CHUNK_CHARS) - len(pieces[missing])
+
+    def _count_to(self, offset: int) -> None:
+        while self._counted < min(offset, len(self.text) + 1):
+            here = self._counted
+            found = self.text.count(self.separator, here, here + _CHUNK_CHARS)
+            self._newlines.append(self._newlines[-1] + found)
+            self._counted = here + _CHUNK_CHARS

@@ -1,0 +1,197 @@
+"""A whole patch as one unit: every section is checked against its file before anything may be written."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec import Struct
+
+from tau.hashline.apply import Resolved, apply, in_order, refuse_overlaps, resolve
+from tau.hashline.errors import ApplyError, HashlineError, NoChangeError, PatchError
+from tau.hashline.format import format_header
+from tau.hashline.hunks import Block, BlockResolver, Change, Hunk, Patch, Section, Span
+from tau.hashline.lines import Lines
+from tau.hashline.mismatch import mismatch
+from tau.hashline.preview import Diff, preview, unified
+from tau.hashline.recovery import carry, check_seen, same_lines
+from tau.hashline.snapshots import Origin, SnapshotStore
+
+Reader = Callable[[str], str | None]
+Normalise = Callable[[str], str]
+
+
+class PreparedFile(Struct, frozen=True):
+    """One file's new text. `path` is as the patch writes it, `key` is what the snapshots know it by."""
+
+    key: str
+    path: str
+    old_text: str
+    new_text: str
+    changes: tuple[Change, ...]
+    blocks: tuple[Block, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def preview(self) -> str:
+        """The compact preview that the model gets."""
+        return preview(Lines(self.old_text), self.changes)
+
+    def diff(self, name: str | None = None) -> Diff:
+        """The unified diff that people get."""
+        return unified(Lines(self.old_text), self.changes, name or self.path)
+
+
+class Prepared(Struct, frozen=True):
+    """All files of a patch, none of them written yet, and the warnings of the patch itself."""
+
+    files: tuple[PreparedFile, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def prepare(
+    patch: Patch,
+    read: Reader,
+    store: SnapshotStore,
+    resolver: BlockResolver | None = None,
+    normalise: Normalise = str,
+) -> Prepared:
+    """The new text of every file, or one error that names everything that is wrong with the patch.
+
+    `normalise` makes the key out of a path as written; `read` gives the text for a key, None for no file.
+    """
+    files: list[PreparedFile] = []
+    errors: list[HashlineError] = []
+    for key, sections in by_key(patch, normalise).items():
+        try:
+            files.append(_prepare_file(key, sections, read(key), store, resolver))
+        except HashlineError as error:
+            errors.append(error)
+    if errors:
+        raise errors[0] if len(errors) == 1 else PatchError(errors)
+    return Prepared(tuple(files), patch.warnings)
+
+
+def by_key(patch: Patch, normalise: Normalise) -> dict[str, list[Section]]:
+    """The sections of each file, however its path is written."""
+    result: dict[str, list[Section]] = {}
+    for section in patch.sections:
+        result.setdefault(normalise(section.path), []).append(section)
+    return result
+
+
+def record_written(store: SnapshotStore, file: PreparedFile, written: str | None = None) -> str | None:
+    """Remember what was written and give its new tag; `written` is the text if a formatter changed it."""
+    if written is not None and written != file.new_text:
+        return store.record(file.key, written, own=True)
+    before = store.record(file.key, file.old_text)
+    origin = None if before is None else Origin(before, file.changes)
+    return store.record(file.key, file.new_text, own=True, origin=origin)
+
+
+def report(file: PreparedFile, tag: str | None, name: str | None = None) -> str:
+    """What the model is told of one file: its new header, the blocks that were found, the preview."""
+    parts = [format_header(name or file.path, tag), *map(str, file.blocks), file.preview()]
+    return "\n".join(part for part in parts if part)
+
+
+class Placed(Struct, frozen=True):
+    """The hunks of a file as changes of its current text."""
+
+    changes: tuple[Change, ...]
+    blocks: tuple[Block, ...]
+    warnings: tuple[str, ...]
+
+
+def place(
+    key: str,
+    sections: Sequence[Section],
+    lines: Lines,
+    store: SnapshotStore,
+    resolver: BlockResolver | None,
+    *,
+    skip_failing: bool = False,
+) -> Placed:
+    """Every section is read with the text its tag stands for, and carried over to the current one."""
+    by_tag: dict[str, list[Hunk]] = {}
+    for section in sections:
+        by_tag.setdefault(section.tag, []).extend(section.hunks)
+    changes: list[Change] = []
+    blocks: list[Block] = []
+    warnings: list[str] = []
+    path = sections[0].path
+    for tag, hunks in by_tag.items():
+        resolved, warning = _resolve(key, path, tag, hunks, lines, store, resolver, skip_failing)
+        changes += resolved.changes
+        # Line numbers of another version would only confuse.
+        blocks += () if warning else resolved.blocks
+        warnings += [warning] if warning else []
+    ordered = in_order(changes)
+    refuse_overlaps(ordered)
+    return Placed(tuple(ordered), tuple(blocks), tuple(warnings))
+
+
+def _prepare_file(
+    key: str,
+    sections: Sequence[Section],
+    current: str | None,
+    store: SnapshotStore,
+    resolver: BlockResolver | None,
+) -> PreparedFile:
+    path = sections[0].path
+    if current is None:
+        raise ApplyError(f"There is no file {path} to edit; use write to create it.", line=sections[0].line)
+    lines = Lines(current)
+    placed = place(key, sections, lines, store, resolver)
+    new_text = apply(lines, placed.changes)
+    if new_text == current:
+        raise NoChangeError(
+            f"The edits of {path} fit but change nothing: the body rows are what stands at those lines "
+            "already. The cause lies elsewhere: read the file again and check the line numbers before the "
+            "next edit, and do not widen the body or add lines."
+        )
+    return PreparedFile(key, path, current, new_text, placed.changes, placed.blocks, placed.warnings)
+
+
+def _resolve(
+    key: str,
+    path: str,
+    tag: str,
+    hunks: Sequence[Hunk],
+    lines: Lines,
+    store: SnapshotStore,
+    resolver: BlockResolver | None,
+    skip_failing: bool,
+) -> tuple[Resolved, str]:
+    def find_block(_: str, text: str, line: int, /) -> Span | None:
+        return None if resolver is None else resolver(key, text, line)
+
+    blocks = None if resolver is None else find_block
+    snapshot = store.find(key, tag)
+    reason = ""
+    if snapshot is not None and snapshot.text is None:
+        reason = check_seen(hunks, snapshot, lines)
+        if not reason:
+            return resolve(hunks, path, lines, blocks, skip_failing=skip_failing), ""
+    elif snapshot is not None and snapshot.text is not None:
+        if same_lines(snapshot.text, lines.text):
+            return resolve(hunks, path, lines, blocks, skip_failing=skip_failing), ""
+        resolved = resolve(hunks, path, Lines(snapshot.text), blocks, skip_failing=skip_failing)
+        carried = carry(resolved.changes, snapshot, lines.text, store, path)
+        if carried is not None:
+            return Resolved(carried.changes), carried.warning
+    if skip_failing:
+        return Resolved(()), ""
+    recognised = snapshot is not None or store.was_minted(key, tag)
+    if recognised and snapshot is None:
+        reason = "What it looked like then is no longer remembered."
+    raise mismatch(
+        path=path,
+        tag=tag,
+        current_tag=store.record(key, lines.text),
+        recognised=recognised,
+        lines=lines,
+        anchors=_anchors(hunks),
+        reason=reason,
+    )
+
+
+def _anchors(hunks: Iterable[Hunk]) -> list[int]:
+    """The lines that the patch names, head and tail apart."""
+    return sorted({number for hunk in hunks for number in (hunk.first, hunk.last) if number})

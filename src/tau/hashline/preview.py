@@ -1,0 +1,172 @@
+"""A change as it is shown, out of its hunks: a compact preview for the model, a unified diff for people."""
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tau.hashline.apply import narrow
+from tau.hashline.format import format_row
+from tau.hashline.hunks import Change
+from tau.hashline.lines import Lines
+from tau.hashline.mismatch import GAP, clip
+
+PREVIEW_CONTEXT = 1
+PREVIEW_ROWS = 80
+PREVIEW_ROWS_PER_SIDE = 12
+DIFF_CONTEXT = 3
+DIFF_ROWS = 400
+DIFF_ROW_CHARS = 500
+OPEN_END = "\\ No newline at end of file"
+
+
+class Diff(Struct, frozen=True):
+    """`first_changed_line` counts in the new text; it is None when nothing changed."""
+
+    text: str
+    first_changed_line: int | None
+    added: int
+    removed: int
+
+
+class _Group(Struct, frozen=True):
+    """Changes that share their context, the lines of context around them, and how far lines moved so far."""
+
+    changes: tuple[Change, ...]
+    first: int
+    last: int
+    shift: int
+
+
+def preview(lines: Lines, changes: Sequence[Change]) -> str:
+    """`-OLD:text` for what went, `+NEW:text` for what came, ` NEW:text` around it; bounded in every way."""
+    rows: list[str] = []
+    left = PREVIEW_ROWS
+    for group in _groups(lines, _narrowed(lines, changes), PREVIEW_CONTEXT):
+        if rows:
+            rows.append(GAP)
+        shown = list(_preview_rows(lines, group))
+        rows += shown[:left]
+        if len(shown) > left:
+            rows.append(f"{GAP} (more changes not shown)")
+            break
+        left -= len(shown)
+    return "\n".join(rows)
+
+
+def unified(lines: Lines, changes: Sequence[Change], path: str) -> Diff:
+    """The unified diff of the changes, cut when it gets too long."""
+    narrowed = _narrowed(lines, changes)
+    if not narrowed:
+        return Diff("", None, 0, 0)
+    first = narrowed[0].first
+    if not narrowed[0].rows and not lines.has(narrowed[0].last + 1):
+        first = max(first - 1, 1)  # the end of the file was deleted
+    shown = _closing(lines, narrowed)
+    added = sum(len(change.rows) for change in shown)
+    removed = sum(change.last - change.first + 1 for change in shown)
+    rows = [f"--- a/{path}", f"+++ b/{path}"]
+    for group in _groups(lines, shown, DIFF_CONTEXT):
+        if len(rows) > DIFF_ROWS:
+            break
+        rows += _unified_rows(lines, group, DIFF_ROWS - len(rows) + 1)
+    if len(rows) > DIFF_ROWS:
+        rows[DIFF_ROWS:] = ["[… the rest of this diff is not shown]"]
+    return Diff("\n".join(rows) + "\n", first, added, removed)
+
+
+def _narrowed(lines: Lines, changes: Sequence[Change]) -> list[Change]:
+    """The changes without the rows at their edges that stay what they were."""
+    result = []
+    for change in changes:
+        if not change.inserts and change.rows:
+            change = narrow(lines, change)
+        if change.rows or not change.inserts:
+            result.append(change)
+    return result
+
+
+def _closing(lines: Lines, changes: Sequence[Change]) -> list[Change]:
+    """Rows behind a last line without a line end change that line too: it gets one."""
+    result: list[Change] = []
+    for change in changes:
+        previous = result[-1] if result else None
+        if not (change.inserts and change.first > 1 and lines.is_open(change.first - 1)):
+            result.append(change)
+        elif previous is not None and previous.last == change.last and not previous.inserts:
+            result[-1] = replace(previous, rows=(*previous.rows, *change.rows))
+        else:
+            line = change.first - 1
+            result.append(replace(change, first=line, last=line, rows=(lines.row(line), *change.rows)))
+    return result
+
+
+def _groups(lines: Lines, changes: Sequence[Change], context: int) -> Iterator[_Group]:
+    shift = 0
+    index = 0
+    while index < len(changes):
+        end = index + 1
+        while end < len(changes) and changes[end].first - changes[end - 1].last - 1 <= 2 * context:
+            end += 1
+        group = tuple(changes[index:end])
+        first = max(group[0].first - context, 1)
+        last = group[-1].last
+        while last < group[-1].last + context and lines.has(last + 1):
+            last += 1
+        yield _Group(group, first, last, shift)
+        shift += sum(change.growth for change in group)
+        index = end
+
+
+def _preview_rows(lines: Lines, group: _Group) -> Iterator[str]:
+    shift, position = group.shift, group.first
+    for change in group.changes:
+        for number in range(position, change.first):
+            yield format_row(number + shift, clip(lines.row(number)), " ")
+        going = change.last - change.first + 1
+        last_shown = min(change.last, change.first + PREVIEW_ROWS_PER_SIDE - 1)
+        for number, row in enumerate(lines.rows(change.first, last_shown), change.first):
+            yield format_row(number, clip(row), "-")
+        if going > PREVIEW_ROWS_PER_SIDE:
+            yield f"-{GAP} ({going - PREVIEW_ROWS_PER_SIDE} more lines)"
+        for number, row in enumerate(change.rows[:PREVIEW_ROWS_PER_SIDE], change.first + shift):
+            yield format_row(number, clip(row), "+")
+        if len(change.rows) > PREVIEW_ROWS_PER_SIDE:
+            yield f"+{GAP} ({len(change.rows) - PREVIEW_ROWS_PER_SIDE} more lines)"
+        shift += change.growth
+        position = max(change.last + 1, position)
+    for number in range(position, group.last + 1):
+        yield format_row(number + shift, clip(lines.row(number)), " ")
+
+
+def _unified_rows(lines: Lines, group: _Group, limit: int) -> list[str]:
+    old_count = group.last - group.first + 1
+    new_count = old_count + sum(change.growth for change in group.changes)
+    rows = [
+        f"@@ -{_range(group.first, old_count)} +{_range(group.first + group.shift, new_count)} @@",
+    ]
+    position = group.first
+    for change in group.changes:
+        rows += _old_rows(lines, " ", position, change.first - 1)
+        rows += _old_rows(lines, "-", change.first, min(change.last, change.first + limit))
+        new = [f"+{clip(row, DIFF_ROW_CHARS)}" for row in change.rows[:limit]]
+        # Nothing behind these rows, in a text whose last line had no line end: theirs has none either.
+        if new and change.rows[-1] and lines.ends_open and not lines.has(change.last + 1):
+            new.append(OPEN_END)
+        rows += new
+        position = change.last + 1
+        if len(rows) > limit:
+            return rows[: limit + 1]
+    return rows + _old_rows(lines, " ", position, group.last)
+
+
+def _old_rows(lines: Lines, mark: str, first: int, last: int) -> list[str]:
+    if last < first:
+        return []
+    rows = [mark + clip(row, DIFF_ROW_CHARS) for row in lines.rows(first, last)]
+    return [*rows, OPEN_END] if lines.is_open(last) else rows
+
+
+def _range(first: int, length: int) -> str:
+    """Counted from 1; an empty range is named by the line before it."""
+    return f"{first if length else first - 1},{length}"

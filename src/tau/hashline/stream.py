@@ -1,0 +1,47 @@
+"""Shows what can already be shown of a patch that is still being written; what does not fit is left out."""
+
+from msgspec import Struct
+
+from tau.hashline.errors import HashlineError
+from tau.hashline.hunks import BlockResolver
+from tau.hashline.lines import Lines
+from tau.hashline.parser import parse_unfinished
+from tau.hashline.patch import Normalise, Reader, by_key, place
+from tau.hashline.preview import preview, unified
+from tau.hashline.snapshots import SnapshotStore
+
+
+class StreamedFile(Struct, frozen=True):
+    """The preview of one file so far; it is empty as long as nothing would change."""
+
+    path: str
+    preview: str
+    first_changed_line: int | None
+    added: int
+    removed: int
+
+
+def preview_unfinished(
+    text: str,
+    read: Reader,
+    store: SnapshotStore,
+    resolver: BlockResolver | None = None,
+    normalise: Normalise = str,
+) -> tuple[StreamedFile, ...]:
+    """Never fails for anything that stands in `text`, whole or half."""
+    result = []
+    for key, sections in by_key(parse_unfinished(text), normalise).items():
+        current = read(key)
+        if current is None:
+            continue
+        lines = Lines(current)
+        try:
+            placed = place(key, sections, lines, store, resolver, skip_failing=True)
+        except HashlineError:
+            continue
+        diff = unified(lines, placed.changes, sections[0].path)
+        shown = preview(lines, placed.changes)
+        result.append(
+            StreamedFile(sections[0].path, shown, diff.first_changed_line, diff.added, diff.removed)
+        )
+    return tuple(result)

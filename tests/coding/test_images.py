@@ -1,0 +1,267 @@
+"""Images are known by their headers and sent small enough; what cannot be sent is told."""
+
+import binascii
+import io
+import random
+import struct
+import sys
+import zlib
+from typing import Any
+
+import pytest
+
+from tau.ai.wire import ImageContent
+from tau.base.sizes import KIB, MIB
+from tau.coding import images
+from tau.coding.image_headers import ImageInfo, read_header
+from tau.coding.images import ImageError, ImageLimits, load_image
+
+Image = pytest.importorskip("PIL.Image", reason="Pillow makes the samples; it is in the extra `images`")
+
+
+def saved(image: Any, format: str, **how: Any) -> bytes:
+    file = io.BytesIO()
+    image.save(file, format, **how)
+    return file.getvalue()
+
+
+def noise(width: int, height: int, mode: str = "RGB") -> Any:
+    """A picture that does not compress."""
+    bands = {"L": 1, "RGB": 3, "RGBA": 4, "CMYK": 4}[mode]
+    return Image.frombytes(mode, (width, height), random.Random(1).randbytes(width * height * bands))
+
+
+def opened(data: bytes) -> Any:
+    with Image.open(io.BytesIO(data)) as image:
+        image.load()
+        return image
+
+
+def png_header(width: int, height: int, rest: bytes = b"") -> bytes:
+    def chunk(name: bytes, content: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+        )
+
+    start = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + start + chunk(b"IDAT", zlib.compress(rest)) + chunk(b"IEND", b"")
+
+
+@pytest.mark.parametrize(
+    ("mode", "format", "channels", "alpha"),
+    [
+        ("RGB", "PNG", 3, False),
+        ("RGBA", "PNG", 4, True),
+        ("L", "PNG", 1, False),
+        ("LA", "PNG", 2, True),
+        ("P", "PNG", 3, False),
+        ("RGB", "JPEG", 3, False),
+        ("L", "JPEG", 1, False),
+        ("CMYK", "JPEG", 4, False),
+        ("P", "GIF", 3, False),
+        ("RGB", "WEBP", 3, False),
+        ("RGBA", "WEBP", 4, True),
+    ],
+)
+def test_headers_of_real_files(mode: str, format: str, channels: int, alpha: bool) -> None:
+    data = saved(Image.new(mode, (37, 23)), format)
+    expected = ImageInfo(
+        mime_type=f"image/{format.lower()}", width=37, height=23, channels=channels, alpha=alpha
+    )
+    assert read_header(data) == expected
+
+
+def test_headers_of_lossless_webp_transparent_gif_and_animations() -> None:
+    clear = Image.new("RGBA", (5, 6), (0, 0, 0, 0))
+    assert read_header(saved(clear, "WEBP", lossless=True)).alpha is True  # type: ignore[union-attr]
+    assert read_header(saved(clear, "GIF")).alpha is True  # type: ignore[union-attr]
+    frames = [Image.new("RGB", (5, 6), colour) for colour in ("red", "blue")]
+    for format in ("GIF", "WEBP", "PNG"):
+        data = saved(frames[0], format, save_all=True, append_images=frames[1:])
+        info = read_header(data)
+        assert info is not None and info.animated and (info.width, info.height) == (5, 6)
+
+
+def test_a_palette_with_transparency_has_an_alpha_channel() -> None:
+    data = saved(Image.new("P", (4, 4)), "PNG", transparency=0)
+    info = read_header(data)
+    assert info is not None and info.alpha and info.channels == 4
+
+
+@pytest.mark.parametrize("data", [b"", b"GIF", b"not an image", b"RIFF1234WAVE", b"BM123456", b"<svg/>"])
+def test_other_files_are_no_images(data: bytes) -> None:
+    assert read_header(data) is None
+    with pytest.raises(ImageError, match="PNG, JPEG, GIF and WEBP"):
+        load_image(data)
+
+
+@pytest.mark.parametrize("format", ["PNG", "JPEG", "GIF", "WEBP"])
+def test_a_header_that_is_cut_off_anywhere_still_tells_the_kind(format: str) -> None:
+    data = saved(Image.new("RGB", (300, 200)), format)
+    for end in range(12, min(len(data), 400)):
+        info = read_header(data[:end])
+        assert info is not None and info.mime_type == f"image/{format.lower()}"
+        assert info.width in (None, 300)
+
+
+def test_a_small_image_is_sent_as_it_is() -> None:
+    data = saved(Image.new("RGB", (1568, 1568)), "PNG")
+    loaded = load_image(data)
+    assert loaded.data == data and loaded.mime_type == "image/png"
+    assert (
+        loaded.note
+        == f"[image/png, 1568x1568, {images.format_bytes(len(data))}, 3 channels, no transparency]"
+    )
+    assert loaded.content() == ImageContent(binascii.b2a_base64(data, newline=False).decode(), "image/png")
+
+
+def test_a_large_image_is_made_to_fit() -> None:
+    data = saved(Image.new("RGB", (3000, 2000), "navy"), "PNG")
+    loaded = load_image(data)
+    assert (loaded.width, loaded.height) == (1568, 1045) == opened(loaded.data).size
+    assert "multiply its coordinates by 1.91" in loaded.note
+    assert read_header(loaded.data).mime_type == loaded.mime_type  # type: ignore[union-attr]
+
+
+def test_the_smallest_of_three_formats_is_taken() -> None:
+    flat = load_image(saved(Image.new("RGB", (2000, 2000), "white"), "PNG"))
+    rough = load_image(saved(noise(1600, 400), "PNG"))
+    assert {flat.mime_type, rough.mime_type} <= {"image/png", "image/jpeg", "image/webp"}
+    assert rough.mime_type != "image/png"
+
+
+def test_quality_then_size_go_down_until_it_fits() -> None:
+    data = saved(noise(800, 600), "PNG")
+    tight = load_image(data, limits=ImageLimits(max_bytes=25 * KIB))
+    assert len(tight.data) <= 25 * KIB
+    assert tight.width is not None and 200 <= tight.width < 800
+    assert tight.mime_type in ("image/jpeg", "image/webp")
+
+
+def test_the_ladder_stops_before_an_image_is_too_small_to_see() -> None:
+    loaded = load_image(saved(noise(1200, 300), "PNG"), limits=ImageLimits(max_bytes=1 * KIB))
+    assert loaded.height is not None and loaded.height >= 100  # 0.35 of 300; a quarter would be 75
+    assert len(loaded.data) > 1 * KIB
+
+
+def test_the_ladder_tries_each_step_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[tuple[int, tuple[str, ...], int]] = []
+    encode = images._encode
+
+    def noted(image: Any, formats: tuple[str, ...], quality: int) -> Any:
+        tried.append((image.width, formats, quality))
+        return encode(image, formats, quality)
+
+    monkeypatch.setattr(images, "_encode", noted)
+    load_image(saved(noise(800, 800), "PNG"), limits=ImageLimits(max_bytes=100))
+    first, *rest = tried
+    assert first == (800, ("PNG", "JPEG", "WEBP"), 75)
+    assert rest == [
+        (width, ("JPEG", "WEBP"), quality)
+        for width in (800, 600, 400, 280, 200)
+        for quality in (70, 60, 50, 40)
+    ]
+
+
+def test_an_original_that_is_smaller_than_every_copy_is_kept() -> None:
+    data = saved(noise(900, 900), "JPEG", quality=30)
+    assert len(data) > 125 * KIB
+    assert load_image(data).data == data
+
+
+def test_a_photograph_is_turned_upright() -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    data = saved(noise(2000, 1000), "JPEG", exif=exif)
+    loaded = load_image(data)
+    assert (loaded.width, loaded.height) == (784, 1568)
+    assert "turned upright" in loaded.note
+    assert opened(loaded.data).getexif().get(0x0112, 1) == 1
+
+
+def test_of_an_animation_the_first_frame_is_sent() -> None:
+    frames = [Image.new("RGB", (1700, 100), colour) for colour in ("red", "blue", "green")]
+    for format in ("GIF", "WEBP"):
+        loaded = load_image(saved(frames[0], format, save_all=True, append_images=frames[1:]))
+        red, green, blue = opened(loaded.data).convert("RGB").getpixel((5, 5))
+        assert red > 240 and green < 15 and blue < 15
+        assert "the first of 3 frames" in loaded.note
+
+
+@pytest.mark.parametrize("mode", ["CMYK", "P", "1", "LA", "I;16", "L"])
+def test_every_mode_becomes_one_that_can_be_sent(mode: str) -> None:
+    shade = 255 if mode == "1" else 200  # what is only black and white would be dithered
+    image = Image.new("L", (1700, 40), shade)
+    if mode == "I;16":
+        image = Image.frombytes("I;16", (1700, 40), struct.pack("<H", 200 * 256) * (1700 * 40))
+    else:
+        image = image.convert(mode)
+    loaded = load_image(saved(image, "JPEG" if mode == "CMYK" else "PNG"))
+    assert loaded.width == 1568 and not loaded.problem
+    grey = opened(loaded.data).convert("L").getpixel((800, 20))
+    assert abs(grey - shade) < 40
+
+
+def test_transparency_survives_or_becomes_white() -> None:
+    image = Image.new("RGBA", (1700, 200), (0, 0, 0, 0))
+    loaded = load_image(saved(image, "PNG"))
+    pixel = opened(loaded.data).convert("RGBA").getpixel((5, 5))
+    assert pixel[3] == 0 or pixel[:3] == (255, 255, 255)
+
+
+def test_more_than_20_mib_is_refused_unread() -> None:
+    with pytest.raises(ImageError, match="Image file too large: 20 MiB exceeds the limit of 20 MiB"):
+        load_image(bytes(20 * MIB + 1))
+    images.check_size(20 * MIB)
+
+
+def test_a_decompression_bomb_is_refused_before_it_is_decoded() -> None:
+    with pytest.raises(ImageError, match=r"30000x30000 pixels, more than the 80 million"):
+        load_image(png_header(30_000, 30_000))
+
+
+def test_a_jpeg_of_endless_scans_is_refused() -> None:
+    data = saved(noise(1700, 100), "JPEG", progressive=True)
+    with pytest.raises(ImageError, match="more than 200 scans"):
+        load_image(data + b"\xff\xda" * 200)
+
+
+def test_what_cannot_be_decoded_is_sent_as_it_is_and_told() -> None:
+    data = png_header(2000, 2000, b"too short")
+    loaded = load_image(data)
+    assert loaded.data == data
+    assert loaded.problem and "could not be decoded" in loaded.note
+
+
+def test_what_cannot_be_decoded_and_is_too_large_is_refused() -> None:
+    with pytest.raises(ImageError, match=r"too large to send as it is.*could not be decoded"):
+        load_image(png_header(9000, 10))
+
+
+def test_without_resizing_the_original_is_sent() -> None:
+    data = saved(noise(1700, 300), "PNG")
+    loaded = load_image(data, auto_resize=False)
+    assert loaded.data == data and loaded.width == 1700
+
+
+@pytest.mark.parametrize("size", [(9_000, 4), (4, 9_000)])
+def test_without_resizing_the_limits_of_providers_hold(size: tuple[int, int]) -> None:
+    with pytest.raises(ImageError, match="8000 pixels a side"):
+        load_image(saved(Image.new("L", size), "PNG"), auto_resize=False)
+
+
+def test_the_limit_counts_what_is_sent_which_is_longer_than_the_file() -> None:
+    sent_whole = png_header(100, 100) + bytes(3 * MIB)
+    assert load_image(sent_whole, auto_resize=False).data == sent_whole
+    with pytest.raises(ImageError, match=r"at most 3\.7 MiB"):
+        load_image(png_header(100, 100) + bytes(4 * MIB), auto_resize=False)
+
+
+def test_without_pillow_the_original_is_sent_if_it_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, large = saved(noise(1700, 300), "PNG"), saved(Image.new("L", (9_000, 4)), "PNG")
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    monkeypatch.setattr(images, "pillow", type(images.pillow)("PIL.Image"))
+    assert load_image(data).data == data
+    with pytest.raises(ImageError, match=r"pip install 'tau-agent\[images\]'"):
+        load_image(large)

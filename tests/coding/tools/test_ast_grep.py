@@ -1,0 +1,143 @@
+"""ast_grep: structural matches by file, paged, over files, folders and globs."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tau.agent.effects import Effects
+from tau.agent.output import ToolOutput
+from tau.base.errors import ToolError
+from tau.coding import code_files
+from tau.coding.tools.ast_grep import AstGrep, AstGrepParams
+from tests.coding.context import CallContext, call_now, text_of
+
+
+def write(ctx: CallContext, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = ctx.cwd / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+
+
+def ast_grep(ctx: CallContext, pat: str, paths: str | list[str] = ".", **more: int) -> ToolOutput:
+    return call_now(AstGrep(tagged=False), ctx, pat=pat, paths=paths, **more)
+
+
+def test_matches_are_grouped_by_file_with_their_lines(ctx: CallContext) -> None:
+    write(
+        ctx, {"b.py": "x = 1\nfoo(x)\n", "a/a.js": "foo( 1 );\nbar();\nfoo(\n  2,\n);\n", "c.txt": "foo(1)\n"}
+    )
+    output = ast_grep(ctx, "foo($A)")
+    assert text_of(output) == "# a/a.js\n*1|foo( 1 );\n*3|foo(\n 4|  2,\n 5|);\n\n# b.py\n*2|foo(x)"
+    assert output.details.files == ["a/a.js", "b.py"]
+    assert (output.details.match_count, output.details.file_count, output.details.files_searched) == (3, 2, 2)
+
+
+def test_a_single_file_gives_its_rows_alone(ctx: CallContext) -> None:
+    write(ctx, {"a.py": "é = '𝄞'\r\nfoo(é)\r\n"})
+    assert text_of(ast_grep(ctx, "foo($A)", "a.py")) == "*2|foo(é)"
+
+
+def test_rows_carry_the_tag_that_edit_takes(ctx: CallContext) -> None:
+    write(ctx, {"a.py": "x = 1\nfoo(x)\n"})
+    header, row = text_of(call_now(AstGrep(), ctx, pat="foo($A)", paths="a.py")).split("\n")
+    assert header == f"¶a.py#{ctx.snapshots.record(ctx.cwd / 'a.py', 'x = 1' + chr(10) + 'foo(x)' + chr(10))}"
+    assert row == "*2:foo(x)"
+
+
+def test_of_a_long_match_only_the_beginning_is_shown(ctx: CallContext) -> None:
+    write(ctx, {"a.py": "def f():\n" + "    x\n" * 50})
+    text = text_of(ast_grep(ctx, "def $F(): $$$B", "a.py"))
+    assert text.startswith("*1|def f():\n 2|    x\n") and text.count("\n") == 7
+
+
+def test_nothing_found_is_said_and_wrong_paths_are_told(ctx: CallContext) -> None:
+    write(ctx, {"a.py": "x = 1\n"})
+    assert text_of(ast_grep(ctx, "foo($A)")) == "No matches found"
+    output = ast_grep(ctx, "foo($A)", ["a.py", "nope.py"])
+    assert text_of(output) == "No matches found\n[Skipped missing paths: nope.py]"
+    assert output.details.missing_paths == ["nope.py"]
+    with pytest.raises(ToolError, match="Path not found"):
+        ast_grep(ctx, "foo($A)", "nope.py")
+
+
+def test_globs_choose_files_and_ignored_ones_are_left_out(ctx: CallContext) -> None:
+    write(ctx, dict.fromkeys(("a.py", "b.ts", "src/c.py", "out/d.py"), "foo(1)\n"))
+    write(ctx, {".gitignore": "out/\n", ".git/HEAD": "ref: refs/heads/main\n"})
+    assert ast_grep(ctx, "foo($A)", "**/*.py").details.files == ["a.py", "src/c.py"]
+    assert ast_grep(ctx, "foo($A)", ["src", "b.ts"]).details.files == ["b.ts", "src/c.py"]
+
+
+def test_pages_of_files(ctx: CallContext) -> None:
+    write(ctx, {f"f{n:02}.py": "foo(1)\n" for n in range(25)})
+    first = ast_grep(ctx, "foo($A)")
+    assert first.details.file_count == 20 and first.details.file_limit_reached == 20
+    assert "[Files 1-20 of 25 that match. Use skip=20 for the next page]" in text_of(first)
+    second = ast_grep(ctx, "foo($A)", skip=20)
+    assert second.details.files == [f"f{n:02}.py" for n in range(20, 25)]
+    assert "25 files match" in text_of(ast_grep(ctx, "foo($A)", skip=40))
+
+
+def test_many_matches_of_one_file_are_capped(ctx: CallContext) -> None:
+    write(ctx, {"a.py": "foo(1)\n" * 300, "b.py": "foo(2)\n"})
+    both = ast_grep(ctx, "foo($A)")
+    assert both.details.match_count == 21 and "[Only the first 20 matches of a.py]" in text_of(both)
+    assert ast_grep(ctx, "foo($A)", "a.py").details.match_count == 200
+
+
+def test_a_pattern_that_is_no_code_is_an_error(ctx: CallContext) -> None:
+    write(ctx, {"a.py": "x = 1\n"})
+    for pattern, message in (("foo(", "not valid python"), (" ", "is empty"), ("$A", "fits everything")):
+        with pytest.raises(ToolError, match=message):
+            ast_grep(ctx, pattern)
+
+
+def test_a_pattern_for_one_language_is_no_error_because_of_the_others(ctx: CallContext) -> None:
+    write(ctx, {"a.py": "def foo(): pass\n", "b.js": "function foo() { x() }\n", "c.css": "foo {}\n"})
+    assert ast_grep(ctx, "function foo() { $$$B }").details.files == ["b.js"]
+
+
+def test_a_file_that_cannot_be_parsed_is_told_when_it_was_named(ctx: CallContext) -> None:
+    write(ctx, {"a.txt": "foo(1)\n", "b.py": "foo('\0')\n", "ok.py": "foo(1)\n"})
+    (ctx.cwd / "c.py").write_bytes(b"foo('\xff')\n")
+    os.mkfifo(ctx.cwd / "d.py")
+    (ctx.cwd / "e.py").write_bytes(b"#" * (5 * 1024 * 1024))
+    expected = {
+        "a.txt": "language of a.txt is not known",
+        "b.py": "binary",
+        "c.py": "Not valid UTF-8",
+        "d.py": "not a file",
+        "e.py": "5 MiB",
+    }
+    for name, message in expected.items():
+        with pytest.raises(ToolError, match=message):
+            ast_grep(ctx, "foo($A)", name)
+    assert ast_grep(ctx, "foo($A)").details.files == ["ok.py"]
+
+
+def test_a_file_reached_by_two_ways_is_looked_at_once(ctx: CallContext) -> None:
+    write(ctx, {"a.py": "foo(1)\n"})
+    (ctx.cwd / "link.py").symlink_to("a.py")
+    assert ast_grep(ctx, "foo($A)", ["a.py", "link.py", "."]).details.match_count == 1
+
+
+def test_the_number_of_files_is_bounded(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(code_files, "MAX_FILES", 3)
+    write(ctx, {f"f{n}.py": "foo(1)\n" for n in range(6)})
+    output = ast_grep(ctx, "foo($A)")
+    assert output.details.file_count == 3 and "files were looked at; narrow `paths`" in text_of(output)
+
+
+def test_when_time_is_up_what_was_found_is_told(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(code_files, "SECONDS", -1.0)
+    write(ctx, {f"f{n}.py": "foo(1)\n" for n in range(6)})
+    output = ast_grep(ctx, "foo($A)")
+    assert output.details.timed_out is True and output.details.file_count == 1
+
+
+def test_addresses_are_refused_and_effects_are_reads(ctx: CallContext) -> None:
+    with pytest.raises(ToolError, match="is no file"):
+        ast_grep(ctx, "foo($A)", "artifact://1")
+    effects = AstGrep().effects(AstGrepParams("foo($A)", ["a.py", "src/*.py"]), Path("/w"))
+    assert effects == Effects(reads=(Path("/w/a.py"), Path("/w/src")))

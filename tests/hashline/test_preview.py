@@ -1,0 +1,134 @@
+"""What is shown of a change: it must be true, and it must be short."""
+
+from hypothesis import given
+
+from tau.hashline import Lines, NoChangeError, PreparedFile, SnapshotStore, parse, prepare, split_lines
+from tau.hashline.hunks import Hunk
+from tau.hashline.preview import DIFF_ROWS, OPEN_END, PREVIEW_ROWS
+from tests.hashline.strategies import files_and_hunks, patch_of
+
+TEXT = "".join(f"line {number}\n" for number in range(1, 21))
+
+
+def prepared(text: str, body: str) -> PreparedFile:
+    store = SnapshotStore()
+    return prepare(parse(f"¶f#{store.record('f', text)}\n{body}"), {"f": text}.get, store).files[0]
+
+
+def test_a_preview_has_new_numbers_and_a_little_context() -> None:
+    file = prepared(TEXT, "insert after 2:\n+x\nreplace 10..11:\n+ten\ndelete 20\n")
+    assert file.preview().split("\n") == [
+        *(" 2:line 2", "+3:x", " 4:line 3"),
+        "…",
+        *(" 10:line 9", "-10:line 10", "-11:line 11", "+11:ten", " 12:line 12"),
+        "…",
+        *(" 19:line 19", "-20:line 20"),
+    ]
+
+
+def test_rows_that_stay_are_not_shown_as_changed() -> None:
+    file = prepared(TEXT, "replace 5..8:\n+line 5\n+new\n+line 7\n+line 8\n")
+    assert file.preview().split("\n") == [" 5:line 5", "-6:line 6", "+6:new", " 7:line 7"]
+    assert file.diff().first_changed_line == 6
+    assert (file.diff().added, file.diff().removed) == (1, 1)
+
+
+def test_a_preview_is_bounded() -> None:
+    body = "".join(f"+{'x' * 5000}\n" for _ in range(1000))
+    big = prepared("y\n" * 5000, f"replace 1..4000:\n{body}").preview()
+    assert len(big.split("\n")) < 40
+    assert len(big) < 12_000
+    assert "(3988 more lines)" in big and "(988 more lines)" in big
+    many = "".join(f"replace {number}:\n+x\n" for number in range(1, 5000, 10))
+    assert len(prepared("y\n" * 5000, many).preview().split("\n")) < PREVIEW_ROWS * 2
+
+
+def test_a_diff_looks_like_a_diff() -> None:
+    file = prepared(TEXT, "replace 10:\n+ten\n")
+    assert file.diff("src/f.py").text == (
+        "--- a/src/f.py\n+++ b/src/f.py\n@@ -7,7 +7,7 @@\n line 7\n line 8\n line 9\n-line 10\n+ten\n"
+        " line 11\n line 12\n line 13\n"
+    )
+
+
+def test_a_diff_tells_of_the_missing_line_end() -> None:
+    diff = prepared("a\nb", "insert tail:\n+c\n").diff()
+    assert diff.text.split("\n")[2:-1] == ["@@ -1,2 +1,3 @@", " a", "-b", OPEN_END, "+b", "+c", OPEN_END]
+    assert prepared("a\nb", "delete 2\n").diff().text.endswith(f" a\n-b\n{OPEN_END}\n")
+    assert prepared("a\nb", "delete 1\n").diff().text.endswith(f"-a\n b\n{OPEN_END}\n")
+
+
+def test_a_diff_is_bounded_and_says_so() -> None:
+    rows = "".join(f"+new {number}\n" for number in range(3000))
+    for body in (f"replace 1..20:\n{rows}", f"insert tail:\n{rows}"):
+        diff = prepared(TEXT, body).diff()
+        assert len(diff.text.split("\n")) <= DIFF_ROWS + 2
+        assert diff.text.endswith("[… the rest of this diff is not shown]\n")
+        assert diff.added == 3000
+
+
+def test_the_first_changed_line_exists_after_a_deletion_at_the_end() -> None:
+    assert prepared(TEXT, "delete 19..20\n").diff().first_changed_line == 18
+    assert prepared("a\n", "delete 1\n").diff().first_changed_line == 1
+
+
+def patched(old: list[str], rows: list[str]) -> list[str]:
+    """What a patch program makes of a diff; a line without a line end carries the mark of it."""
+    result: list[str] = []
+    position = 0
+    for row in rows:
+        if row.startswith("@@"):
+            first, length = row[4:].partition(" ")[0].split(",")
+            start = int(first) - (length != "0")
+            result += old[position:start]
+            position = start
+        elif row.startswith("+"):
+            result.append(row[1:])
+        else:
+            assert old[position] == row[1:], row
+            result += [old[position]] if row.startswith(" ") else []
+            position += 1
+    return result + old[position:]
+
+
+def marked(text: str) -> list[str]:
+    rows = split_lines(text)
+    if Lines(text).ends_open:
+        rows[-1] += f"\n{OPEN_END}"
+    return rows
+
+
+def diff_rows(text: str) -> list[str]:
+    rows: list[str] = []
+    for row in text.split("\n")[2:-1]:
+        if row == OPEN_END:
+            rows[-1] += f"\n{OPEN_END}"
+        else:
+            rows.append(row)
+    return rows
+
+
+@given(files_and_hunks())
+def test_the_diff_turns_the_old_text_into_the_new(case: tuple[str, list[Hunk]]) -> None:
+    text, hunks = case
+    if "\n" in text and text.endswith("\r"):
+        return  # a CR at the very end is content, but becomes half a line end when an LF follows
+    store = SnapshotStore()
+    try:
+        file = prepare(parse(patch_of("f", store.record("f", text), hunks)), {"f": text}.get, store).files[0]
+    except NoChangeError:
+        return
+    diff = file.diff()
+    assert patched(marked(text), diff_rows(diff.text)) == marked(file.new_text)
+    assert len(split_lines(text)) + diff.added - diff.removed == len(split_lines(file.new_text))
+    check_preview(file)
+
+
+def check_preview(file: PreparedFile) -> None:
+    """Every row of a preview stands in the old or the new text under its number."""
+    old, new = split_lines(file.old_text), split_lines(file.new_text)
+    for row in file.preview().split("\n"):
+        if row == "…":
+            continue
+        number, _, text = row[1:].partition(":")
+        assert (old if row[0] == "-" else new)[int(number) - 1] == text

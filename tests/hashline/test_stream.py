@@ -1,0 +1,74 @@
+"""Half a patch: whatever has arrived, something sensible is shown and nothing fails."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tau.hashline import SnapshotStore, Span, preview_unfinished
+from tau.hashline.hunks import Hunk
+from tests.hashline.strategies import files_and_hunks, patch_of
+
+TEXT = "1\n2\n3\n4\n"
+
+
+def shown(body: str, text: str = TEXT) -> list[tuple[str, int, int]]:
+    store = SnapshotStore()
+    tag = store.record("f", TEXT)
+    files = preview_unfinished(f"¶f#{tag}\n{body}", {"f": text}.get, store, lambda *_: None)
+    return [(file.preview, file.added, file.removed) for file in files]
+
+
+def test_a_row_is_shown_while_it_is_being_written() -> None:
+    assert shown("replace 2:\n+tw") == [(" 1:1\n-2:2\n+2:tw\n 3:3", 1, 1)]
+
+
+def test_a_header_waits_for_its_line_end() -> None:
+    assert shown("delete 1") == []
+    assert shown("delete 1\n") == [("-1:1\n 1:2", 0, 1)]
+
+
+def test_blocks_that_are_not_found_and_lines_that_are_not_there_are_left_out() -> None:
+    expected = [("-1:1\n 1:2", 0, 1)]
+    assert shown("delete block 3\ndelete 1\n") == expected
+    assert shown("delete 9\ndelete 1\n") == expected
+    assert shown("delete 1\ndelete 1\ndelete 1..2\n") == expected
+
+
+def test_a_file_that_is_gone_or_has_drifted_shows_nothing() -> None:
+    assert preview_unfinished("¶f#1234\ndelete 1\n", lambda _: None, SnapshotStore()) == ()
+    assert [preview for preview, _, _ in shown("delete 1\n", "other\n")] == [""]
+
+
+def test_looking_at_half_a_patch_mints_no_tag() -> None:
+    store = SnapshotStore()
+    preview_unfinished("¶f#1234\ndelete 1\n", {"f": TEXT}.get, store)
+    assert store.versions("f") == ()
+
+
+def resolver(path: str, text: str, line: int, /) -> Span | None:
+    return Span(line, line + 1) if line % 2 else None
+
+
+@given(files_and_hunks(), st.booleans())
+def test_every_prefix_of_a_patch_can_be_shown(case: tuple[str, list[Hunk]], drifted: bool) -> None:
+    text, hunks = case
+    store = SnapshotStore()
+    blocks = [Hunk("replace block", 1, 1, ("x",), 0), Hunk("delete block", 3, 3, (), 0)]
+    whole = (
+        "*** Begin Patch\n" + patch_of("f", store.record("f", text), [*hunks, *blocks]) + "*** End Patch\n"
+    )
+    now = f"somebody's line\n{text}" if drifted else text
+    previews = [
+        preview_unfinished(whole[:end], {"f": now}.get, store, resolver) for end in range(len(whole) + 1)
+    ]
+    assert previews[0] == ()
+    assert all(len(files) <= 1 for files in previews)
+    if not drifted:
+        assert [file.path for file in previews[-1]] == ["f"]
+
+
+@given(st.text("¶f#0A3B\n+- .replacedeletinsertblock123:*@", max_size=200), st.text("12\r\n ", max_size=20))
+def test_nothing_that_is_typed_makes_it_fail(typed: str, text: str) -> None:
+    store = SnapshotStore()
+    tag = store.record("f", text)
+    files = preview_unfinished(f"¶f#{tag}\n{typed}", {"f": text}.get, store, resolver)
+    assert len(files) <= 1

@@ -1,0 +1,46 @@
+"""Tags: four digits, blind to white space at line ends, and cheap."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tau.hashline import tag_of
+from tau.hashline.tags import trimmed
+
+BLANKS = st.text(" \t", max_size=3)
+
+
+@given(st.text())
+def test_a_tag_is_four_upper_case_hexadecimal_digits(text: str) -> None:
+    assert re.fullmatch("[0-9A-F]{4}", tag_of(text))
+
+
+def test_lone_surrogates_have_a_tag_too() -> None:
+    assert tag_of("\ud800") != tag_of("\udfff")
+
+
+@given(st.lists(st.tuples(st.text("ab \t", max_size=4), BLANKS, st.sampled_from(["\n", "\r\n"]))))
+def test_blanks_and_carriage_returns_at_line_ends_do_not_count(lines: list[tuple[str, str, str]]) -> None:
+    untidy = "".join(row + blanks + end for row, blanks, end in lines)
+    tidy = "".join(row.rstrip(" \t") + "\n" for row, _, _ in lines)
+    assert trimmed(untidy) == tidy
+    assert tag_of(untidy) == tag_of(tidy)
+
+
+@given(st.text("ab \t\r\n"))
+def test_trimming_is_what_it_says_line_by_line(text: str) -> None:
+    if "\n" in text or "\r" not in text:
+        assert trimmed(text) == "\n".join(line.rstrip(" \t\r") for line in text.split("\n"))
+    else:
+        assert trimmed(text) == "\r".join(line.rstrip(" \t") for line in text.split("\r"))
+
+
+@pytest.mark.parametrize("other", ["a\nb", "a\nb\n\n", " a\nb\n", "b\na\n", "a\n b\n"])
+def test_everything_else_counts(other: str) -> None:
+    assert tag_of("a\nb\n") != tag_of(other)
+
+
+def test_a_million_blanks_are_trimmed_without_delay() -> None:
+    assert trimmed("x" + " \t" * 500_000 + "\n" + " " * 1_000_000 + "y \n") == "x\n" + " " * 1_000_000 + "y\n"
