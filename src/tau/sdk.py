@@ -3,7 +3,7 @@
 import os
 import stat
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from tau.agent.events import Notice
 from tau.agent.hooks import HookChain, Hooks
+from tau.agent.output import ToolOutput
 from tau.agent.owner import StreamFunction
 from tau.agent.queue import Queue
 from tau.agent.ui import Ui
@@ -19,15 +20,16 @@ from tau.ai.client import Client
 from tau.ai.http import HttpTransport
 from tau.ai.model import Model, ThinkingLevel, thinking_level
 from tau.ai.transport import Timeouts
+from tau.ai.wire import ToolCall
 from tau.base import log
-from tau.base.errors import UsageError
+from tau.base.errors import ToolError, UsageError
 from tau.base.files import mode_of, temporary_folder, typed_path
 from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.base.sizes import KIB
 from tau.coding.approval import ApprovalHook
 from tau.coding.artifacts import FolderArtifacts, TemporaryArtifacts
-from tau.coding.context import CodingWorld, ModelRoles
+from tau.coding.context import CodingCall, CodingWorld, ModelRoles
 from tau.coding.jobs import SessionJobs
 from tau.coding.local_fs import LocalFileSystem
 from tau.coding.models import FoundModel, ModelFinder, Wish
@@ -101,18 +103,8 @@ async def _compose(
     runner = LocalRunner(shell=settings.shell_path)
     services.callback(runner.close)
     models = await _models(options, settings, paths, environ, runner, conversation, services)
-    artifacts = _artifacts(conversation, services)
-    world = CodingWorld(
-        cwd=options.cwd,
-        fs=LocalFileSystem(),
-        run=runner,
-        artifacts=artifacts,
-        ui=options.ui,
-        urls=_urls(artifacts),
-        snapshots=SeenFiles(),
-        models=ModelRoles(models.found.model),
-        jobs=await services.enter_async_context(SessionJobs()),
-    )
+    artifacts = _artifacts(conversation.artifacts_folder, services)
+    world = await _world(options.cwd, runner, artifacts, models.found.model, options.ui, services)
     prompt, prompt_warnings = _prompt(options, paths, settings)
     warnings = [*loaded.warnings, *models.warnings, *conversation.warnings, *prompt_warnings]
     notices = [Notice("warning", warning) for warning in warnings]
@@ -134,6 +126,53 @@ async def _compose(
     models.client.warn = lambda warning: session.emit(Notice("warning", warning))
     session.note_changes()
     return session
+
+
+async def call_tool(
+    name: str, arguments: dict[str, Any], cwd: Path, environ: Mapping[str, str] = os.environ
+) -> ToolOutput:
+    """What a model would get from this call. No model is asked, nothing is kept, nobody asks for approval.
+
+    Raises UsageError for an unknown tool, ToolError where the call fails.
+    """
+    paths = user_paths(environ)
+    log.to(paths.logs)
+    async with AsyncExitStack() as services:
+        settings = load_settings(paths, cwd).settings
+        runner = LocalRunner(shell=settings.shell_path)
+        services.callback(runner.close)
+        tools = create_tools((name, "read"), _tool_settings(settings, environ))
+        artifacts = _artifacts(None, services)
+        world = await _world(cwd, runner, artifacts, faux.FAUX_MODEL, None, services)
+        ctx = CodingCall(world, ToolCall("call", name, arguments), lambda partial: None)
+        read, tool = tools[0], tools[-1]
+        params, _ = tool.decode(arguments)
+        if name == "edit":  # who types an edit has seen the files that it names
+            for path in tool.effects(params, cwd).reads:
+                with suppress(ToolError):
+                    await read.run(read.decode({"path": str(path)})[0], ctx)
+        return await tool.run(params, ctx)
+
+
+async def _world(
+    cwd: Path,
+    runner: LocalRunner,
+    artifacts: FolderArtifacts,
+    model: Model,
+    ui: Ui | None,
+    services: AsyncExitStack,
+) -> CodingWorld:
+    return CodingWorld(
+        cwd=cwd,
+        fs=LocalFileSystem(),
+        run=runner,
+        artifacts=artifacts,
+        ui=ui,
+        urls=_urls(artifacts),
+        snapshots=SeenFiles(),
+        models=ModelRoles(model),
+        jobs=await services.enter_async_context(SessionJobs()),
+    )
 
 
 class _Models(Struct, frozen=True):
@@ -203,8 +242,7 @@ def _thinking(
     return options.thinking or found.thinking or kept or settings.default_thinking_level
 
 
-def _artifacts(conversation: SessionLog, services: AsyncExitStack) -> FolderArtifacts:
-    folder = conversation.artifacts_folder
+def _artifacts(folder: Path | None, services: AsyncExitStack) -> FolderArtifacts:
     artifacts = TemporaryArtifacts() if folder is None else FolderArtifacts(folder)
     services.callback(artifacts.close)
     return artifacts

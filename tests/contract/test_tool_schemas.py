@@ -145,11 +145,14 @@ def test_prompts() -> None:
     assert {tool.name: tool.spec.description for tool in create_tools()} == snapshot(
         {
             "read": """\
-Read a text file, an image (png, jpeg, gif, webp) or a directory.
-Text comes as `N:text`: line number, colon, then the line exactly as it is.
-Without a selector you get the first 300 lines; one call gives at most 3000 lines or 50 KiB.
-Selectors behind the path: `:50-100`, `:50+10` (10 lines from 50), `:50-` (to the end), `:5-9,40-60`,
-`:raw` (no line numbers). `artifact://ID` is the full output of an earlier call.\
+Read a file, a directory or an image (png, jpeg, gif, webp). Text files come under a header `¶PATH#TAG`, which edit
+needs, as lines `N:text`: line number, colon, then the line exactly as it is.
+A long file of code without a selector is shown in brief, its bodies left out: read the ranges you need. Otherwise you
+get the first 300 lines; one call gives at most 3000 lines or 50 KiB.
+Selectors behind the path: `:50-100`, `:50+10` (10 lines from 50), `:50-` (to the end), `:5-9,40-60`, `:raw` (as it is).
+Also read: archives (`a.zip:inner/path`), SQLite (`a.db`, `a.db:table`, `a.db:table:key`, `a.db?q=SELECT ...`), notebooks
+as cells, pdf, docx, pptx, xlsx, epub, rtf, `artifact://ID` (the full output of an earlier call), `local://PATH` (your
+notes), `tau://` (tau's own documentation).\
 """,
             "bash": """\
 Run a command in a fresh shell: `cd` and variables end with the call. No terminal, stdin is empty,
@@ -189,7 +192,9 @@ insert after 1:
 """,
             "write": """\
 Create a file or replace a whole one; to change a part of a file use edit. Parent directories are
-made; a new file that begins with `#!` becomes executable.\
+made; a new file that begins with `#!` becomes executable.
+Also written: an entry of an archive (`a.zip:inner/path`), a row of a SQLite table (`a.db:table` inserts,
+`a.db:table:key` updates; `content` is a JSON object, empty deletes the row), notes of your own (`local://PATH`).\
 """,
             "search": """\
 Search file contents with a regular expression (Rust syntax, as in ripgrep; no look-around).

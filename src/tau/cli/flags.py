@@ -176,6 +176,9 @@ SUBCOMMANDS = (
         "show and change settings",
         choices=("list", "get", "set", "reset", "path", "schema"),
     ),
+    Subcommand("read", "read PATH[:LINES]", "show what the tool read gives the model"),
+    Subcommand("grep", "grep PATTERN [PATH ...]", "show what the tool search gives the model"),
+    Subcommand("edit", "edit < PATCH", "apply an edit as the model writes it"),
     Subcommand(
         "completions",
         "completions bash|zsh|fish",

@@ -18,6 +18,7 @@ launching = late("tau.cli.launch")
 output = late("tau.modes.output")
 parsing = late("tau.cli.parse")
 timing = late("tau.cli.timing")
+tool_commands = late("tau.cli.tool_commands")
 
 
 # The heavy ones in the order in which they are needed: TAU_TIMING tells what each of them costs.
@@ -43,11 +44,8 @@ def run(argv: list[str]) -> int:
     parsed = parsing.parse(argv)
     if parsed.problem:
         return complain(parsed.problem)
-    if parsed.subcommand == "completions":
-        return completions(parsed.words)
-    if parsed.subcommand == "config":
-        code: int = config_command.run(parsed.words)
-        return code
+    if parsed.subcommand:
+        return subcommand(parsed.subcommand, parsed.words)
     if parsed.has("help"):
         return say(help_page.help_text())
     if parsed.has("version"):
@@ -66,6 +64,13 @@ def launch(parsed: "Parsed") -> int:
     gc.enable()
     timing.mark("the other imports")
     code: int = begin(parsed)
+    return code
+
+
+def subcommand(name: str, words: list[str]) -> int:
+    if name == "completions":
+        return completions(words)
+    code: int = config_command.run(words) if name == "config" else tool_commands.run(name, words)
     return code
 
 

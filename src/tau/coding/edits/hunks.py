@@ -83,8 +83,16 @@ def splices_of(lines: Lines, places: Sequence[Place]) -> list[Splice]:
             splice = _splice(lines, run, place)
             if splices and splices[-1].end > splice.start:
                 raise ToolError(f"Hunk {place.hunk.number} changes lines that another hunk changes too.")
+            if splices and _glued(splices[-1], splice):
+                raise ToolError(f"Hunk {place.hunk.number} follows a line that ends without a newline.")
             splices.append(splice)
     return [one for one in splices if lines.text[one.start : one.end] != one.text]
+
+
+def _glued(before: Splice, after: Splice) -> bool:
+    """Whether a new line would run into the one before it."""
+    touching = before.end == after.start and before.text and after.text
+    return bool(touching) and not before.text.endswith(("\n", "\r")) and after.text[0] not in "\r\n"
 
 
 def _runs(lines: Lines, place: Place) -> Iterator[_Run]:

@@ -1,0 +1,46 @@
+"""`tau read`, `tau grep`, `tau edit`: a person gets exactly what the model gets from the tools."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+from tau.ai.wire import ImageContent
+from tau.base.errors import ToolError, UsageError
+from tau.base.text import plain
+from tau.modes.output import STDOUT, Output
+from tau.sdk import call_tool
+
+USAGE = {
+    "read": 'Say what to read: tau read PATH[:LINES]. A prompt is written as tau "read ...".',
+    "grep": 'Say what to look for: tau grep PATTERN [PATH ...]. A prompt is written as tau "grep ...".',
+    "edit": "The edit is read from standard input: tau edit < PATCH.",
+}
+
+
+def run(name: str, words: list[str]) -> int:
+    """Returns the exit code: 0, or 1 where the tool failed."""
+    tool, arguments = _call(name, words)
+    try:
+        output = asyncio.run(call_tool(tool, arguments, Path.cwd()))
+    except ToolError as error:
+        sys.stderr.write(f"tau: {plain(str(error))}\n")
+        return 1
+    out = Output(STDOUT)
+    for part in output.content:
+        if isinstance(part, ImageContent):
+            out.text(f"[{part.mime_type}, {len(part.data)} characters of base64]\n")
+        else:
+            out.text(part.text if part.text.endswith("\n") else f"{part.text}\n")
+    return 1 if output.is_error else 0
+
+
+def _call(name: str, words: list[str]) -> tuple[str, dict[str, Any]]:
+    """The tool and its arguments."""
+    if name == "read" and len(words) == 1:
+        return "read", {"path": words[0]}
+    if name == "grep" and words:
+        return "search", {"pattern": words[0], "paths": words[1:] or ["."]}
+    if name == "edit" and not words and not sys.stdin.isatty():
+        return "edit", {"input": sys.stdin.buffer.read().decode("utf-8", "replace")}
+    raise UsageError(USAGE[name])
