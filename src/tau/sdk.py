@@ -4,6 +4,7 @@ import os
 import stat
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,7 @@ from tau.config.paths import Paths, user_paths
 from tau.config.settings import Settings
 
 artifact_urls = late("tau.coding.urls.artifact")
+conflict_store = late("tau.coding.readers.conflict_store")
 docs_urls = late("tau.coding.urls.docs")
 faux = late("tau.ai.faux")
 local_urls = late("tau.coding.urls.local")
@@ -162,13 +164,15 @@ async def _world(
     ui: Ui | None,
     services: AsyncExitStack,
 ) -> CodingWorld:
+    conflicts = cache(lambda: conflict_store.ConflictStore())
     return CodingWorld(
         cwd=cwd,
         fs=LocalFileSystem(),
         run=runner,
         artifacts=artifacts,
         ui=ui,
-        urls=_urls(artifacts),
+        urls=_urls(artifacts, conflicts),
+        conflicts=conflicts,
         snapshots=SeenFiles(),
         models=ModelRoles(model),
         jobs=await services.enter_async_context(SessionJobs()),
@@ -248,9 +252,10 @@ def _artifacts(folder: Path | None, services: AsyncExitStack) -> FolderArtifacts
     return artifacts
 
 
-def _urls(artifacts: FolderArtifacts) -> SchemeRouter:
+def _urls(artifacts: FolderArtifacts, conflicts: Callable[[], Any]) -> SchemeRouter:
     router = SchemeRouter()
     router.register_late("artifact", lambda: artifact_urls.ArtifactUrls())
+    router.register_late("conflict", lambda: conflict_store.ConflictUrls(conflicts()))
     router.register_late("local", lambda: local_urls.LocalUrls(artifacts))
     router.register_late("tau", lambda: docs_urls.DocsUrls())
     return router

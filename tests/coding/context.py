@@ -15,6 +15,7 @@ from tau.ai.wire import TextContent
 from tau.base.run import LocalRunner, Runner
 from tau.coding.artifacts import FolderArtifacts, TemporaryArtifacts
 from tau.coding.local_fs import LocalFileSystem
+from tau.coding.readers.conflict_store import ConflictStore, ConflictUrls
 from tau.coding.snapshots import SeenFiles
 from tau.coding.urls.artifact import ArtifactUrls
 from tau.coding.urls.router import SchemeRouter
@@ -31,11 +32,13 @@ class CallContext:
     snapshots: SeenFiles = field(default_factory=SeenFiles)
     models: Any = None
     jobs: Any = None
+    conflicts: ConflictStore = field(default_factory=ConflictStore)
     call_id: str = "call_1"
     updates: list[ToolOutput] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.urls.register(ArtifactUrls())
+        self.urls.register(ConflictUrls(self.conflicts))
 
     def update(self, partial: ToolOutput) -> None:
         self.updates.append(partial)

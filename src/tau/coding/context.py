@@ -1,12 +1,16 @@
 """What the coding agent's tools are given: the loop's ports and those of `coding/ports.py`."""
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from tau.agent.output import ToolOutput
 from tau.agent.world import CallContext, World
 from tau.ai.model import Model
 from tau.ai.wire import ToolCall
 from tau.coding.ports import Jobs, Snapshots, UrlRouter
+
+if TYPE_CHECKING:
+    from tau.coding.readers.conflict_store import ConflictStore
 
 
 class ModelRoles:
@@ -25,6 +29,7 @@ class CodingWorld(World, frozen=True, kw_only=True):
     snapshots: Snapshots
     models: ModelRoles
     jobs: Jobs
+    conflicts: Callable[[], "ConflictStore"]  # made when the first conflict is looked at
 
 
 class CodingCall(CallContext):
@@ -36,3 +41,8 @@ class CodingCall(CallContext):
         self.snapshots = world.snapshots
         self.models = world.models
         self.jobs = world.jobs
+        self._conflicts = world.conflicts
+
+    @property
+    def conflicts(self) -> "ConflictStore":
+        return self._conflicts()

@@ -15,7 +15,7 @@ urllib_parse = late("urllib.parse")
 
 # Patterns are texts here, compiled at first use: together they would cost every start a millisecond.
 _RANGE = r"L?\d+(?:-(?:L?\d+)?|\+L?\d+)?"
-_SELECTOR = rf":(?:raw:)?(?:raw|{_RANGE}(?:,{_RANGE})*(?::raw)?)$"
+_SELECTOR = rf":(?:conflicts|(?:raw:)?(?:raw|{_RANGE}(?:,{_RANGE})*(?::raw)?))$"
 _ONE_RANGE = r"L?(?P<first>\d+)(?:-(?:L?(?P<last>\d+))?|\+L?(?P<count>\d+))?$"
 _CLOCK_SPACE = r" (?=[AaPp][Mm]\b)"
 
@@ -32,6 +32,7 @@ class Selector(Struct, frozen=True):
 
     ranges: tuple[LineRange, ...] = ()
     raw: bool = False
+    conflicts: bool = False  # only the merge conflicts are wanted
 
 
 def resolve(path_text: str, cwd: Path, *, existing: bool = True) -> Path:
@@ -67,6 +68,8 @@ def split_selector(path_text: str) -> tuple[str, Selector]:
     match = re.search(_SELECTOR, path_text)
     if match is None or match.start() == 0:
         return path_text, Selector()
+    if match[0] == ":conflicts":
+        return path_text[: match.start()], Selector(conflicts=True)
     words = match[0][1:].split(":")
     chunks = [chunk for word in words if word != "raw" for chunk in word.split(",")]
     return path_text[: match.start()], Selector(_merged([_lines(chunk) for chunk in chunks]), "raw" in words)

@@ -11,7 +11,16 @@ from tau.agent.ports import Stat, ToolContext
 from tau.ai.model import Model
 
 if TYPE_CHECKING:
+    from tau.coding.readers.conflict_store import ConflictStore
     from tau.hashline.snapshots import SnapshotStore
+
+
+class ChangedFile(Struct, frozen=True):
+    """A file in its new state, and the text that it holds now."""
+
+    path: Path
+    stat: Stat
+    text: str
 
 
 class Resource(Struct, frozen=True, kw_only=True):
@@ -21,6 +30,8 @@ class Resource(Struct, frozen=True, kw_only=True):
     data: bytes
     path: Path | None = None
     immutable: bool = True
+    note: str = ""  # what a write did, where "wrote so many bytes" does not tell it
+    changed: tuple[ChangedFile, ...] = ()  # files that a write changed
 
 
 class UrlScheme(Protocol):
@@ -92,6 +103,10 @@ class CodingContext(ToolContext, Protocol):
     def models(self) -> Models: ...
     @property
     def jobs(self) -> Jobs: ...
+    @property
+    def conflicts(self) -> "ConflictStore":
+        """The merge conflicts that were shown, by number."""
+        ...
 
 
 class SessionFactory(Protocol):

@@ -9,7 +9,8 @@ from msgspec import Struct
 from tau.agent.ports import FileSystem, Stat, ToolContext
 from tau.base.errors import ToolError
 from tau.base.text import NotText, decode, encode
-from tau.coding.ports import Resource
+from tau.coding.paths import shown
+from tau.coding.ports import ChangedFile, Resource
 from tau.coding.readers.conflicts import TOKENS, Region, Side, find_regions, resolved
 
 MAX_RECORDED = 10_000
@@ -90,7 +91,10 @@ class ConflictStore:
 
 
 class ConflictUrls:
-    """`conflict://3` is a whole conflict, `conflict://3/ours` (theirs, base) a side of it; both read-only."""
+    """`conflict://3` is a whole conflict, `conflict://3/ours` (theirs, base) a side of it, to be read.
+
+    A text written to `conflict://3` takes the conflict's place; `conflict://*` is all of them.
+    """
 
     scheme = "conflict"
 
@@ -99,6 +103,20 @@ class ConflictUrls:
 
     async def resolve(self, rest: str, ctx: ToolContext) -> Resource:
         return Resource(url=f"conflict://{rest}", data=text_at(self._store, rest).encode())
+
+    async def write(self, rest: str, data: bytes, ctx: ToolContext) -> Resource:
+        outcome = await resolve(self._store, rest, data.decode(), ctx.fs)
+        lines = [
+            f"Resolved {len(each.ids)} in {shown(each.path, ctx.cwd)}; {each.left} left there."
+            for each in outcome.done
+        ]
+        lines += [f"Not resolved in {shown(path, ctx.cwd)}: {why}" for path, why in outcome.failed]
+        return Resource(
+            url=f"conflict://{rest}",
+            data=data,
+            note="\n".join(lines) or "There was nothing to resolve.",
+            changed=tuple(ChangedFile(each.path, each.stat, each.text) for each in outcome.done),
+        )
 
 
 def text_at(store: ConflictStore, rest: str) -> str:

@@ -25,6 +25,7 @@ from tau.coding.readers.text import Shape, TextPage, page
 from tau.coding.tools import ToolSettings
 
 archive = late("tau.coding.readers.archive")
+conflicts = late("tau.coding.readers.conflicts")
 difflib = late("difflib")
 documents = late("tau.coding.documents.apart")
 document_limits = late("tau.coding.documents.limits")
@@ -62,7 +63,7 @@ class ReadDetails(Struct, frozen=True, rename="camel", kw_only=True):
     """`first_line` and `last_line` are what is shown, counted from 1."""
 
     path: str
-    kind: Literal["file", "directory", "image", "archive", "database", "document"]
+    kind: Literal["file", "directory", "image", "archive", "database", "document", "conflicts"]
     total_lines: int | UnsetType = UNSET
     first_line: int | UnsetType = UNSET
     last_line: int | UnsetType = UNSET
@@ -169,11 +170,19 @@ class Read(Tool[ReadParams]):
                 f"{source.name} is binary ({size}), not text; look inside with bash: file, strings, xxd."
             )
         try:
+            if selector.conflicts:
+                return self._conflicts(source, decode(data).text, ctx)
             return self._paged(source, decode(data).text, "", selector, ctx)
         except NotText as error:
             remark = f"[{error}. Such bytes are shown as \ufffd; edit will refuse this file]"
             lossy = Source(source.name, source.path, data, source.stat)
             return self._paged(lossy, data.decode("utf-8", "replace"), remark, selector, ctx)
+
+    def _conflicts(self, source: Source, text: str, ctx: CodingContext) -> ToolOutput:
+        if source.path is None or not source.editable:
+            raise ToolError(f"{source.name} cannot be written to, so its conflicts cannot be resolved.")
+        numbered = ctx.conflicts.record(source.path, text)
+        return _listed(str(source.path), "conflicts", conflicts.render(source.name, numbered), None)
 
     def _paged(
         self, source: Source, text: str, remark: str, selector: Selector, ctx: CodingContext
@@ -232,7 +241,7 @@ def _details(source: Source, shown_page: TextPage) -> ReadDetails:
 
 def _listed(
     path: str,
-    kind: Literal["directory", "archive", "database", "document"],
+    kind: Literal["directory", "archive", "database", "document", "conflicts"],
     text: str,
     limit: EntryLimit | None,
 ) -> ToolOutput:

@@ -18,7 +18,7 @@ from tau.base.text import NotText, decode, is_binary
 from tau.coding.diff import unified
 from tau.coding.edits.turns import turns
 from tau.coding.paths import failure, resolve, shown
-from tau.coding.ports import CodingContext
+from tau.coding.ports import CodingContext, Resource
 from tau.coding.tools import ToolSettings
 
 archive = late("tau.coding.readers.archive")
@@ -83,8 +83,7 @@ class Write(Tool[WriteParams]):
     async def _elsewhere(self, path: str, content: str, ctx: CodingContext) -> ToolOutput | None:
         """An internal address, an entry of an archive, a row of a database."""
         if ctx.urls.handles(path):
-            await ctx.urls.write(path, _encoded(content), ctx)
-            return ToolOutput.text(f"Wrote {format_bytes(len(_encoded(content)))} to {path}.")
+            return self._told(await ctx.urls.write(path, _encoded(content), ctx), ctx)
         lowered = path.lower()
         if any(sign in lowered for sign in ARCHIVE_SIGNS):
             found = await archive.find_for_write(path, ctx.cwd, ctx.fs)
@@ -97,6 +96,17 @@ class Write(Tool[WriteParams]):
             if found is not None:
                 return ToolOutput.text((await sqlite.write(found, content)).text)
         return None
+
+    def _told(self, resource: Resource, ctx: CodingContext) -> ToolOutput:
+        """What a write to an internal address did, with a new header for each file that it changed."""
+        headers: list[str] = []
+        for file in resource.changed:
+            ctx.snapshots.remember(file.path, file.stat)
+            tag = ctx.snapshots.record(file.path, file.text, own=True) if self._settings.hash_lines else None
+            if tag is not None:
+                headers.append(hashline_format.format_header(shown(file.path, ctx.cwd), tag))
+        note = resource.note or f"Wrote {format_bytes(len(resource.data))} to {resource.url}."
+        return ToolOutput.text("\n".join([note, *headers]))
 
     async def _plain(self, path_text: str, content: str, ctx: CodingContext) -> ToolOutput:
         path = resolve(path_text, ctx.cwd, existing=False)
