@@ -16,7 +16,7 @@ from tau.agent.output import ToolOutput
 from tau.agent.owner import StreamFunction
 from tau.agent.queue import Queue
 from tau.agent.ui import Ui
-from tau.ai.catalog import load_catalog
+from tau.ai.catalog import Catalog, load_catalog, pick_model
 from tau.ai.client import Client
 from tau.ai.http import HttpTransport
 from tau.ai.model import Model, ThinkingLevel, thinking_level
@@ -53,6 +53,7 @@ from tau.config.paths import Paths, user_paths
 from tau.config.settings import Settings
 
 artifact_urls = late("tau.coding.urls.artifact")
+completion = late("tau.ai.complete")
 conflict_store = late("tau.coding.readers.conflict_store")
 docs_urls = late("tau.coding.urls.docs")
 faux = late("tau.ai.faux")
@@ -106,7 +107,8 @@ async def _compose(
     services.callback(runner.close)
     models = await _models(options, settings, paths, environ, runner, conversation, services)
     artifacts = _artifacts(conversation.artifacts_folder, services)
-    world = await _world(options.cwd, runner, artifacts, models.found.model, options.ui, services)
+    world = await _world(options.cwd, runner, artifacts, models.roles, options.ui, services)
+    stream = options.stream or models.client.stream
     prompt, prompt_warnings = _prompt(options, paths, settings)
     warnings = [*loaded.warnings, *models.warnings, *conversation.warnings, *prompt_warnings]
     notices = [Notice("warning", warning) for warning in warnings]
@@ -115,8 +117,12 @@ async def _compose(
             log=conversation,
             thinking=_thinking(options, models.found, conversation, settings),
             system=prompt,
-            tools=create_tools(options.tools, _tool_settings(settings, environ)),
-            stream=options.stream or models.client.stream,
+            tools=create_tools(
+                options.tools,
+                _tool_settings(settings, environ),
+                lambda model, request: completion.complete(stream, model, request),
+            ),
+            stream=stream,
             world=world,
             hooks=_hooks(options, paths, settings, environ),
             queue=Queue(settings.steering_mode, settings.follow_up_mode),
@@ -145,7 +151,7 @@ async def call_tool(
         services.callback(runner.close)
         tools = create_tools((name, "read"), _tool_settings(settings, environ))
         artifacts = _artifacts(None, services)
-        world = await _world(cwd, runner, artifacts, faux.FAUX_MODEL, None, services)
+        world = await _world(cwd, runner, artifacts, ModelRoles(faux.FAUX_MODEL), None, services)
         ctx = CodingCall(world, ToolCall("call", name, arguments), lambda partial: None)
         read, tool = tools[0], tools[-1]
         params, _ = tool.decode(arguments)
@@ -160,7 +166,7 @@ async def _world(
     cwd: Path,
     runner: LocalRunner,
     artifacts: FolderArtifacts,
-    model: Model,
+    models: ModelRoles,
     ui: Ui | None,
     services: AsyncExitStack,
 ) -> CodingWorld:
@@ -174,15 +180,16 @@ async def _world(
         urls=_urls(artifacts, conflicts),
         conflicts=conflicts,
         snapshots=SeenFiles(),
-        models=ModelRoles(model),
+        models=models,
         jobs=await services.enter_async_context(SessionJobs()),
     )
 
 
 class _Models(Struct, frozen=True):
-    """The model to begin with, and the way to its server."""
+    """The model to begin with, those for particular work, and the way to their servers."""
 
     found: FoundModel
+    roles: ModelRoles
     client: Client
     warnings: list[str]
 
@@ -206,7 +213,8 @@ async def _models(
     credentials = KeyCredentials(catalog, auth, runner, environ, flags=keys, models=file.keys)
     client = Client(http, credentials, timeouts)
     if options.stream is not None:
-        return _Models(FoundModel(model=faux.FAUX_MODEL), client, file.warnings)
+        found = FoundModel(model=faux.FAUX_MODEL)
+        return _Models(found, ModelRoles(found.model), client, file.warnings)
     finder = ModelFinder(
         catalog=catalog,
         credentials=credentials,
@@ -224,7 +232,22 @@ async def _models(
         key=options.api_key,
         resumed=conversation.model(),
     )
-    return _Models(await finder.find(wish), client, [*file.warnings, *auth.warnings])
+    found = await finder.find(wish)
+    roles, problems = _roles(settings, catalog)
+    warnings = [*file.warnings, *auth.warnings, *problems]
+    return _Models(found, ModelRoles(found.model, roles), client, warnings)
+
+
+def _roles(settings: Settings, catalog: Catalog) -> tuple[dict[str, Model], list[str]]:
+    """The models of the setting modelRoles; one that is not known is told and left out."""
+    roles: dict[str, Model] = {}
+    problems: list[str] = []
+    for role, pattern in settings.model_roles.items():
+        try:
+            roles[role] = pick_model(catalog, pattern).model
+        except UsageError as error:
+            problems.append(f"modelRoles.{role} is left out. {error}")
+    return roles, problems
 
 
 def _conversation(options: SessionOptions, paths: Paths, settings: Settings) -> SessionLog:
@@ -313,6 +336,8 @@ def _tool_settings(settings: Settings, environ: Mapping[str, str]) -> ToolSettin
         lines_before=settings.search.context_before,
         lines_after=settings.search.context_after,
         resize_images=settings.images.auto_resize,
+        block_images=settings.images.block_images,
+        inspect_images=settings.inspect_image.enabled,
     )
 
 

@@ -109,6 +109,13 @@ class Search(Struct, frozen=True, rename="camel"):
 
 class Images(Struct, frozen=True, rename="camel"):
     auto_resize: Annotated[bool, Meta(description="Make large pictures smaller before they are sent")] = True
+    block_images: Annotated[bool, Meta(description="Send no pictures that tools read to any model")] = False
+
+
+class InspectImage(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[
+        bool, Meta(description="Offer a tool that asks the model of the role vision about a picture")
+    ] = False
 
 
 class Local(Struct, frozen=True, rename="camel"):
@@ -137,6 +144,9 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
             " used when no model is named"
         ),
     ] = []
+    model_roles: Annotated[
+        dict[str, str], Meta(description="Models for particular work by role, such as vision")
+    ] = {}
     shell_path: Annotated[str | None, Meta(description="Shell that runs commands", extra=USER)] = None
     session_dir: Annotated[str | None, Meta(description="Folder for the sessions", extra=USER)] = None
     steering_mode: Annotated[
@@ -157,6 +167,7 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     edit: Edit = Edit()
     search: Search = Search()
     images: Images = Images()
+    inspect_image: InspectImage = InspectImage()
     local: Local = Local()
     context_files: ContextFiles = ContextFiles()
 

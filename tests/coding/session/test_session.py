@@ -246,3 +246,26 @@ def test_hooks_of_the_caller_see_the_prompt_and_may_refuse_a_call(tmp_path: Path
         assert not (tmp_path / "a.txt").exists()
 
     asyncio.run(main())
+
+
+def test_a_model_can_ask_another_one_about_a_picture(tmp_path: Path) -> None:
+    (tmp_path / "dot.gif").write_bytes(
+        b"GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00!\xf9\x04\x01\x00\x00\x00\x00,"
+        b"\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
+    )
+    script = [
+        [Use("inspect_image", path="dot.gif", question="What is it?")],
+        [Say("A white dot.")],  # the answer of the model that looks
+        [Say("It is a dot.")],
+    ]
+
+    async def main() -> None:
+        settings = {"inspectImage.enabled": True}
+        opening, faux = scripted(script, tmp_path, settings=settings)
+        async with opening as session:
+            outcome = await session.prompt("go")
+        [result] = [m for m in outcome.messages if isinstance(m, ToolResultMessage)]
+        assert texts(result) == "A white dot."
+        assert faux.requests[1].tools == []
+
+    asyncio.run(main())

@@ -8,7 +8,9 @@ from tau.coding.tools import EDIT_MODES, TOOLS, ToolSettings, create_tools
 
 def test_all_tools_in_their_fixed_order() -> None:
     names = ["read", "bash", "edit", "write", "search", "find", "ast_grep", "ast_edit", "resolve"]
-    assert [tool.name for tool in create_tools()] == names == list(TOOLS)
+    assert [tool.name for tool in create_tools()] == names
+    assert [tool.name for tool in create_tools(settings=ToolSettings(inspect_images=True))] == list(TOOLS)
+    assert [tool.name for tool in create_tools(["inspect_image"])] == ["inspect_image"]
 
 
 def test_the_tool_edit_speaks_the_language_that_is_set() -> None:

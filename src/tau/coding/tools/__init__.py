@@ -1,13 +1,15 @@
 """The tools of the coding agent by name, each loaded when it is wanted."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
 from tau.agent.tool import Tool
+from tau.ai.dialect import Request
 from tau.ai.model import Model
+from tau.ai.wire import AssistantMessage
 from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.coding.output import OutputLimits
@@ -23,6 +25,7 @@ _edit_hashline = late("tau.coding.tools.edit_hashline")
 _edit_patch = late("tau.coding.tools.edit_patch")
 _find = late("tau.coding.tools.find")
 _generated = late("tau.coding.readers.generated")
+_inspect_image = late("tau.coding.tools.inspect_image")
 _previews = late("tau.coding.previews")
 _read = late("tau.coding.tools.read")
 _resolve = late("tau.coding.tools.resolve")
@@ -48,13 +51,22 @@ class ToolSettings(Struct, frozen=True, kw_only=True):
     lines_before: int = 1
     lines_after: int = 3
     resize_images: bool = True
+    block_images: bool = False
+    inspect_images: bool = False
+
+
+Complete: TypeAlias = Callable[[Model, Request], Awaitable[AssistantMessage]]
 
 
 class Parts:
-    """What the tools of one session are made of; `previews` is shared by those that propose and apply."""
+    """What the tools of one session are made of; `previews` is shared by those that propose and apply.
 
-    def __init__(self, settings: ToolSettings) -> None:
+    `complete` sends a request on the side and gives the whole answer; without it, what needs it is not there.
+    """
+
+    def __init__(self, settings: ToolSettings, complete: Complete | None = None) -> None:
         self.settings = settings
+        self.complete = complete
 
     @cached_property
     def previews(self) -> Any:
@@ -78,7 +90,14 @@ TOOLS: dict[str, Factory] = {
     "ast_grep": lambda parts: _ast_grep.AstGrep(tagged=parts.settings.hash_lines),
     "ast_edit": lambda parts: _ast_edit.AstEdit(parts.previews),
     "resolve": lambda parts: _resolve.Resolve(parts.previews),
+    "inspect_image": lambda parts: _inspect_image.InspectImage(
+        parts.complete,
+        block_images=parts.settings.block_images,
+        auto_resize=parts.settings.resize_images,
+    ),
 }
+# Offered only where it is asked for by name, or by a setting.
+OPTIONAL = ("inspect_image",)
 
 
 def _edit_tool(settings: ToolSettings) -> Tool[Any]:
@@ -112,11 +131,20 @@ def tools_for(model: Model, tools: Sequence[Tool[Any]]) -> Sequence[Tool[Any]]:
     return [tool for tool in tools if tool.name in DEMO_TOOLS] if model.demo else tools
 
 
-def create_tools(names: Sequence[str] | None = None, settings: ToolSettings | None = None) -> list[Tool[Any]]:
-    """The named tools, or all, in their fixed order. Raises UsageError for a name that is not known."""
+def create_tools(
+    names: Sequence[str] | None = None,
+    settings: ToolSettings | None = None,
+    complete: Complete | None = None,
+) -> list[Tool[Any]]:
+    """The named tools, or the usual ones, in their fixed order. Raises UsageError for an unknown name."""
     unknown = [name for name in names or () if name not in TOOLS]
     if unknown:
         missing = " or ".join(f'"{name}"' for name in unknown)
         raise UsageError(f"There is no tool {missing}; there are {', '.join(TOOLS)}.")
-    parts = Parts(settings or ToolSettings())
-    return [create(parts) for name, create in TOOLS.items() if names is None or name in names]
+    parts = Parts(settings or ToolSettings(), complete)
+    wanted = [name for name in TOOLS if name in names] if names is not None else _usual(parts.settings)
+    return [TOOLS[name](parts) for name in wanted]
+
+
+def _usual(settings: ToolSettings) -> list[str]:
+    return [name for name in TOOLS if name not in OPTIONAL or settings.inspect_images]

@@ -202,6 +202,13 @@ class Read(Tool[ReadParams]):
         return ToolOutput.text(shown_page.text, _details(source, shown_page))
 
     async def _picture(self, source: Source) -> ToolOutput:
+        if self._settings.block_images:
+            info = headers.read_header(source.data)
+            note = f"[{images.describe(info, len(source.data))}; images.blockImages keeps it from being sent]"
+            details = ReadDetails(
+                path=str(source.path or source.name), kind="image", mime_type=info.mime_type
+            )
+            return ToolOutput.text(note, details)
         loaded = await asyncio.to_thread(
             images.load_image, source.data, auto_resize=self._settings.resize_images
         )
