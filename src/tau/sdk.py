@@ -77,6 +77,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     save: bool = True
     session_dir: Path | None = None
     config_files: tuple[Path, ...] = ()
+    add_dirs: tuple[Path, ...] = ()  # folders that belong to the workspace beside cwd
     settings: dict[str, Any] = {}  # above all files; dotted keys
     ui: Ui | None = None
     stream: StreamFunction | None = None  # takes the place of a real model; see tau.ai.faux
@@ -300,6 +301,7 @@ def _prompt(
     wanted = settings.context_files.enabled
     prompt = SystemPrompt(
         cwd=options.cwd,
+        add_dirs=options.add_dirs,
         context_files=find_context_files(options.cwd, paths, warnings.append) if wanted else (),
         replacement=_text_or_file(options.system_prompt),
         addition=_text_or_file(options.append_system_prompt),
@@ -353,6 +355,7 @@ def _edit_mode(wanted: str, default: EditMode) -> EditMode:
 
 def _hooks(options: SessionOptions, paths: Paths, settings: Settings, environ: Mapping[str, str]) -> Hooks:
     """The approval comes last: a person is not asked about a call that another hook refuses."""
-    workspace = Workspace.of((options.cwd, temporary_folder(environ)), protected=(paths.home,))
+    roots = (options.cwd, *options.add_dirs, temporary_folder(environ))
+    workspace = Workspace.of(roots, protected=(paths.home,))
     approval = ApprovalHook(workspace, settings.tools.approval_mode)
     return HookChain((*options.hooks, approval)) if options.hooks else approval

@@ -164,6 +164,7 @@ def options(parsed: Parsed, cwd: Path, ui: Any = None) -> SessionOptions:
         save=not parsed.has("no-session"),
         session_dir=typed_path(folder).absolute() if folder else None,
         config_files=_files(parsed),
+        add_dirs=tuple(working_folder(name) for name in parsed.all("add-dir")),
         settings=_settings(parsed),
         ui=ui,
     )

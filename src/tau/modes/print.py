@@ -1,5 +1,6 @@
 """Print mode: sends the prompts, then writes the words of the last answer to stdout, and nothing else."""
 
+import os
 from collections.abc import Sequence
 
 from tau.agent.events import AgentEvent, Notice, RetryStart
@@ -10,11 +11,15 @@ from tau.modes.prompt import Prompt
 from tau.modes.remarks import notice_line, retry_line
 from tau.modes.verdict import DONE, INTERRUPTED, judge
 
+STDERR = 2
+
 
 async def run(session: Session, prompts: Sequence[Prompt], out: Output) -> int:
     """Returns the exit code. Prompts after one that failed are not sent."""
     for notice in session.notices:
         tell(notice_line(notice))
+    if not session.model.demo and os.isatty(STDERR):  # a person is watching, not a script
+        tell(f"Using {session.model.key}; --model takes another one, --list-models shows them.")
     stop_listening = session.subscribe(_tell_event)
     outcome: Outcome | None = None
     try:

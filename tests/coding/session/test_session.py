@@ -248,6 +248,25 @@ def test_hooks_of_the_caller_see_the_prompt_and_may_refuse_a_call(tmp_path: Path
     asyncio.run(main())
 
 
+def test_a_folder_that_was_added_belongs_to_the_workspace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, other = tmp_path / "project", tmp_path / "other"
+    folder.mkdir()
+    other.mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+
+    async def main() -> None:
+        script = [[Use("write", path=str(other / "x.txt"), content="x")], [Say("ok")]]
+        opening, faux = scripted(script, folder, add_dirs=(other,))
+        async with opening as session:
+            await session.prompt("go")
+        assert (other / "x.txt").read_text() == "x"
+        assert f"Also in the workspace: {other}" in faux.requests[0].system
+
+    asyncio.run(main())
+
+
 def test_a_model_can_ask_another_one_about_a_picture(tmp_path: Path) -> None:
     (tmp_path / "dot.gif").write_bytes(
         b"GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00!\xf9\x04\x01\x00\x00\x00\x00,"

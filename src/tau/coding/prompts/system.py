@@ -20,11 +20,12 @@ class SystemPrompt:
         self,
         *,
         cwd: Path,
+        add_dirs: Sequence[Path] = (),
         context_files: Sequence[ContextFile] = (),
         replacement: str | None = None,
         addition: str | None = None,
     ) -> None:
-        self._cwd = cwd
+        self._cwd = "\nAlso in the workspace: ".join(map(str, (cwd, *add_dirs)))
         self._date = time.strftime("%Y-%m-%d")
         self._context = _context(context_files)
         self._replacement = replacement
@@ -37,7 +38,7 @@ class SystemPrompt:
             template = (HERE / ("demo.md" if model.demo else "system.md")).read_text(encoding="utf-8")
             prompt = fill(
                 template.strip(),
-                cwd=str(self._cwd),
+                cwd=self._cwd,
                 date=self._date,
                 context="" if model.demo else self._context,
             )
