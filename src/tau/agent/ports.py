@@ -25,6 +25,10 @@ class FileSystem(Protocol):
     """Files, by absolute path. Failures are OSError."""
 
     async def read(self, path: Path) -> bytes: ...
+    async def read_part(self, path: Path, start: int, size: int) -> bytes:
+        """At most `size` bytes from `start` on; none at the end of the file."""
+        ...
+
     async def write(self, path: Path, data: bytes, *, expect: Stat | None = None) -> Stat:
         """Replace a file's content atomically, making its folders. With `expect`: ToolError if it changed."""
         ...

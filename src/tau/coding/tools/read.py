@@ -16,7 +16,7 @@ from tau.agent.tool import Tool
 from tau.ai.wire import TextContent
 from tau.base.errors import ToolError
 from tau.base.late import late
-from tau.base.sizes import MIB, format_bytes
+from tau.base.sizes import format_bytes
 from tau.base.text import NotText, decode, is_binary
 from tau.coding.output import EntryLimit, OutputLimits, OutputMeta
 from tau.coding.paths import Selector, failure, resolve, shown, split_selector
@@ -30,13 +30,13 @@ difflib = late("difflib")
 documents = late("tau.coding.documents.apart")
 document_limits = late("tau.coding.documents.limits")
 headers = late("tau.coding.image_headers")
+large = late("tau.coding.readers.large")
 images = late("tau.coding.images")
 notebook = late("tau.coding.readers.notebook")
 sqlite = late("tau.coding.readers.sqlite")
 tree = late("tau.coding.readers.tree")
 walking = late("tau.coding.walk")
 
-MAX_FILE_BYTES = 64 * MIB
 SUFFIX_SECONDS = 5
 # A cheap look before the modules that know better are loaded.
 ARCHIVE_SIGNS = (".zip", ".tar", ".tgz")
@@ -149,7 +149,11 @@ class Read(Tool[ReadParams]):
             first = selector.ranges[0].first if selector.ranges else 1
             listing = await tree.directory_tree(path, ctx.fs, first_entry=first)
             return _listed(str(path), "directory", listing.text, listing.limit)
-        _check_readable(name, stat)
+        if stat.mode and not modes.S_ISREG(stat.mode):
+            raise ToolError(f"{name} is a device, pipe or socket, not a file; reading it might never end.")
+        if stat.size > large.LARGE_BYTES and path.suffix.lower() not in DOCUMENTS:
+            part = await large.large_page(path, name, stat.size, selector, self._first_lines, ctx.fs)
+            return ToolOutput.text(part.text, _details(Source(name, path, b""), part))
         source = Source(name, path, await ctx.fs.read(path), stat, editable=True)
         output = await self._show(source, selector, ctx)
         ctx.snapshots.remember(path, stat)
@@ -268,16 +272,6 @@ def _path_and_selector(text: str, cwd: Path) -> tuple[Path, Selector]:
     if path_text != text and os.path.lexists(whole := resolve(text, cwd)):
         return whole, Selector()
     return cwd if path_text.strip() == "/" else resolve(path_text, cwd), selector
-
-
-def _check_readable(name: str, stat: Stat) -> None:
-    if stat.mode and not modes.S_ISREG(stat.mode):
-        raise ToolError(f"{name} is a device, pipe or socket, not a file; reading it might never end.")
-    if stat.size > MAX_FILE_BYTES:
-        raise ToolError(
-            f"{name} has {format_bytes(stat.size)}, read takes at most {format_bytes(MAX_FILE_BYTES)}; "
-            "look at a part with bash: sed -n '1,200p', grep -n, tail."
-        )
 
 
 async def _by_suffix(path: Path, text: str, ctx: CodingContext) -> tuple[Path, str]:
