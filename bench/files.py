@@ -7,6 +7,7 @@ MEASURES.
 
 import argparse
 import asyncio
+import itertools
 import os
 import random
 import subprocess
@@ -23,13 +24,19 @@ from report import Row, milliseconds, times, verdict
 
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
+from tau.backends.syntax.summary import summarize
+from tau.backends.syntax.trees import parse
+from tau.base.files import write_atomic
 from tau.base.run import LocalRunner
+from tau.base.text import decode, encode
 from tau.coding.artifacts import TemporaryArtifacts
 from tau.coding.local_fs import LocalFileSystem
 from tau.coding.search import rg
 from tau.coding.search.query import Query, Request, Scope
 from tau.coding.snapshots import SeenFiles
+from tau.coding.tools.edit_hashline import HashlineEdit
 from tau.coding.tools.find import Find
+from tau.coding.tools.read import Read
 from tau.coding.tools.search import Search
 from tau.coding.urls.router import SchemeRouter
 
@@ -57,6 +64,9 @@ class World:
     models: Any = None
     jobs: Any = None
     call_id: str = "bench"
+    side: Path = Path()  # for files that are no part of the tree
+    full: bool = True
+    spent: float | None = None  # set by a measure that times itself
 
     def update(self, partial: ToolOutput) -> None:
         """Nobody looks on."""
@@ -114,7 +124,68 @@ def find_all(world: World) -> Measure:
     )
 
 
-MEASURES: tuple[Callable[[World], Measure], ...] = (search_few, search_all, find_all)
+def edit_one_line(world: World) -> Measure:
+    """A line in the middle of 100,000, there and back, so that every round changes something."""
+    path = world.side / "long.txt"
+    path.write_text("".join(f"this is line {number} of a long file\n" for number in range(1, 100_001)))
+    tool, wanted = HashlineEdit(), ["first", "second"]
+
+    async def ours() -> None:
+        text = path.read_text()
+        tag = world.snapshots.record(path, text)  # as the read before the edit has done
+        wanted.reverse()
+        begun = time.perf_counter()
+        await world.call(tool, input=f"¶{path}#{tag}\nreplace 50000..50000:\n+{wanted[0]}\n")
+        world.spent = (time.perf_counter() - begun) * 1000
+
+    async def floor() -> None:
+        write_atomic(path, encode((decoded := decode(path.read_bytes())).text, decoded))
+
+    return Measure("`edit`, one of 100,000 lines", ours, floor, "decoding and one synced write", 5)
+
+
+def read_large(world: World) -> Measure:
+    """Forty lines of a very large file against those of one of 1 MB."""
+    block = b"".join(b"line %07d of a log file that grows\n" % number for number in range(25_000))
+    large, small = world.side / "large.log", world.side / "small.log"
+    small.write_bytes(block)
+    with large.open("wb") as file:
+        for _ in range(1024 if world.full else 64):
+            file.write(block)
+    tool = Read()
+    return Measure(
+        f"`read`, 40 lines of {large.stat().st_size // 10**6} MB",
+        lambda: world.call(tool, path=f"{large}:1-40"),
+        lambda: world.call(tool, path=f"{small}:1-40"),
+        "40 lines of 1 MB",
+        2,
+    )
+
+
+def summarise(world: World) -> Measure:
+    """A file of 5,000 lines of Python in brief, against parsing it."""
+    body = "".join(f"        value_{number} = compute({number}, other=[1, 2, 3])\n" for number in range(23))
+    text = "".join(f"class Thing{number}:\n    def method(self):\n{body}\n" for number in range(192))
+
+    async def ours() -> None:
+        if summarize("thing.py", f"{text}# {next(serial)}\n") is None:
+            raise SystemExit("There was no summary.")
+
+    async def floor() -> None:
+        parse(f"{text}# {next(serial)}\n", "python")
+
+    serial = itertools.count()  # the last tree is kept, so every text is a new one
+    return Measure("a summary of 5,000 lines", ours, floor, "parsing them", 2)
+
+
+MEASURES: tuple[Callable[[World], Measure], ...] = (
+    search_few,
+    search_all,
+    find_all,
+    edit_one_line,
+    read_large,
+    summarise,
+)
 
 
 def program() -> str:
@@ -133,18 +204,19 @@ async def spawned(command: list[str]) -> None:
         raise SystemExit(f"{command[0]} ended with exit code {done.returncode}: {done.stderr.decode()[:500]}")
 
 
-async def timed(work: Work) -> float:
+async def timed(work: Work, world: World) -> float:
     begun = time.perf_counter()
     await work()
-    return (time.perf_counter() - begun) * 1000
+    spent, world.spent = world.spent, None
+    return (time.perf_counter() - begun) * 1000 if spent is None else spent
 
 
-async def measured(measures: list[Measure], rounds: int) -> list[tuple[float, float]]:
+async def measured(measures: list[Measure], rounds: int, world: World) -> list[tuple[float, float]]:
     """Median milliseconds of ours and of the floor, all measured in turn."""
     samples: list[tuple[list[float], list[float]]] = [([], []) for _ in measures]
     for number in range(rounds + 1):
         for measure, (ours, floor) in zip(measures, samples, strict=True):
-            pair = await timed(measure.ours), await timed(measure.floor)
+            pair = await timed(measure.ours, world), await timed(measure.floor, world)
             if number:  # the first round warms up
                 ours.append(pair[0])
                 floor.append(pair[1])
@@ -193,12 +265,14 @@ def main() -> int:
     if os.getloadavg()[0] > (os.cpu_count() or 1) / 2:
         print("The machine is busy: times will be longer than they are, ratios less so.", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="tau-bench-") as name:
-        root = Path(name).resolve()
+        root, side = Path(name).resolve() / "tree", Path(name).resolve() / "side"
+        root.mkdir()
+        side.mkdir()
         make_tree(root, files)
-        world = World(root)
+        world = World(root, side=side, full=not arguments.quick)
         try:
             measures = [make(world) for make in MEASURES]
-            figures = asyncio.run(measured(measures, rounds))
+            figures = asyncio.run(measured(measures, rounds, world))
         finally:
             world.artifacts.close()
     print(f"{files:,} files; medians of {rounds} rounds, in turn.\n")
