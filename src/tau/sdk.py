@@ -2,13 +2,14 @@
 
 import os
 import stat
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tau.agent.events import Notice
 from tau.agent.hooks import HookChain, Hooks
@@ -36,6 +37,7 @@ from tau.coding.local_fs import LocalFileSystem
 from tau.coding.models import FoundModel, ModelFinder, Wish
 from tau.coding.output import OutputLimits
 from tau.coding.policy import Workspace
+from tau.coding.ports import SessionFactory
 from tau.coding.prompts.system import SystemPrompt
 from tau.coding.session.log import SessionLog
 from tau.coding.session.session import Session
@@ -135,6 +137,26 @@ async def _compose(
     models.client.warn = lambda warning: session.emit(Notice("warning", warning))
     session.note_changes()
     return session
+
+
+def session_factory(options: SessionOptions, environ: Mapping[str, str] = os.environ) -> SessionFactory:
+    """Makes sessions like the one of `options`, for work that a session hands to another one."""
+
+    def make(
+        *, cwd: Path, model: str | None, tools: Sequence[str] | None, system_prompt: str | None
+    ) -> AbstractAsyncContextManager[Session]:
+        wanted = replace(
+            options,
+            cwd=cwd,
+            model=options.model if model is None else model,
+            tools=options.tools if tools is None else tuple(tools),
+            system_prompt=options.system_prompt if system_prompt is None else system_prompt,
+            resume=None,
+            continue_recent=False,
+        )
+        return create_session(wanted, environ)
+
+    return make
 
 
 async def call_tool(

@@ -9,10 +9,12 @@ import pytest
 
 from tau.agent.events import AgentEvent
 from tau.agent.hooks import Hooks, ToolQuestion
-from tau.ai.faux import Act, Fail, Say, Use, Wait
+from tau.ai.faux import Act, Fail, Faux, Say, Use, Wait
 from tau.ai.wire import AssistantMessage, TextContent, ToolResultMessage, UserMessage
 from tau.base.errors import ProviderError, TauError, UsageError
+from tau.coding.session.log import SessionLog
 from tau.hashline import tag_of
+from tau.sdk import SessionOptions, session_factory
 from tests.agent.world import names
 from tests.coding.session.rig import scripted
 
@@ -286,5 +288,35 @@ def test_a_model_can_ask_another_one_about_a_picture(tmp_path: Path) -> None:
         [result] = [m for m in outcome.messages if isinstance(m, ToolResultMessage)]
         assert texts(result) == "A white dot."
         assert faux.requests[1].tools == []
+
+    asyncio.run(main())
+
+
+def test_a_session_makes_others_like_itself(tmp_path: Path) -> None:
+    async def main() -> None:
+        faux = Faux([[Say("Yes.")]])
+        options = SessionOptions(cwd=tmp_path, stream=faux.stream, save=False)
+        make = session_factory(options)
+        async with make(cwd=tmp_path / "sub", model=None, tools=["read"], system_prompt="Be brief.") as child:
+            await child.prompt("go")
+        assert [tool.name for tool in faux.requests[0].tools] == ["read"]
+        assert faux.requests[0].system.startswith("Be brief.")
+
+    (tmp_path / "sub").mkdir()
+    asyncio.run(main())
+
+
+def test_closing_a_session_stops_its_run_and_records_it(tmp_path: Path) -> None:
+    async def main() -> None:
+        talking = asyncio.Event()
+        opening, _ = scripted([[Say("Half"), Act(talking.set), Wait()]], tmp_path)
+        async with asyncio.TaskGroup() as group, opening as session:
+            running = group.create_task(session.prompt("go"))
+            await talking.wait()
+        assert running.result().aborted
+        reopened = SessionLog.open(next((tmp_path / "sessions").glob("*.jsonl")))
+        kept = reopened.messages()[-1]
+        reopened.close()
+        assert isinstance(kept, AssistantMessage) and kept.text == "Half"
 
     asyncio.run(main())

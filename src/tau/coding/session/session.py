@@ -1,6 +1,8 @@
 """A session: one conversation with a model, its tools, and its log. Every face holds one."""
 
+import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from tau.agent.abort import Abort
 from tau.agent.events import AgentEvent
@@ -14,6 +16,8 @@ from tau.base.errors import SessionError, TauError
 from tau.coding.session.stats import total_usage
 from tau.coding.session.work import SessionParts, Work
 
+CLOSE_S = 5  # for what runs to end and be recorded
+
 
 class Session:
     """`log`, `models`, `queue` and `notices` are parts that faces use directly."""
@@ -26,6 +30,8 @@ class Session:
         self._hooks = parts.hooks
         self._work = Work(parts)
         self._aborts: list[Abort] = []  # the innermost activity last
+        self._idle = asyncio.Event()
+        self._idle.set()
 
     @property
     def model(self) -> Model:
@@ -50,6 +56,7 @@ class Session:
             raise TauError("The agent is at work; steer it or queue a follow-up instead.")
         abort = Abort()
         self._aborts.append(abort)
+        self._idle.clear()
         try:
             message = await self._hooks.input(_user_message(text, images))
             if message is None:
@@ -60,6 +67,8 @@ class Session:
             return Outcome(message=None, messages=[], error=error)
         finally:
             self._aborts.remove(abort)
+            if not self._aborts:
+                self._idle.set()
 
     def steer(self, text: str, images: Sequence[ImageContent] = ()) -> None:
         """Put a message in between turns of the run that is under way."""
@@ -98,8 +107,12 @@ class Session:
             self.log.append_thinking(self.thinking)
 
     async def close(self) -> None:
-        """Stop what runs and give the log back. What the session's world started is closed by its maker."""
-        self.abort()
+        """Stop what runs, wait until it is recorded, and give the log back."""
+        for abort in self._aborts:
+            abort.abort()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_S):
+                await self._idle.wait()
         self.log.close()
 
 
