@@ -62,9 +62,12 @@ class LocalServer:
 @asynccontextmanager
 async def running(routes: Routes) -> AsyncIterator[LocalServer]:
     local = LocalServer(routes)
-    async with await asyncio.start_server(local.serve, "127.0.0.1", 0) as server:
-        local.place = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    server = await asyncio.start_server(local.serve, "127.0.0.1", 0)
+    local.place = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    try:
         yield local
+    finally:
+        server.close()  # without waiting: some connections are meant to hang
 
 
 async def look(

@@ -144,6 +144,10 @@ class Prolog:
         self._name = name
         self._over = False
         self._parser = expat.ParserCreate()
+        # Newer versions of expat put off what is not complete yet; here every byte counts at once.
+        at_once = getattr(self._parser, "SetReparseDeferralEnabled", None)
+        if at_once is not None:
+            at_once(False)
         self._parser.StartDoctypeDeclHandler = self._doctype
         self._parser.StartElementHandler = self._root
 
