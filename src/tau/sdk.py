@@ -4,6 +4,7 @@ import os
 import stat
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,7 @@ from tau.config.credentials import KeyCredentials
 from tau.config.layers import load_settings
 from tau.config.models_file import load_models_file, merge
 from tau.config.paths import Paths, user_paths
-from tau.config.settings import Settings
+from tau.config.settings import Edit, Settings
 
 artifact_urls = late("tau.coding.urls.artifact")
 completion = late("tau.ai.complete")
@@ -122,7 +123,7 @@ async def _compose(
             system=prompt,
             tools=create_tools(
                 options.tools,
-                _tool_settings(settings, environ),
+                _tool_settings(settings, environ, models.found.model),
                 lambda model, request: completion.complete(stream, model, request),
             ),
             stream=stream,
@@ -342,9 +343,11 @@ def _text_or_file(value: str | None) -> str | None:
         raise UsageError(f"The prompt file {path} cannot be read: {error}.") from None
 
 
-def _tool_settings(settings: Settings, environ: Mapping[str, str]) -> ToolSettings:
+def _tool_settings(
+    settings: Settings, environ: Mapping[str, str], model: Model | None = None
+) -> ToolSettings:
     tools, edit = settings.tools, settings.edit
-    mode = _edit_mode(environ.get("TAU_EDIT_MODE", ""), edit.mode)
+    mode = _edit_mode(environ.get("TAU_EDIT_MODE", ""), edit, model)
     return ToolSettings(
         bash_timeout_s=settings.bash.timeout_seconds,
         read_lines=settings.read.default_limit,
@@ -365,10 +368,15 @@ def _tool_settings(settings: Settings, environ: Mapping[str, str]) -> ToolSettin
     )
 
 
-def _edit_mode(wanted: str, default: EditMode) -> EditMode:
-    """The mode of the tool `edit`; a variable says it for one run."""
+def _edit_mode(wanted: str, edit: Edit, model: Model | None) -> EditMode:
+    """The mode of the tool `edit`: the variable's, the one set for this model, the usual one."""
     if not wanted:
-        return default
+        fitting = (
+            mode
+            for pattern, mode in edit.model_modes.items()
+            if model is not None and (fnmatchcase(model.id, pattern) or fnmatchcase(model.key, pattern))
+        )
+        return next(fitting, edit.mode)
     for mode in EDIT_MODES:
         if wanted == mode:
             return mode

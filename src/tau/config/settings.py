@@ -91,6 +91,10 @@ class Edit(Struct, frozen=True, rename="camel"):
         Literal["hashline", "replace", "apply_patch", "patch"],
         Meta(description="How the model writes edits; TAU_EDIT_MODE sets it for one run"),
     ] = "hashline"
+    model_modes: Annotated[
+        dict[str, Literal["hashline", "replace", "apply_patch", "patch"]],
+        Meta(description="Other modes for some models, by a glob over their ids, such as gpt-*"),
+    ] = {}
     fuzzy_match: Annotated[
         bool, Meta(description="In the mode replace, accept text that is almost right, and say so")
     ] = True

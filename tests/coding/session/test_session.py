@@ -320,3 +320,44 @@ def test_closing_a_session_stops_its_run_and_records_it(tmp_path: Path) -> None:
         assert isinstance(kept, AssistantMessage) and kept.text == "Half"
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("settings", "variable", "parameters"),
+    [
+        ({}, "", {"input"}),
+        ({"edit.mode": "replace"}, "", {"path", "old_text", "new_text", "replace_all"}),
+        ({"edit.modelModes": {"fau*": "replace"}}, "", {"path", "old_text", "new_text", "replace_all"}),
+        ({"edit.modelModes": {"gpt-*": "replace"}}, "", {"input"}),
+        ({"edit.mode": "replace"}, "patch", {"input"}),
+    ],
+)
+def test_the_language_of_edits_is_set_for_all_for_a_model_or_for_a_run(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: dict[str, object],
+    variable: str,
+    parameters: set[str],
+) -> None:
+    monkeypatch.setenv("TAU_EDIT_MODE", variable)
+
+    async def main() -> None:
+        opening, faux = scripted([[Say("ok")]], tmp_path, settings=settings, tools=("edit",))
+        async with opening as session:
+            await session.prompt("go")
+        [edit] = faux.requests[0].tools
+        assert set(edit.parameters["properties"]) == parameters
+
+    asyncio.run(main())
+
+
+def test_an_unknown_language_of_edits_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAU_EDIT_MODE", "telepathy")
+
+    async def main() -> None:
+        opening, _ = scripted([[Say("ok")]], tmp_path)
+        with pytest.raises(UsageError, match="hashline, replace, apply_patch, patch"):
+            async with opening:
+                pytest.fail("it opened")
+
+    asyncio.run(main())
