@@ -15,7 +15,9 @@ from tau.base.errors import ToolError
 from tau.coding.edits import apply_patch, unified
 from tau.coding.edits.replace import Replacement, replace_text
 from tau.coding.edits.sections import apply_patch as apply_sections
-from tests.coding.context import CallContext, call_context
+from tau.coding.tools.edit_hashline import HashlineEdit
+from tau.coding.tools.read import Read
+from tests.coding.context import CallContext, call_context, call_now, text_of
 
 Mode = Callable[[CallContext, list[str], int, list[str]], None]
 
@@ -58,13 +60,30 @@ def by_diff(ctx: CallContext, lines: list[str], at: int, new: list[str]) -> None
     asyncio.run(apply_sections(unified.parse(text, ctx.cwd), ctx))
 
 
+def by_number(ctx: CallContext, lines: list[str], at: int, new: list[str]) -> None:
+    """As a model does it: read the file, repeat the header, name the line by its number."""
+    header, *shown = text_of(call_now(Read(), ctx, path="f")).split("\n")
+    if not header.startswith("¶"):  # what cannot be edited has none: try all the same
+        header, shown = "¶f#0000", [header, *shown]
+    number = next((row.partition(":")[0] for row in shown if row.partition(":")[2] == lines[at]), None)
+    if number is None:
+        raise ToolError("A model cannot name a line that it does not see.")
+    body = "".join(f"+{line}\n" for line in new)
+    call_now(HashlineEdit(), ctx, input=f"{header}\nreplace {number}..{number}:\n{body}")
+
+
 def rows(lines: list[str], at: int, new: list[str]) -> str:
     before, after = lines[max(at - 2, 0) : at], lines[at + 1 : at + 3]
     kept = [f" {line}\n" for line in before], [f" {line}\n" for line in after]
     return "".join([*kept[0], f"-{lines[at]}\n", *[f"+{line}\n" for line in new], *kept[1]])
 
 
-MODES: dict[str, Mode] = {"replace": by_replacement, "apply_patch": by_envelope, "patch": by_diff}
+MODES: dict[str, Mode] = {
+    "hashline": by_number,
+    "replace": by_replacement,
+    "apply_patch": by_envelope,
+    "patch": by_diff,
+}
 
 
 def check(folder: Path, mode: str, encoding: str, ends: str, *, seed: int, ended: bool) -> None:
