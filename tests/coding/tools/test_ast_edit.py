@@ -15,6 +15,7 @@ from tau.base.errors import ToolError
 from tau.coding.local_fs import LocalFileSystem
 from tau.coding.previews import Preview, Previews
 from tau.coding.tools import ast_edit as module
+from tau.coding.tools import create_tools
 from tau.coding.tools.ast_edit import AstEdit, AstEditParams, Rewrite
 from tau.coding.tools.resolve import Resolve, ResolveParams
 from tests.coding.context import CallContext, call_context, call_now, text_of
@@ -142,7 +143,7 @@ def test_a_write_that_fails_undoes_those_before_it(pair: Pair) -> None:
     pair.ctx.fs = FailingFileSystem("c.py", OSError(28, "No space left on device"))
     pair.edit(("foo($A)", "bar($A)"))
     with pytest.raises(
-        ToolError, match=r"Cannot write c\.py: No space left on device; no file was changed\."
+        ToolError, match=r"Cannot edit c\.py: No space left on device\. .*nothing has changed\."
     ):
         pair.resolve()
     assert [pair.read(name) for name in ("a.py", "b.py", "c.py")] == ["foo(1)\n", "foo(2)\n", "foo(3)\n"]
@@ -274,3 +275,13 @@ def test_bytes_outside_the_matches_are_the_same_on_disk(
             pair.resolve()
     after = (folder / "a.py").read_bytes()
     assert after.replace(b"FOO[", b"foo(").replace(b"]", b")") == data
+
+
+def test_generated_files_are_left_out_and_told(pair: Pair) -> None:
+    pair.write({"a.py": "foo(1)\n", "b.py": "# @generated\nfoo(2)\n"})
+    [_, tool, *_] = create_tools(["ast_grep", "ast_edit", "resolve"])
+
+    shown = text_of(call_now(tool, pair.ctx, ops=[{"pat": "foo($A)", "out": "bar($A)"}], paths="."))
+
+    assert "a/a.py" in shown and "a/b.py" not in shown
+    assert "b.py looks generated" in shown

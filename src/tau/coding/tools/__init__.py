@@ -16,6 +16,7 @@ from tau.coding.output import OutputLimits
 
 if TYPE_CHECKING:
     from tau.coding.edits.change import FileChange
+    from tau.coding.edits.plan import Guard
 
 _ast_edit = late("tau.coding.tools.ast_edit")
 _ast_grep = late("tau.coding.tools.ast_grep")
@@ -88,7 +89,7 @@ TOOLS: dict[str, Factory] = {
     ),
     "find": lambda _: _find.Find(),
     "ast_grep": lambda parts: _ast_grep.AstGrep(tagged=parts.settings.hash_lines),
-    "ast_edit": lambda parts: _ast_edit.AstEdit(parts.previews),
+    "ast_edit": lambda parts: _ast_edit.AstEdit(parts.previews, _guard(parts.settings)),
     "resolve": lambda parts: _resolve.Resolve(parts.previews),
     "inspect_image": lambda parts: _inspect_image.InspectImage(
         parts.complete,
@@ -102,7 +103,7 @@ OPTIONAL = ("inspect_image",)
 
 def _edit_tool(settings: ToolSettings) -> Tool[Any]:
     """The one tool `edit`, in the mode that is set."""
-    guard = _refuse_generated if settings.guard_generated else None
+    guard = _guard(settings)
     tool: Tool[Any]
     match settings.edit_mode:
         case "hashline":
@@ -112,6 +113,10 @@ def _edit_tool(settings: ToolSettings) -> Tool[Any]:
         case "apply_patch" | "patch":
             tool = _edit_patch.PatchEdit(settings.edit_mode, guard)
     return tool
+
+
+def _guard(settings: ToolSettings) -> "Guard | None":
+    return _refuse_generated if settings.guard_generated else None
 
 
 def _refuse_generated(change: "FileChange") -> str | None:

@@ -8,6 +8,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
+from tau.agent.ports import Stat
 from tau.agent.tool import Tool
 from tau.base.errors import ToolError
 from tau.base.late import late
@@ -16,11 +17,12 @@ from tau.base.text import decode, encode
 from tau.coding import diff, path_lists
 from tau.coding.change_rows import change_rows
 from tau.coding.code_files import CodeFile, Reading, Scope, scope_of
+from tau.coding.edits.change import FileChange
+from tau.coding.edits.plan import Guard, apply_changes
+from tau.coding.edits.turns import turns
 from tau.coding.output import OutputLimits, OutputMeta, notice, truncate, with_notice
-from tau.coding.paths import shown
 from tau.coding.ports import CodingContext
 from tau.coding.previews import Preview, Previews
-from tau.coding.staged import Staged, write_staged
 from tau.coding.tools.ast_grep import scope_notes
 
 patterns = late("tau.backends.syntax.patterns")
@@ -72,18 +74,20 @@ class AstEditDetails(Struct, frozen=True, rename="camel", kw_only=True):
 class _Plan(Struct):
     """What would be written, and how it looks."""
 
-    staged: list[Staged]
+    staged: list[FileChange]
     files: list[ChangedFile]
     overlapping: int = 0
     size: int = 0
+    guarded: list[str] = []  # why files that match are left out
 
 
 class AstEdit(Tool[AstEditParams]):
     name, label = "ast_edit", "Structural edit"
     exclusive = True
 
-    def __init__(self, previews: Previews) -> None:
+    def __init__(self, previews: Previews, guard: Guard | None = None) -> None:
         self._previews = previews
+        self._guard = guard
 
     def effects(self, params: AstEditParams, cwd: Path) -> Effects:
         """Reads only: what is written is declared by the call that applies the preview."""
@@ -96,7 +100,7 @@ class AstEdit(Tool[AstEditParams]):
         reading = Reading()
         plan = _Plan([], [])
         async for file in reading.files(scope, [patterns.words(op.pat) for op in ops], ctx):
-            _rewrite(file, ops, plan)
+            _rewrite(file, ops, plan, self._guard)
         if not plan.staged:
             for op in ops:
                 readings.check_any(op.pat, sorted(reading.languages))
@@ -121,7 +125,7 @@ def _checked(ops: Sequence[Rewrite]) -> list[Any]:
     return [patterns.Op(op.pat, op.out) for op in ops]
 
 
-def _rewrite(file: CodeFile, ops: Sequence[Any], plan: _Plan) -> None:
+def _rewrite(file: CodeFile, ops: Sequence[Any], plan: _Plan, guard: Guard | None) -> None:
     usable = [op for op in ops if readings.is_code(op.pat, file.language)]
     old = file.decoded.text
     result = patterns.rewrite(usable, old, file.language)
@@ -135,7 +139,14 @@ def _rewrite(file: CodeFile, ops: Sequence[Any], plan: _Plan) -> None:
             f"This would change more than {MAX_CHANGED_FILES} files or {MAX_STAGED_BYTES // MIB} MiB; "
             "do it folder by folder."
         )
-    plan.staged.append(Staged(path=file.path, old=file.data, new=new_data, stat=file.stat))
+    change = FileChange(
+        path=file.path, name=file.name, kind="update", old=file.data, new=new_data, stat=file.stat
+    )
+    refusal = None if guard is None else guard(change)
+    if refusal is not None:
+        plan.guarded.append(refusal)
+        return
+    plan.staged.append(change)
     rows = change_rows(old, result.changes)
     plan.files.append(
         ChangedFile(
@@ -166,21 +177,28 @@ def _preview(plan: _Plan, scope: Scope, reading: Reading) -> Preview:
 
 
 async def _apply(plan: _Plan, scope: Scope, reading: Reading, ctx: CodingContext) -> ToolOutput:
-    outcome = await write_staged(plan.staged, ctx)
-    for file in plan.staged:
-        if file.path in outcome.written:
-            ctx.snapshots.record(file.path, decode(file.new).text, own=True)
-    refused = [shown(path, ctx.cwd) for path in outcome.refused]
-    written = _Plan(
-        [file for file in plan.staged if file.path in outcome.written],
-        [file for file in plan.files if file.path not in refused],
-    )
+    async with turns([change.path for change in plan.staged]):
+        unchanged = [change for change in plan.staged if await _stat(change.path, ctx) == change.stat]
+        done = await apply_changes(unchanged, ctx) if unchanged else []
+    for each in done:
+        if each.stat is not None and each.change.new is not None:
+            ctx.snapshots.remember(each.change.path, each.stat)
+            ctx.snapshots.record(each.change.path, decode(each.change.new).text, own=True)
+    refused = [change.name for change in plan.staged if change not in unchanged]
+    written = _Plan(unchanged, [file for file in plan.files if file.path not in refused])
     details = _details("applied", scope, reading, written, refused=refused)
     names = ", ".join(refused[:NAMED_FILES]) + (" and others" if len(refused) > NAMED_FILES else "")
     told = f"Left as they are, because they have changed since the preview: {names}. Run ast_edit again."
-    if not outcome.written:
+    if not done:
         raise ToolError(f"Nothing was written. {told}")
     return ToolOutput.text(f"Applied {_counted(written)}." + (f" {told}" if refused else ""), details)
+
+
+async def _stat(path: Path, ctx: CodingContext) -> Stat | None:
+    try:
+        return await ctx.fs.stat(path)
+    except OSError:
+        return None
 
 
 def _shown(plan: _Plan, scope: Scope, reading: Reading, replaced: Preview | None) -> ToolOutput:
@@ -195,6 +213,7 @@ def _shown(plan: _Plan, scope: Scope, reading: Reading, replaced: Preview | None
         notes.append(
             f"[{plan.overlapping} matches inside others are left as they are; run it again for them]"
         )
+    notes += [f"[{why}]" for why in plan.guarded[:NAMED_FILES]]
     if replaced is not None:
         notes.append(f"[The preview before this one was dropped: {replaced.title}]")
     notes += [f"[{note}]" for note in scope_notes(scope, reading)]
