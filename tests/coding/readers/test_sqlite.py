@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tau.base.errors import ToolError
@@ -395,6 +395,7 @@ def test_damaged_pages_are_told(ctx: CallContext, make: Maker) -> None:
         read(ctx, "app.db:t")
 
 
+@example(b"\x00\x00\x80", 3965)
 @given(st.binary(min_size=1, max_size=60), st.integers(16, 8191))
 def test_damage_anywhere_gives_an_answer_or_an_error(noise: bytes, where: int) -> None:
     data = bytearray(SAMPLE)

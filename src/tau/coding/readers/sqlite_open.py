@@ -123,6 +123,8 @@ def told_in_words(name: str, deadline: Deadline | None, stop: Stop) -> Iterator[
 
 def told(error: Exception, name: str, deadline: Deadline | None, stop: Stop) -> Exception:
     """A failure of SQLite as a sentence for the model."""
+    if isinstance(error, UnicodeDecodeError):
+        return ToolError(f"{name} is damaged or not a SQLite database: names in it are not UTF-8.")
     said = clean_line(str(error)).rstrip(".") or type(error).__name__
     if "interrupted" in said:
         if stop.is_set:
@@ -168,7 +170,7 @@ def _reader(path: Path, name: str, stop: Stop, *, alone: bool) -> tuple[sqlite3.
             connection = _connect(path, "mode=ro")
             connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
             return connection, ""
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # also where SQLite's own message is no text
             if connection is not None:
                 connection.close()
             if not any(word in str(error) for word in ("unable to open", "readonly", "locking protocol")):
