@@ -168,9 +168,9 @@ def test_the_resolver_gets_the_key_the_text_and_the_line() -> None:
         return Span(line, line)
 
     store = SnapshotStore()
-    patch = parse(f"¶a.py#{store.record('/root/a.py', 'x')}\nreplace block 1:\n+y\n")
-    prepare(patch, {"/root/a.py": "x"}.get, store, resolver, lambda path: f"/root/{path}")
-    assert asked == [("/root/a.py", "x", 1)]
+    patch = parse(f"¶a.py#{store.record('/repo/a.py', 'x')}\nreplace block 1:\n+y\n")
+    prepare(patch, {"/repo/a.py": "x"}.get, store, resolver, lambda path: f"/repo/{path}")
+    assert asked == [("/repo/a.py", "x", 1)]
 
 
 def unresolved(path: str, text: str, line: int, /) -> Span | None:

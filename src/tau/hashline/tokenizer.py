@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from typing import Literal
+from typing import Literal, cast
 
 from msgspec import Struct
 
@@ -129,6 +129,6 @@ def _worded(number: int, line: str) -> Token:
     numbers = [int(group) for group in found.groups() if group is not None and group.isdigit()]
     first = numbers[0] if numbers else 0
     words = found["range"] or found["block"] or found["beside"] or found["edge"]
-    kind: Kind = " ".join(words.split())  # type: ignore[assignment]
+    kind = cast(Kind, " ".join(words.split()))
     operation = Operation(kind, first, numbers[-1] if numbers else 0, bool(found["colon"]))
     return Token("operation", number, line, None, operation)
