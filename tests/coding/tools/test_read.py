@@ -248,6 +248,13 @@ def test_an_image_is_returned_as_an_image_whatever_its_name(ctx: CallContext, ki
     assert text_of(output).startswith(f"[image/{kind}, 8x8")
 
 
+def test_images_that_must_not_be_sent_are_described(ctx: CallContext) -> None:
+    (ctx.cwd / "a.png").write_bytes(PNG)
+    output = call_now(Read(ToolSettings(block_images=True)), ctx, path="a.png")
+    assert len(output.content) == 1 and output.details.mime_type == "image/png"
+    assert text_of(output).startswith("[image/png, 70 bytes; images.blockImages")
+
+
 def test_a_broken_image_is_refused_for_it_would_spoil_the_conversation(ctx: CallContext) -> None:
     (ctx.cwd / "picture.gif").write_bytes(b"GIF89a...")
     with pytest.raises(ToolError, match="cannot be shown"):

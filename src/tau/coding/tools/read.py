@@ -21,6 +21,7 @@ from tau.base.text import NotText, decode, is_binary
 from tau.coding.output import EntryLimit, OutputLimits, OutputMeta
 from tau.coding.paths import Selector, failure, resolve, shown, split_selector
 from tau.coding.ports import CodingContext
+from tau.coding.readers import names_archive, names_database
 from tau.coding.readers.text import Shape, TextPage, page
 from tau.coding.tools import ToolSettings
 
@@ -29,7 +30,7 @@ conflicts = late("tau.coding.readers.conflicts")
 difflib = late("difflib")
 documents = late("tau.coding.documents.apart")
 document_limits = late("tau.coding.documents.limits")
-headers = late("tau.coding.image_headers")
+image_files = late("tau.ai.images")
 large = late("tau.coding.readers.large")
 images = late("tau.coding.images")
 notebook = late("tau.coding.readers.notebook")
@@ -38,10 +39,6 @@ tree = late("tau.coding.readers.tree")
 walking = late("tau.coding.walk")
 
 SUFFIX_SECONDS = 5
-# A cheap look before the modules that know better are loaded.
-ARCHIVE_SIGNS = (".zip", ".tar", ".tgz")
-DATABASE_SIGNS = (".sqlite", ".db")
-PICTURE_SIGNS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF")
 DOCUMENTS = (".pdf", ".docx", ".pptx", ".xlsx", ".epub", ".rtf", ".doc", ".ppt", ".xls")
 
 
@@ -117,8 +114,7 @@ class Read(Tool[ReadParams]):
 
     async def _packed(self, text: str, ctx: CodingContext) -> ToolOutput | None:
         """What lies inside an archive or a database, if the path names one."""
-        lowered = text.lower()
-        if any(sign in lowered for sign in ARCHIVE_SIGNS):
+        if names_archive(text):
             found = await archive.find(text, ctx.cwd, ctx.fs)
             if found is not None:
                 inside = await archive.read(found, ctx.fs)
@@ -128,7 +124,7 @@ class Read(Tool[ReadParams]):
                 if notice is not None:
                     return _listed(str(found.path), "archive", notice, None)
                 return await self._show(Source(inside.name, found.path, inside.data), inside.selector, ctx)
-        if any(sign in lowered for sign in DATABASE_SIGNS):
+        if names_database(text):
             found = await sqlite.find(text, ctx.cwd, ctx.fs)
             if found is not None:
                 answer = await sqlite.read(found)
@@ -161,7 +157,7 @@ class Read(Tool[ReadParams]):
 
     async def _show(self, source: Source, selector: Selector, ctx: CodingContext) -> ToolOutput:
         data = source.data
-        if data.startswith(PICTURE_SIGNS) and headers.read_header(data) is not None:
+        if image_files.image_type(data) is not None:
             return await self._picture(source)
         suffix = Path(source.name).suffix.lower()
         if suffix == ".ipynb" and not selector.raw:
@@ -207,11 +203,10 @@ class Read(Tool[ReadParams]):
 
     async def _picture(self, source: Source) -> ToolOutput:
         if self._settings.block_images:
-            info = headers.read_header(source.data)
-            note = f"[{images.describe(info, len(source.data))}; images.blockImages keeps it from being sent]"
-            details = ReadDetails(
-                path=str(source.path or source.name), kind="image", mime_type=info.mime_type
-            )
+            kind = image_files.image_type(source.data)
+            size = format_bytes(len(source.data))
+            note = f"[{kind}, {size}; images.blockImages keeps it from being sent]"
+            details = ReadDetails(path=str(source.path or source.name), kind="image", mime_type=kind)
             return ToolOutput.text(note, details)
         loaded = await asyncio.to_thread(
             images.load_image, source.data, auto_resize=self._settings.resize_images

@@ -19,6 +19,7 @@ from tau.coding.diff import unified
 from tau.coding.edits.turns import turns
 from tau.coding.paths import failure, resolve, shown
 from tau.coding.ports import CodingContext, Resource
+from tau.coding.readers import ARCHIVE_SIGNS, DATABASE_SIGNS, names_archive, names_database
 from tau.coding.tools import ToolSettings
 
 archive = late("tau.coding.readers.archive")
@@ -26,9 +27,6 @@ generated = late("tau.coding.readers.generated")
 hashline_format = late("tau.hashline.format")
 sqlite = late("tau.coding.readers.sqlite")
 
-# A cheap look before the modules that know better are loaded.
-ARCHIVE_SIGNS = (".zip", ".tar", ".tgz")
-DATABASE_SIGNS = (".sqlite", ".db")
 MAX_DIFFED_BYTES = MIB
 
 
@@ -84,14 +82,13 @@ class Write(Tool[WriteParams]):
         """An internal address, an entry of an archive, a row of a database."""
         if ctx.urls.handles(path):
             return self._told(await ctx.urls.write(path, _encoded(content), ctx), ctx)
-        lowered = path.lower()
-        if any(sign in lowered for sign in ARCHIVE_SIGNS):
+        if names_archive(path):
             found = await archive.find_for_write(path, ctx.cwd, ctx.fs)
             if found is not None:
                 done = await archive.write(found, _encoded(content), ctx.fs)
                 verb = "Replaced" if done.replaced else "Added"
                 return ToolOutput.text(f"{verb} {done.name} ({format_bytes(len(_encoded(content)))}).")
-        if any(sign in lowered for sign in DATABASE_SIGNS):
+        if names_database(path):
             found = await sqlite.find_for_write(path, ctx.cwd, ctx.fs)
             if found is not None:
                 return ToolOutput.text((await sqlite.write(found, content)).text)
