@@ -1,20 +1,29 @@
 """Writes the generated tables in docs/ anew; with --check it only says which are out of date.
 
-A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`.
+A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`. Behind the name may stand what it
+is about: `parameters read`, `parameters edit patch`, `limits read`.
 """
 
 import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import msgspec
+from docs_limits import LIMITS
+
+from tau.agent.tool import Tool
 from tau.ai.catalog import load_catalog
+from tau.backends.syntax.languages import LANGUAGES
 from tau.cli.help import markdown_table
+from tau.coding.tools import EDIT_MODES, TOOLS, EditMode, Parts, ToolSettings
 from tau.config.settings import describe_settings
 from tau.config.words import show_value
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- table: (\w+)((?: \w+)*) -->\n).*?(<!-- end of table -->)", re.DOTALL)
+LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
 
 
 def flags() -> str:
@@ -40,18 +49,86 @@ def providers() -> str:
     return "\n".join(lines)
 
 
+def tools() -> str:
+    """Every tool that has a page, with the sentence that its page begins with."""
+    lines = ["| tool | what it does |", "|---|---|"]
+    for name in TOOLS:
+        page = DOCS / "tools" / f"{name}.md"
+        if page.exists():
+            sentence = LINK.sub(r"\1", page.read_text(encoding="utf-8").split("\n\n")[1])
+            lines.append(f"| [`{name}`](tools/{name}.md) | {cell(sentence)} |")
+    return "\n".join(lines)
+
+
+def parameters(name: str, mode: str = EDIT_MODES[0]) -> str:
+    """What a model can send, from the schema that it is sent; `mode` is that of edits."""
+    tool = TOOLS[name](Parts(ToolSettings(edit_mode=msgspec.convert(mode, EditMode))))
+    lines = ["| parameter | value | default | what it is |", "|---|---|---|---|"]
+    return "\n".join([*lines, *_fields(tool.spec.parameters, _defaults(tool))])
+
+
+def _fields(schema: dict[str, Any], defaults: dict[str, str], above: str = "") -> list[str]:
+    """A row for each field; those of objects in a list follow below it."""
+    rows: list[str] = []
+    for name, field in schema["properties"].items():
+        default = "required" if name in schema.get("required", ()) else defaults.get(name, "")
+        rows.append(
+            f"| `{above}{name}` | {_value(field)} | {default} | {cell(field.get('description', ''))} |"
+        )
+        inner = field.get("items", {})
+        if "properties" in inner:
+            rows += _fields(inner, {}, f"{above}{name}[].")
+    return rows
+
+
+def _defaults(tool: Tool[Any]) -> dict[str, str]:
+    """What a parameter is when it is left out, where that says anything and the tool tells it."""
+    fields = msgspec.structs.fields(tool.params) if hasattr(tool, "params") else ()
+    silent = (msgspec.NODEFAULT, None, "")
+    return {one.encode_name: f"`{show_value(one.default)}`" for one in fields if one.default not in silent}
+
+
+def _value(schema: dict[str, Any]) -> str:
+    if "anyOf" in schema:
+        return " or ".join(_value(one) for one in schema["anyOf"] if one != {"type": "null"})
+    if "enum" in schema:
+        return " or ".join(f"`{one}`" for one in schema["enum"])
+    kind: str = schema.get("type", "any value")
+    if kind == "array":
+        return f"list of {_value(schema.get('items', {}))}s"
+    return {"string": "text", "boolean": "true or false", "integer": "whole number"}.get(kind, kind)
+
+
+def languages() -> str:
+    return f"Languages: {', '.join(LANGUAGES)}."
+
+
+def limits(name: str) -> str:
+    """What a tool does not go beyond, with the numbers that the code has."""
+    lines = ["| limit | |", "|---|---|"]
+    return "\n".join([*lines, *(f"| {cell(what)} | {amount} |" for what, amount in LIMITS[name])])
+
+
 def cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-TABLES: dict[str, Callable[[], str]] = {"flags": flags, "settings": settings, "providers": providers}
+TABLES: dict[str, Callable[..., str]] = {
+    "flags": flags,
+    "settings": settings,
+    "providers": providers,
+    "tools": tools,
+    "parameters": parameters,
+    "limits": limits,
+    "languages": languages,
+}
 
 
 def with_tables(text: str) -> str:
     """A page with its tables made anew. An unknown name of a table is a mistake in the page."""
 
     def made(block: re.Match[str]) -> str:
-        return f"{block[1]}\n{TABLES[block[2]]()}\n\n{block[3]}"
+        return f"{block[1]}\n{TABLES[block[2]](*block[3].split())}\n\n{block[4]}"
 
     return BLOCK.sub(made, text)
 
@@ -62,7 +139,7 @@ def main() -> int:
         old = page.read_text(encoding="utf-8")
         new = with_tables(old)
         if new != old:
-            stale.append(page.name)
+            stale.append(str(page.relative_to(DOCS)))
             if "--check" not in sys.argv:
                 page.write_text(new, encoding="utf-8")
     if "--check" in sys.argv:

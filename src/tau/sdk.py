@@ -254,7 +254,7 @@ async def _models(
         model=options.model,
         base_url=options.base_url,
         key=options.api_key,
-        resumed=conversation.model(),
+        resumed=conversation.context().model,
     )
     found = await finder.find(wish)
     roles, problems = _roles(settings, catalog)
@@ -289,7 +289,7 @@ def _thinking(
     options: SessionOptions, found: FoundModel, conversation: SessionLog, settings: Settings
 ) -> ThinkingLevel:
     """The flag, the suffix of the model's name, what the session used, the setting: in this order."""
-    kept = thinking_level(conversation.thinking())
+    kept = thinking_level(conversation.context().thinking)
     return options.thinking or found.thinking or kept or settings.default_thinking_level
 
 

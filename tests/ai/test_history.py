@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tau.ai import history
 from tau.ai.apis import anthropic_body, openai_body
 from tau.ai.dialect import Request, ToolSpec
-from tau.ai.history import bash_text, clean, cleaned, sendable
+from tau.ai.history import clean, cleaned, ran_text, sendable
 from tau.ai.images import MAX_IMAGE_CHARS
 from tau.ai.model import Compat, Model
 from tau.ai.wire import (
@@ -350,14 +350,14 @@ def ran(output: str = "", **more: Any) -> BashExecutionMessage:
 
 
 def test_a_command_of_the_users_is_told_to_the_model() -> None:
-    assert bash_text(ran("a\nb\n")) == "Ran `ls`\n```\na\nb\n```"
-    assert bash_text(ran()) == "Ran `ls`\n```\n(no output)\n```"
-    assert bash_text(ran("x", exit_code=2)) == "Ran `ls`\n```\nx\n```\nExit code 2."
-    assert bash_text(ran("x", exit_code=None, cancelled=True)).endswith("```\nThe user cancelled it.")
-    assert bash_text(ran("x", exit_code=None)).endswith("```\nIt was killed.")
-    assert bash_text(ran("x", truncated=True)).endswith("```\nThe output is cut.")
-    assert bash_text(ran("x", truncated=True, full_output_path="/tmp/o")).endswith("cut; all: /tmp/o")
-    assert bash_text(ran("a ``` b")) == "Ran `ls`\n````\na ``` b\n````"
+    assert ran_text(ran("a\nb\n")) == "Ran `ls`\n```\na\nb\n```"
+    assert ran_text(ran()) == "Ran `ls`\n```\n(no output)\n```"
+    assert ran_text(ran("x", exit_code=2)) == "Ran `ls`\n```\nx\n```\nExit code 2."
+    assert ran_text(ran("x", exit_code=None, cancelled=True)).endswith("```\nThe user cancelled it.")
+    assert ran_text(ran("x", exit_code=None)).endswith("```\nIt was killed.")
+    assert ran_text(ran("x", truncated=True)).endswith("```\nThe output is cut.")
+    assert ran_text(ran("x", truncated=True, full_output_path="/tmp/o")).endswith("cut; all: /tmp/o")
+    assert ran_text(ran("a ``` b")) == "Ran `ls`\n````\na ``` b\n````"
     assert sendable([ran("x")], CLAUDE) == [UserMessage("Ran `ls`\n```\nx\n```", 5)]
 
 

@@ -10,13 +10,20 @@ from pathlib import Path
 import pytest
 
 from tau.ai.catalog import load_catalog, pick_model
+from tau.coding.tools import TOOLS
 from tau.config.layers import load_settings
 from tau.config.models_file import load_models_file, merge
 from tau.config.paths import user_paths
 from tests.shape.source_tree import PACKAGE, ROOT
 from tests.support.fake_server import FakeServer
 
-PAGES = [ROOT / "README.md", ROOT / "AGENTS.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "AGENTS.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+EXAMPLE = re.compile(r"^(?:Given|Now) `.*`:$", re.MULTILINE)  # names a file of its own
+
+
+def shown(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
 
 
 def test_generated_tables_are_current() -> None:
@@ -26,19 +33,27 @@ def test_generated_tables_are_current() -> None:
     assert run.returncode == 0, run.stderr
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=shown)
 def test_links_lead_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text())
     missing = [one for one in targets if "://" not in one and not (page.parent / one).exists()]
     assert not missing
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=shown)
 def test_files_that_are_named_exist(page: Path) -> None:
     """`agent/loop.py` and the like stand for files of the package, `tests/...` for those of the project."""
-    named = re.findall(r"`([a-z_]+/[a-z_/]+\.(?:py|md|json))`", page.read_text())
+    text = EXAMPLE.sub("", page.read_text())
+    named = re.findall(r"`([a-z_]+/[a-z_/]+\.(?:py|md|json))`", text)
     missing = [one for one in named if not (PACKAGE / one).exists() and not (ROOT / one).exists()]
     assert not missing
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_every_tool_has_a_page_with_its_parameters(name: str) -> None:
+    page = DOCS / "tools" / f"{name}.md"
+    assert page.exists() and f"<!-- table: parameters {name} -->" in page.read_text()
+    assert f"](tools/{name}.md)" in (DOCS / "tools.md").read_text()
 
 
 def test_map_names_every_folder_of_the_package() -> None:

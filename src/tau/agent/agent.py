@@ -77,6 +77,9 @@ class Agent:
     def record(self, message: AppMessage) -> None:
         self.messages.append(message)
 
+    async def make_room(self, abort: Abort) -> None:
+        """Nothing to do: who needs it takes a session."""
+
     def emit(self, event: AgentEvent) -> None:
         for listener in tuple(self._listeners):
             listener(event)

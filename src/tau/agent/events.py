@@ -2,10 +2,10 @@
 
 from typing import Any, Literal, TypeAlias
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field
 
 from tau.ai.stream_events import AssistantMessageEvent
-from tau.ai.wire import AppMessage, AssistantMessage, ToolResultMessage, UserContent
+from tau.ai.wire import AppMessage, AssistantMessage, BashExecutionMessage, ToolResultMessage, UserContent
 
 
 class AgentStart(Struct, frozen=True, rename="camel", tag_field="type", tag="agent_start"):
@@ -81,6 +81,67 @@ class RetryEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="auto_
     final_error: str | UnsetType = UNSET
 
 
+class FallbackApplied(Struct, frozen=True, rename="camel", tag_field="type", tag="retry_fallback_applied"):
+    """Models as `provider/id`."""
+
+    from_: str = field(name="from")
+    to: str
+    role: str
+
+
+class FallbackSucceeded(
+    Struct, frozen=True, rename="camel", tag_field="type", tag="retry_fallback_succeeded"
+):
+    model: str
+    role: str
+
+
+class CompactionResult(Struct, frozen=True, rename="camel"):
+    summary: str
+    first_kept_entry_id: str
+    tokens_before: int
+    details: Any = UNSET
+
+
+class CompactionStart(Struct, frozen=True, rename="camel", tag_field="type", tag="auto_compaction_start"):
+    reason: Literal["threshold", "overflow", "idle", "incomplete"]
+    action: Literal["context-full", "handoff", "shake"]
+
+
+class CompactionEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="auto_compaction_end"):
+    action: Literal["context-full", "handoff", "shake"]
+    result: CompactionResult | None
+    aborted: bool
+    will_retry: bool
+    error_message: str | UnsetType = UNSET
+    skipped: bool | UnsetType = UNSET
+
+
+class Compacted(Struct, frozen=True, rename="camel", tag_field="type", tag="compaction"):
+    """Told after each one; `auto` is there only where nobody asked for it."""
+
+    summary: str
+    tokens_before: int
+    auto: bool | UnsetType = UNSET
+
+
+class ThinkingLevelChanged(
+    Struct, frozen=True, rename="camel", tag_field="type", tag="thinking_level_changed"
+):
+    thinking_level: str
+
+
+class QueueChanged(Struct, frozen=True, rename="camel", tag_field="type", tag="queue_update"):
+    """The texts that wait now."""
+
+    steering: list[str]
+    follow_up: list[str]
+
+
+class BashEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="bash_end"):
+    message: BashExecutionMessage
+
+
 class Notice(Struct, frozen=True, rename="camel", tag_field="type", tag="notice"):
     level: Literal["info", "warning", "error"]
     message: str
@@ -100,5 +161,13 @@ AgentEvent: TypeAlias = (
     | ToolEnd
     | RetryStart
     | RetryEnd
+    | FallbackApplied
+    | FallbackSucceeded
+    | CompactionStart
+    | CompactionEnd
+    | Compacted
+    | ThinkingLevelChanged
+    | QueueChanged
+    | BashEnd
     | Notice
 )

@@ -83,6 +83,7 @@ class _Run:
 
     async def turn(self) -> tuple[Answer, list[ToolResultMessage]]:
         """One answer and the results of its calls, told as one turn."""
+        await self.owner.make_room(self.abort)
         setup = self.owner.setup()
         answer = await self.answer(setup)
         results: list[ToolResultMessage] = []

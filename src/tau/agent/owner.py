@@ -5,6 +5,7 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
+from tau.agent.abort import Abort
 from tau.agent.events import AgentEvent
 from tau.agent.hooks import Hooks
 from tau.agent.output import ToolOutput
@@ -43,6 +44,10 @@ class Owner(Protocol):
     def history(self) -> list[AppMessage]: ...
     def record(self, message: AppMessage) -> None:
         """Make it durable. An error here ends the run: better to stop than to go on unrecorded."""
+        ...
+
+    async def make_room(self, abort: Abort) -> None:
+        """Called before each request: see to it that the history fits. It does not raise on an abort."""
         ...
 
     def emit(self, event: AgentEvent) -> None: ...

@@ -18,8 +18,12 @@ from tau.ai.wire import (
     AssistantMessage,
     Attachment,
     BashExecutionMessage,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    CustomMessage,
     ImageContent,
     Message,
+    PythonExecutionMessage,
     TextContent,
     ThinkingContent,
     ToolCall,
@@ -53,8 +57,13 @@ def sendable(messages: Sequence[AppMessage], model: Model) -> list[Message]:
         match message:
             case UserMessage():
                 sent.extend(_user(message, model))
-            case BashExecutionMessage():
-                sent.append(UserMessage(clean(bash_text(message)), message.timestamp))
+            case BashExecutionMessage() | PythonExecutionMessage():
+                if message.exclude_from_context is not True:
+                    sent.append(UserMessage(clean(ran_text(message)), message.timestamp))
+            case CustomMessage():
+                sent.extend(_user(UserMessage(message.content, message.timestamp), model))
+            case BranchSummaryMessage() | CompactionSummaryMessage():
+                sent.append(UserMessage(clean(summary_text(message)), message.timestamp))
             case AssistantMessage():
                 own = results.get(position, {})
                 if message.stop_reason == "error" and not _is_replied_to(messages, position, own, model):
@@ -83,7 +92,10 @@ def _is_replied_to(
             case ToolResultMessage():
                 if any(message is result for result in results.values()):
                     return True
-            case BashExecutionMessage():
+            case BashExecutionMessage() | PythonExecutionMessage():
+                if message.exclude_from_context is not True:
+                    return True
+            case CustomMessage() | BranchSummaryMessage() | CompactionSummaryMessage():
                 return True
             case _:
                 assert_never(message)
@@ -115,12 +127,26 @@ def cleaned(value: Any) -> Any:
     return value
 
 
-def bash_text(message: BashExecutionMessage) -> str:
-    """A command that the user ran, told to the model."""
+def summary_text(message: BranchSummaryMessage | CompactionSummaryMessage) -> str:
+    """What came before, or was tried elsewhere, told to the model."""
+    if isinstance(message, CompactionSummaryMessage):
+        lead = "The conversation up to here was long and has been summarised:"
+    else:
+        lead = "Before this point another way was tried and left; a summary of it:"
+    return f"{lead}\n\n<summary>\n{message.summary}\n</summary>"
+
+
+def ran_text(message: BashExecutionMessage | PythonExecutionMessage) -> str:
+    """A command or code that the user ran, told to the model."""
     fence = "```"
-    while fence in message.output:
+    code = message.code if isinstance(message, PythonExecutionMessage) else ""
+    while fence in message.output or fence in code:
         fence += "`"
-    lines = [f"Ran `{message.command}`", fence, message.output.rstrip("\n") or NO_OUTPUT, fence]
+    if isinstance(message, BashExecutionMessage):
+        lines = [f"Ran `{message.command}`"]
+    else:
+        lines = ["Ran this Python:", f"{fence}python", code, fence, "It printed:"]
+    lines += [fence, message.output.rstrip("\n") or NO_OUTPUT, fence]
     if message.cancelled:
         lines.append("The user cancelled it.")
     elif message.exit_code is None:

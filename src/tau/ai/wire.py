@@ -115,10 +115,59 @@ class BashExecutionMessage(Struct, frozen=True, rename="camel", tag_field="role"
     truncated: bool
     timestamp: int
     full_output_path: str | UnsetType = UNSET
+    exclude_from_context: bool | UnsetType = UNSET
+
+
+class PythonExecutionMessage(Struct, frozen=True, rename="camel", tag_field="role", tag="pythonExecution"):
+    """Python that the user ran, not the model."""
+
+    code: str
+    output: str
+    exit_code: int | None
+    cancelled: bool
+    truncated: bool
+    timestamp: int
+    full_output_path: str | UnsetType = UNSET
+    exclude_from_context: bool | UnsetType = UNSET
+
+
+class CustomMessage(Struct, frozen=True, rename="camel", tag_field="role", tag="custom"):
+    """Something that is neither the user's nor the model's word, but that the model is told."""
+
+    custom_type: str
+    content: str | list[UserContent]
+    display: bool
+    timestamp: int
+    details: Any = UNSET
+
+
+class BranchSummaryMessage(Struct, frozen=True, rename="camel", tag_field="role", tag="branchSummary"):
+    """What was tried on a branch that the user has left."""
+
+    summary: str
+    from_id: str
+    timestamp: int
+
+
+class CompactionSummaryMessage(
+    Struct, frozen=True, rename="camel", tag_field="role", tag="compactionSummary"
+):
+    """What stands for the part of the conversation that no longer fits."""
+
+    summary: str
+    tokens_before: int
+    timestamp: int
 
 
 Message: TypeAlias = UserMessage | AssistantMessage | ToolResultMessage
-AppMessage: TypeAlias = Message | BashExecutionMessage
+AppMessage: TypeAlias = (
+    Message
+    | BashExecutionMessage
+    | PythonExecutionMessage
+    | CustomMessage
+    | BranchSummaryMessage
+    | CompactionSummaryMessage
+)
 
 
 def new_call_id() -> str:

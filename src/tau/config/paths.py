@@ -35,6 +35,10 @@ class Paths(Struct, frozen=True):
         return self.home / "sessions"
 
     @property
+    def blobs(self) -> Path:
+        return self.home / "blobs"
+
+    @property
     def logs(self) -> Path:
         return self.home / "logs"
 

@@ -32,6 +32,68 @@ class Retry(Struct, frozen=True, rename="camel"):
             le=86_400_000,
         ),
     ] = 300_000
+    model_fallback: Annotated[
+        bool, Meta(description="When a model keeps failing, go on with the next one of its chain")
+    ] = True
+    fallback_chains: Annotated[
+        dict[str, list[str]],
+        Meta(description="Models to fall back to, in order, by the role or the model that failed"),
+    ] = {}
+    fallback_revert_policy: Annotated[
+        Literal["cooldown-expiry", "never"],
+        Meta(description="When the first model is used again: once its server's wait is over, or never"),
+    ] = "cooldown-expiry"
+
+
+class Compaction(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[
+        bool, Meta(description="Summarise the older part of a conversation before it outgrows the model")
+    ] = True
+    strategy: Annotated[
+        Literal["context-full", "handoff", "shake", "off"],
+        Meta(
+            description="context-full: a summary takes the place of the older part; handoff: a document for a"
+            " new session; shake: long tool output is dropped; off: nothing until a request is too large"
+        ),
+    ] = "context-full"
+    threshold_percent: Annotated[
+        int,
+        Meta(description="Compact above this share of the window; -1 leaves the reserve free", ge=-1, le=99),
+    ] = -1
+    threshold_tokens: Annotated[
+        int, Meta(description="Compact above this many tokens; -1: no such limit", ge=-1)
+    ] = -1
+    reserve_tokens: Annotated[int, Meta(description="Tokens to keep free for the answer", ge=0)] = 16_384
+    keep_recent_tokens: Annotated[
+        int, Meta(description="Tokens of the latest conversation that stay as they are", ge=0)
+    ] = 20_000
+    auto_continue: Annotated[bool, Meta(description="Go on with the work after a compaction")] = True
+    supersede_reads: Annotated[
+        bool, Meta(description="Drop what a file held when a later read shows it again")
+    ] = True
+    idle_enabled: Annotated[bool, Meta(description="Compact a long conversation while nobody types")] = False
+    idle_threshold_tokens: Annotated[
+        int, Meta(description="How long a conversation must be for that", ge=1)
+    ] = 200_000
+    idle_timeout_seconds: Annotated[
+        int, Meta(description="How long nobody must have typed for that", ge=1, le=86_400)
+    ] = 300
+    handoff_save_to_disk: Annotated[
+        bool, Meta(description="Keep the document of a handoff as a file beside the session")
+    ] = False
+
+
+class BranchSummary(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[bool, Meta(description="Offer to summarise a branch when it is left")] = False
+    reserve_tokens: Annotated[
+        int, Meta(description="Tokens of the window to keep free of the branch's text", ge=0)
+    ] = 16_384
+
+
+class Titles(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[
+        bool, Meta(description="Let the model of the role smol name a session in the interactive mode")
+    ] = True
 
 
 class Stream(Struct, frozen=True, rename="camel"):
@@ -164,6 +226,9 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
         Meta(description="Whether a steering message skips the tool calls that have not started"),
     ] = "immediate"
     retry: Retry = Retry()
+    compaction: Compaction = Compaction()
+    branch_summary: BranchSummary = BranchSummary()
+    titles: Titles = Titles()
     stream: Stream = Stream()
     tools: Tools = Tools()
     bash: Bash = Bash()

@@ -8,6 +8,7 @@ import pytest
 from tau.ai.faux import FAUX_MODEL
 from tau.ai.wire import AssistantMessage, TextContent, ToolCall, ToolResultMessage, Usage, UserMessage
 from tau.base.errors import SessionError, UsageError
+from tau.coding.session.entries import ModelChange, ThinkingLevelChange
 from tau.coding.session.ids import file_name, folder_name, new_session_id
 from tau.coding.session.log import SessionLog
 from tau.coding.session.store import SessionStore
@@ -19,8 +20,8 @@ def answer(text: str) -> AssistantMessage:
 
 def filled(folder: Path) -> Path:
     log = SessionLog.new(folder, Path("/somewhere"))
-    log.append_model(FAUX_MODEL)
-    log.append_thinking("low")
+    log.append(ModelChange(provider=FAUX_MODEL.provider, model_id=FAUX_MODEL.id))
+    log.append(ThinkingLevelChange(thinking_level="low"))
     log.append_message(UserMessage("hällo\u2028", 1))
     log.append_message(answer("hi"))
     log.append_message(UserMessage("more", 3))
@@ -41,7 +42,7 @@ def lines(path: Path) -> list[dict[str, object]]:
 
 def test_nothing_is_written_before_the_first_message(tmp_path: Path) -> None:
     log = SessionLog.new(tmp_path / "s", tmp_path)
-    log.append_model(FAUX_MODEL)
+    log.append(ModelChange(provider=FAUX_MODEL.provider, model_id=FAUX_MODEL.id))
     assert not (tmp_path / "s").exists()
 
     log.append_message(UserMessage("hi", 1))
@@ -79,8 +80,8 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
         AssistantMessage,
         ToolResultMessage,
     ]
-    assert log.model() == ("faux", "faux")
-    assert log.thinking() == "low"
+    assert log.context().model == ("faux", "faux")
+    assert log.context().thinking == "low"
     log.append_message(UserMessage("again", 6))
     log.close()
     assert lines(path)[-1]["parentId"] == lines(path)[-2]["id"]

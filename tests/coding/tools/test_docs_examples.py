@@ -1,28 +1,56 @@
-"""The examples of docs/tools.md do what the page says."""
+"""The examples of docs/tools.md and docs/tools/ do what the pages say."""
 
-import re
 from pathlib import Path
 
-from tau.coding.tools.edit_hashline import HashlineEdit
-from tau.coding.tools.read import Read
-from tests.coding.context import CallContext, call_now, text_of
+import pytest
 
-PAGE = Path(__file__).parents[3] / "docs" / "tools.md"
+from tau.coding.tools import TOOLS
+from tests.coding.context import CallContext
+from tests.coding.tools.page_examples import BadPage, Example, Stage, examples_of
+
+DOCS = Path(__file__).parents[3] / "docs"
+PAGES = [DOCS / "tools.md", *sorted((DOCS / "tools").glob("*.md"))]
+EXAMPLES = [example for page in PAGES for example in examples_of(page)]
 
 
-def blocks() -> list[str]:
-    return re.findall(r"```text\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+@pytest.mark.parametrize("example", EXAMPLES, ids=str)
+def test_the_example_runs_as_the_page_shows_it(example: Example, ctx: CallContext) -> None:
+    Stage(ctx).play(example)
 
 
-def test_the_file_is_shown_and_edited_as_the_page_says(ctx: CallContext) -> None:
-    listing, patch = blocks()
-    header, *rows = listing.rstrip("\n").split("\n")
-    (ctx.cwd / "src").mkdir()
-    path = ctx.cwd / "src" / "app.py"
-    path.write_text("".join(f"{row.partition(':')[2]}\n" for row in rows))
+@pytest.mark.parametrize("name", TOOLS)
+def test_every_tool_has_examples(name: str) -> None:
+    assert any(example.page == name for example in EXAMPLES)
 
-    shown = text_of(call_now(Read(), ctx, path="src/app.py")).split("\n")
 
-    assert shown[0].partition("#")[0] == header.partition("#")[0] and shown[1:] == rows
-    call_now(HashlineEdit(), ctx, input=patch.replace(header, shown[0]))
-    assert path.read_text() == "import os\nimport sys\n\nprint(os.getcwd())\n"
+def page_with(folder: Path, text: str) -> Path:
+    path = folder / "read.md"
+    path.write_text(text)
+    return path
+
+
+def test_an_example_that_is_not_true_fails(ctx: CallContext, tmp_path: Path) -> None:
+    text = '# A\n\nGiven `a.txt`:\n\n```text\none\n```\n\nCall:\n\n```json\n{"path": "a.txt:raw"}\n```\n\n'
+    (right,) = examples_of(page_with(tmp_path, f"{text}Result:\n\n```text\none\n```\n"))
+    (wrong,) = examples_of(page_with(tmp_path, f"{text}Result:\n\n```text\ntwo\n```\n"))
+    (no_error,) = examples_of(page_with(tmp_path, f"{text}Error:\n\n```text\none\n```\n"))
+
+    Stage(ctx).play(right)
+    for example in (wrong, no_error):
+        with pytest.raises(AssertionError):
+            Stage(ctx).play(example)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# A\n\nLook at this:\n\n```text\none\n```\n",
+        "# A\n\nCall:\n\n```json\n{}\n```\n",
+        "# A\n\nResult:\n\n```text\none\n```\n",
+        "# A\n\nGiven `a.txt`:\n\n```text\none\n```\n",
+    ],
+    ids=["a block of another kind", "no result", "no call", "nothing done"],
+)
+def test_a_block_that_would_not_be_run_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(BadPage):
+        examples_of(page_with(tmp_path, text))

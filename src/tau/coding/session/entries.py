@@ -3,10 +3,10 @@
 from typing import Any, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from tau.ai.history import cleaned
-from tau.ai.wire import AppMessage
+from tau.ai.wire import AppMessage, AssistantContent, Usage, UserContent
 
 VERSION = 3
 
@@ -21,41 +21,157 @@ class SessionHeader(Struct, frozen=True, rename="camel", tag_field="type", tag="
 
 
 class Entry(Struct, frozen=True, rename="camel"):
-    """What every entry has. `raw` is the whole line: what we do not understand stays as it is."""
+    """What places an entry in the tree, whatever it is. The log fills these in when it appends one."""
 
-    type: str
-    id: str
-    parent_id: str | None
-    timestamp: str
-    raw: Raw = Raw(b"")
+    id: str = ""
+    parent_id: str | None = None
+    timestamp: str = ""
 
 
-class MessageEntry(Struct, frozen=True, rename="camel", tag_field="type", tag="message"):
-    id: str
-    parent_id: str | None
-    timestamp: str
+class MessageEntry(Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="message"):
     message: AppMessage
 
 
-class ModelChange(Struct, frozen=True, rename="camel", tag_field="type", tag="model_change"):
-    id: str
-    parent_id: str | None
-    timestamp: str
+class ModelChange(Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="model_change"):
+    """`model` is how omp writes it: `provider/id`."""
+
+    provider: str = ""
+    model_id: str = ""
+    model: str | UnsetType = UNSET
+    role: str | UnsetType = UNSET
+
+
+class ThinkingLevelChange(
+    Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="thinking_level_change"
+):
+    thinking_level: str | None = None
+
+
+class TierChange(
+    Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="service_tier_change"
+):
+    service_tier: str | None = None
+
+
+class UsageEntry(Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="usage"):
+    """What a request beside the conversation has cost: a title, for instance."""
+
+    kind: str
     provider: str
-    model_id: str
+    model: str
+    usage: Usage
+    note: str | UnsetType = UNSET
 
 
-class ThinkingLevelChange(Struct, frozen=True, rename="camel", tag_field="type", tag="thinking_level_change"):
-    id: str
-    parent_id: str | None
-    timestamp: str
-    thinking_level: str
+class CompactionEntry(Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="compaction"):
+    """`summary` takes the place of all that comes before `first_kept_entry_id` on this branch."""
+
+    summary: str
+    first_kept_entry_id: str
+    tokens_before: int = 0
+    short_summary: str | UnsetType = UNSET
+    details: Any = UNSET
+    usage: Usage | UnsetType = UNSET
+    from_hook: bool | UnsetType = UNSET
 
 
-KnownEntry: TypeAlias = MessageEntry | ModelChange | ThinkingLevelChange
-KNOWN_TYPES = frozenset({"message", "model_change", "thinking_level_change"})
+class BranchSummaryEntry(
+    Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="branch_summary"
+):
+    """`from_id` is the leaf that was left."""
 
-_entry_decoder = msgspec.json.Decoder(Entry)
+    from_id: str
+    summary: str
+    details: Any = UNSET
+    usage: Usage | UnsetType = UNSET
+    from_hook: bool | UnsetType = UNSET
+
+
+class ContextEdit(Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="context_edit"):
+    """From here on, another content (None: nothing) of an earlier entry is sent to the model."""
+
+    target_id: str
+    replacement: "Replacement | None" = None
+
+
+class Replacement(Struct, frozen=True, rename="camel"):
+    content: str | list[UserContent | AssistantContent]
+
+
+class CustomEntry(Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="custom"):
+    """State that somebody keeps here. No model sees it."""
+
+    custom_type: str
+    data: Any = UNSET
+
+
+class CustomMessageEntry(
+    Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="custom_message"
+):
+    """What somebody other than user and model has said to the model."""
+
+    custom_type: str
+    content: str | list[UserContent]
+    display: bool = True
+    details: Any = UNSET
+
+
+class LabelEntry(Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="label"):
+    """No label: the target's label is taken away."""
+
+    target_id: str
+    label: str | UnsetType | None = UNSET
+
+
+class SessionInfo(Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="session_info"):
+    name: str | UnsetType | None = UNSET
+
+
+class ModeChange(Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="mode_change"):
+    """The mode `none` ends the one before."""
+
+    mode: str
+    data: Any = UNSET
+
+
+class RuleInjection(Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="ttsr_injection"):
+    injected_rules: list[str]
+
+
+class McpToolSelection(
+    Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="mcp_tool_selection"
+):
+    selected_tool_names: list[str]
+
+
+class SessionInit(Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="session_init"):
+    """What a session that works for another one was started with."""
+
+    system_prompt: str
+    task: str
+    tools: list[str]
+    output_schema: Any = UNSET
+
+
+KnownEntry: TypeAlias = (
+    MessageEntry
+    | ModelChange
+    | ThinkingLevelChange
+    | TierChange
+    | UsageEntry
+    | CompactionEntry
+    | BranchSummaryEntry
+    | ContextEdit
+    | CustomEntry
+    | CustomMessageEntry
+    | LabelEntry
+    | SessionInfo
+    | ModeChange
+    | RuleInjection
+    | McpToolSelection
+    | SessionInit
+)
+
 _known_decoder: msgspec.json.Decoder[KnownEntry] = msgspec.json.Decoder(KnownEntry)
 _header_decoder = msgspec.json.Decoder(SessionHeader)
 
@@ -64,18 +180,10 @@ def decode_header(line: bytes) -> SessionHeader:
     return _header_decoder.decode(line)
 
 
-def decode_entry(line: bytes) -> Entry:
-    """The first of two steps: enough to place an entry in the tree, whatever it is."""
-    entry = _entry_decoder.decode(line)
-    return Entry(entry.type, entry.id, entry.parent_id, entry.timestamp, Raw(line))
-
-
-def decode_known(entry: Entry) -> KnownEntry | None:
-    """The second step: the whole entry, or None if its kind or its message is unknown to us."""
-    if entry.type not in KNOWN_TYPES:
-        return None
+def decode_known(line: bytes) -> KnownEntry | None:
+    """The whole entry, or None if its kind or its message is unknown to us."""
     try:
-        return _known_decoder.decode(entry.raw)
+        return _known_decoder.decode(line)
     except msgspec.DecodeError:
         return None
 

@@ -1,16 +1,21 @@
 """A session's log: append-only lines that form a tree, one writer, nothing lost between two events."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
+from msgspec import structs
 
-from tau.ai.model import Model, ThinkingLevel
-from tau.ai.wire import AppMessage, AssistantMessage
+from tau.ai.wire import AppMessage
 from tau.base.clock import iso, now_ms
 from tau.base.errors import SessionError
 from tau.base.jsonl import JsonlFile, read_jsonl
 from tau.coding.session import entries as s
+from tau.coding.session.context import Context, Node, build_context, extended
 from tau.coding.session.ids import file_name, new_entry_id, new_session_id
+
+# What makes a session worth a file: somebody has said something.
+_BEGIN = frozenset({"message", "custom_message", "compaction"})
 
 
 class SessionLog:
@@ -24,8 +29,9 @@ class SessionLog:
         self.path = path
         self.warnings: list[str] = []
         self.leaf: str | None = None
-        self._entries: dict[str, s.Entry] = {}
-        self._messages: list[AppMessage] | None = None  # of the branch that ends in the leaf
+        self._nodes: dict[str, Node] = {}
+        self._lines: dict[str, bytes] = {}
+        self._context: Context | None = None  # of the branch that ends in the leaf
         self._file: JsonlFile | None = None
         self._unwritten: list[bytes] = [s.encode(header)]
 
@@ -66,74 +72,85 @@ class SessionLog:
     def artifacts_folder(self) -> Path | None:
         return None if self.path is None else self.path.with_suffix("")
 
-    def append_message(self, message: AppMessage) -> None:
-        """On disk when this returns."""
-        id, parent, timestamp = self._next()
-        self._append(s.MessageEntry(id, parent, timestamp, message), durable=True)
-        if self._messages is not None:
-            self._messages.append(message)
+    @property
+    def name(self) -> str | None:
+        """What the session is called: the latest name, or the title in the header."""
+        for node in reversed(self._nodes.values()):
+            if node.type == "session_info" and isinstance(info := self.decode(node), s.SessionInfo):
+                return info.name or None
+        return self.header.title or None
 
-    def append_model(self, model: Model) -> None:
-        id, parent, timestamp = self._next()
-        self._append(s.ModelChange(id, parent, timestamp, model.provider, model.id))
+    def append(self, entry: s.KnownEntry) -> str:
+        """Add an entry behind the leaf, and make it the leaf; its id. A message is on disk then."""
+        parent = self.leaf
+        whole = structs.replace(
+            entry, id=new_entry_id(self._nodes), parent_id=parent, timestamp=iso(now_ms())
+        )
+        line = s.encode(whole)
+        kind = str(entry.__struct_config__.tag)
+        if kind in _BEGIN or not self._unwritten:
+            self._write([*self._unwritten, line])
+            self._unwritten = []
+        else:
+            self._unwritten.append(line)
+        self._place(Node(kind, whole.id, parent, 0, 0), line)
+        if self._context is not None:
+            self._context = extended(self._context, whole)
+        return whole.id
 
-    def append_thinking(self, level: ThinkingLevel) -> None:
-        id, parent, timestamp = self._next()
-        self._append(s.ThinkingLevelChange(id, parent, timestamp, level))
+    def append_message(self, message: AppMessage) -> str:
+        return self.append(s.MessageEntry(message=message))
 
-    def branch(self) -> list[s.Entry]:
-        """From the root to the leaf."""
-        found: list[s.Entry] = []
-        id = self.leaf
-        while id is not None and (entry := self._entries.get(id)) is not None:
-            found.append(entry)
-            id = entry.parent_id
+    def __contains__(self, id: object) -> bool:
+        return id in self._nodes
+
+    def nodes(self) -> Iterable[Node]:
+        """All entries in the order of the file."""
+        return self._nodes.values()
+
+    def node(self, id: str) -> Node | None:
+        return self._nodes.get(id)
+
+    def decode(self, node: Node) -> s.KnownEntry | None:
+        """The whole entry; None if it is none that we know."""
+        return s.decode_known(self._lines[node.id])
+
+    def branch(self, leaf: str | None = "") -> list[Node]:
+        """From the root to the leaf, or to another entry."""
+        found: list[Node] = []
+        id = self.leaf if leaf == "" else leaf
+        while id is not None and (node := self._nodes.get(id)) is not None:
+            found.append(node)
+            id = node.parent_id
         found.reverse()
         return found
 
+    def move(self, leaf: str | None) -> None:
+        """Go on from another entry; None: from the beginning. What is appended next says so on disk."""
+        if leaf is not None and leaf not in self._nodes:
+            raise SessionError(f"The session has no entry {leaf}.")
+        self.leaf = leaf
+        self._context = None
+
+    def context(self) -> Context:
+        """What the model is told, up to the leaf."""
+        if self._context is None:
+            self._context = build_context(self.branch(), self.decode)
+        return self._context
+
     def messages(self) -> list[AppMessage]:
         """The conversation up to the leaf. The list is a copy."""
-        if self._messages is None:
-            known = (s.decode_known(entry) for entry in self.branch() if entry.type == "message")
-            self._messages = [entry.message for entry in known if isinstance(entry, s.MessageEntry)]
-        return list(self._messages)
-
-    def model(self) -> tuple[str, str] | None:
-        """Provider and id of the model that was last in use on this branch."""
-        for entry in reversed(self.branch()):
-            match s.decode_known(entry):
-                case s.ModelChange(provider=provider, model_id=id):
-                    return provider, id
-                case s.MessageEntry(message=AssistantMessage(provider=provider, model=id)):
-                    return provider, id
-        return None
-
-    def thinking(self) -> str | None:
-        for entry in reversed(self.branch()):
-            match s.decode_known(entry):
-                case s.ThinkingLevelChange(thinking_level=level):
-                    return level
-        return None
+        return self.context().messages
 
     def close(self) -> None:
         if self._file is not None:
             self._file.close()
             self._file = None
 
-    def _next(self) -> tuple[str, str | None, str]:
-        return new_entry_id(self._entries), self.leaf, iso(now_ms())
-
-    def _append(self, entry: s.KnownEntry, *, durable: bool = False) -> None:
-        """Write a line. What is not a message may wait for the first message of a new session."""
-        line = s.encode(entry)
-        if durable or not self._unwritten:
-            self._write([*self._unwritten, line])
-            self._unwritten = []
-        else:
-            self._unwritten.append(line)
-        kind = str(entry.__struct_config__.tag)
-        self._entries[entry.id] = s.Entry(kind, entry.id, entry.parent_id, entry.timestamp, msgspec.Raw(line))
-        self.leaf = entry.id
+    def _place(self, node: Node, line: bytes) -> None:
+        self._nodes[node.id] = node
+        self._lines[node.id] = line
+        self.leaf = node.id
 
     def _write(self, lines: list[bytes]) -> None:
         if self.path is None:
@@ -152,14 +169,22 @@ class SessionLog:
         strange = 0
         for line in lines:
             try:
-                entry = s.decode_entry(line)
+                place = _place_decoder.decode(line)
             except msgspec.DecodeError:
                 strange += 1
                 continue
-            self._entries[entry.id] = entry
-            self.leaf = entry.id
+            self._place(Node(place.type, place.id, place.parent_id, 0, len(line)), line)
         if strange:
             self.warnings.append(f"{strange} lines of the session are not entries and are left out.")
+
+
+class _Place(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    type: str
+    id: str
+    parent_id: str | None
+
+
+_place_decoder = msgspec.json.Decoder(_Place)
 
 
 def _header(path: Path, records: list[bytes]) -> s.SessionHeader:

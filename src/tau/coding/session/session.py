@@ -13,6 +13,7 @@ from tau.ai.wire import ImageContent, TextContent, Usage, UserMessage
 from tau.base import log
 from tau.base.clock import now_ms
 from tau.base.errors import SessionError, TauError
+from tau.coding.session.entries import ModelChange, ThinkingLevelChange
 from tau.coding.session.stats import total_usage
 from tau.coding.session.work import SessionParts, Work
 
@@ -101,10 +102,11 @@ class Session:
 
     def note_changes(self) -> None:
         """Write down model and thinking level where they are not what the log says."""
-        if self.log.model() != (self.model.provider, self.model.id):
-            self.log.append_model(self.model)
-        if self.log.thinking() != self.thinking:
-            self.log.append_thinking(self.thinking)
+        context = self.log.context()
+        if context.model != (self.model.provider, self.model.id):
+            self.log.append(ModelChange(provider=self.model.provider, model_id=self.model.id))
+        if context.thinking != self.thinking:
+            self.log.append(ThinkingLevelChange(thinking_level=self.thinking))
 
     async def close(self) -> None:
         """Stop what runs, wait until it is recorded, and give the log back."""

@@ -110,6 +110,9 @@ class Work:
     def record(self, message: AppMessage) -> None:
         self._parts.log.append_message(message)
 
+    async def make_room(self, abort: Abort) -> None:
+        pass
+
     def stream(self, model: Model, request: Request) -> AsyncGenerator[Delta, None]:
         return self._parts.stream(model, request)
 

@@ -1,0 +1,152 @@
+"""The limits that the pages on tools tell, each with the number that the code has."""
+
+from tau.ai.images import MAX_IMAGE_BYTES
+from tau.backends.syntax.languages import MAX_PARSED_CHARS, MAX_SUMMARY_BYTES, MAX_SUMMARY_LINES
+from tau.backends.syntax.readings import MAX_PATTERN_CHARS
+from tau.backends.syntax.summary import SummaryOptions
+from tau.base.sizes import format_bytes
+from tau.coding import code_files, images, path_lists
+from tau.coding.documents import limits as document_limits
+from tau.coding.edits import plan, source
+from tau.coding.output import ARTIFACT_CAP_BYTES, OutputLimits
+from tau.coding.readers import archive, large, sqlite_open, sqlite_rows, sqlite_select, text, tree
+from tau.coding.readers.archive_index import ArchiveLimits
+from tau.coding.search import hits, pages, query
+from tau.coding.tools import ast_edit, ast_grep, find, inspect_image, search, write
+from tau.config.settings import Settings
+from tau.hashline import preview, snapshots
+
+Row = tuple[str, str]
+
+OUTPUT = OutputLimits()
+ARCHIVE = ArchiveLimits()
+SETTINGS = Settings()
+SUMMARY = SummaryOptions()
+IMAGE = images.ImageLimits()
+
+
+def count(number: float, noun: str = "") -> str:
+    return f"{number:,g} {noun}".strip() if number < 1_000_000 else f"{number:,.0f} {noun}".strip()
+
+
+def setting(amount: str, key: str) -> str:
+    return f"{amount} (`{key}`)"
+
+
+def matches(several: str, one: str) -> list[Row]:
+    """Of the tools that show matches."""
+    return [
+        ("files on a page", count(pages.PAGE_FILES)),
+        (several, count(pages.MATCHES_PER_FILE)),
+        (one, count(pages.MATCHES_IN_ONE_FILE)),
+        ("text of a page", format_bytes(pages.MAX_BYTES)),
+        ("line, in characters", count(pages.MAX_COLUMNS)),
+    ]
+
+
+CODE = [
+    ("file that is parsed", format_bytes(MAX_PARSED_CHARS)),
+    ("files of one call", count(code_files.MAX_FILES)),
+    ("pattern, in characters", count(MAX_PATTERN_CHARS)),
+    ("time", count(code_files.SECONDS, "s")),
+]
+
+LIMITS: dict[str, list[Row]] = {
+    "read": [
+        ("lines without a selector", setting(count(SETTINGS.read.default_limit), "read.defaultLimit")),
+        ("lines of one call", count(OUTPUT.lines)),
+        ("text of one call", format_bytes(OUTPUT.bytes)),
+        ("line, in characters", count(OUTPUT.columns)),
+        ("lines shown around a range", f"{text.LINES_BEFORE} before, {text.LINES_AFTER} after"),
+        ("file that gets a tag", format_bytes(large.LARGE_BYTES)),
+        (
+            "file of code shown in brief",
+            f"{count(SUMMARY.min_total_lines)} to {count(MAX_SUMMARY_LINES)} lines, "
+            f"{format_bytes(MAX_SUMMARY_BYTES)}",
+        ),
+        ("entries of a folder inside the one that is shown", count(tree.PER_FOLDER)),
+        ("entries of an archive that are listed at once", count(archive.LISTED_ENTRIES)),
+        ("archive", f"{format_bytes(ARCHIVE.archive_bytes)}, {count(ARCHIVE.entries)} entries"),
+        ("entry of an archive, unpacked", format_bytes(ARCHIVE.entry_bytes)),
+        (
+            "rows of a table",
+            f"{sqlite_rows.SAMPLE_ROWS} as a sample, {sqlite_select.DEFAULT_ROWS} with a selection, "
+            f"{sqlite_select.MAX_ROWS} with `limit`",
+        ),
+        ("rows of a query", count(sqlite_rows.QUERY_ROWS)),
+        ("time of a query", count(sqlite_open.READ_SECONDS, "s")),
+        ("text of a document, in characters", count(document_limits.MAX_TEXT_CHARS)),
+        ("time of a document", count(document_limits.SECONDS, "s")),
+        ("picture", format_bytes(images.MAX_INPUT_BYTES)),
+    ],
+    "write": [
+        ("file that is compared with what it replaces", format_bytes(write.MAX_DIFFED_BYTES)),
+        ("archive that is rewritten, unpacked", format_bytes(ARCHIVE.rewritten_bytes)),
+        ("time of a change in a database", count(sqlite_open.WRITE_SECONDS, "s")),
+    ],
+    "edit": [
+        ("file", format_bytes(source.MAX_FILE_BYTES)),
+        ("files of one edit", count(plan.MAX_FILES)),
+        (
+            "texts that are remembered under their tags",
+            f"{snapshots.MAX_PATHS} files, {snapshots.MAX_VERSIONS} versions of each, "
+            f"{format_bytes(snapshots.MAX_BYTES)}",
+        ),
+        ("rows that the answer shows of a change", count(preview.PREVIEW_ROWS)),
+    ],
+    "search": [
+        *matches("matches of each, several files searched", "matches of one file searched alone"),
+        (
+            "lines around a match",
+            f"{SETTINGS.search.context_before} before (`search.contextBefore`), "
+            f"{SETTINGS.search.context_after} after (`search.contextAfter`)",
+        ),
+        ("file that was not named itself", format_bytes(query.MAX_FILE_BYTES)),
+        ("file that gets a tag", format_bytes(hits.MAX_WHOLE_BYTES)),
+        ("entries of `paths`", count(path_lists.MAX_ENTRIES)),
+        ("time", count(search.SECONDS, "s")),
+    ],
+    "find": [
+        ("paths returned", count(find.MAX_RESULTS)),
+        ("entries of `paths`", count(path_lists.MAX_ENTRIES)),
+        (
+            "time",
+            f"{count(find.DEFAULT_SECONDS, 's')}, with `timeout` from {find.MIN_SECONDS:g} "
+            f"to {find.MAX_SECONDS:g}",
+        ),
+    ],
+    "bash": [
+        ("time", f"{setting(count(SETTINGS.bash.timeout_seconds, 's'), 'bash.timeoutSeconds')}, 1 to 3,600"),
+        (
+            "output shown",
+            setting(f"{SETTINGS.tools.artifact_spill_threshold} KiB", "tools.artifactSpillThreshold"),
+        ),
+        ("lines shown", count(OUTPUT.lines)),
+        (
+            "line, in characters",
+            setting(count(SETTINGS.tools.output_max_columns), "tools.outputMaxColumns"),
+        ),
+        ("output kept as an artifact", format_bytes(ARTIFACT_CAP_BYTES)),
+    ],
+    "ast_grep": [
+        *matches("matches of each, several files looked at", "matches of one file looked at alone"),
+        ("lines shown of a match", count(ast_grep.LINES_OF_MATCH)),
+        *CODE,
+    ],
+    "ast_edit": [
+        ("patterns of one call", count(ast_edit.MAX_OPS)),
+        ("files changed", count(ast_edit.MAX_CHANGED_FILES)),
+        ("old and new text together", format_bytes(ast_edit.MAX_STAGED_BYTES)),
+        *CODE,
+    ],
+    "inspect_image": [
+        ("file", format_bytes(images.MAX_INPUT_BYTES)),
+        (
+            "picture that is sent as it is",
+            f"{IMAGE.max_width} x {IMAGE.max_height} pixels, {format_bytes(IMAGE.max_bytes)}",
+        ),
+        ("picture that cannot be made smaller", format_bytes(MAX_IMAGE_BYTES)),
+        ("picture that is decoded, in pixels", count(images.MAX_DECODED_PIXELS)),
+        ("answer, in tokens", count(inspect_image.MAX_ANSWER_TOKENS)),
+    ],
+}
