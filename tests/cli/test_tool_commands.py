@@ -45,6 +45,21 @@ def test_an_edit_typed_by_hand_is_made(
     assert "+2:TWO" in capfd.readouterr().out
 
 
+def test_a_json_object_is_a_whole_call(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAU_EDIT_MODE", "replace")
+    typed(monkeypatch, '{"path": "a.txt", "old_text": "two", "new_text": "TWO"}')
+
+    assert tool_commands.run("edit", []) == 0
+
+    assert (project / "a.txt").read_text() == "one\nTWO\nthree\n"
+
+
+def test_broken_json_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    typed(monkeypatch, '{"path')
+    with pytest.raises(UsageError, match="cannot be read"):
+        tool_commands.run("edit", [])
+
+
 def test_an_edit_of_a_file_that_has_changed_is_refused(
     project: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

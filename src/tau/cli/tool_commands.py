@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from msgspec import DecodeError, json
+
 from tau.ai.wire import ImageContent
 from tau.base.errors import ToolError, UsageError
 from tau.base.text import plain
@@ -14,7 +16,7 @@ from tau.sdk import call_tool
 USAGE = {
     "read": 'Say what to read: tau read PATH[:LINES]. A prompt is written as tau "read ...".',
     "grep": 'Say what to look for: tau grep PATTERN [PATH ...]. A prompt is written as tau "grep ...".',
-    "edit": "The edit is read from standard input: tau edit < PATCH.",
+    "edit": "The edit is read from standard input: tau edit < PATCH. A JSON object there is a whole call.",
 }
 
 
@@ -42,5 +44,15 @@ def _call(name: str, words: list[str]) -> tuple[str, dict[str, Any]]:
     if name == "grep" and words:
         return "search", {"pattern": words[0], "paths": words[1:] or ["."]}
     if name == "edit" and not words and not sys.stdin.isatty():
-        return "edit", {"input": sys.stdin.buffer.read().decode("utf-8", "replace")}
+        return "edit", _edit(sys.stdin.buffer.read())
     raise UsageError(USAGE[name])
+
+
+def _edit(data: bytes) -> dict[str, Any]:
+    """The patch, or the arguments of a call as a model sends them: the mode replace has no patch."""
+    if data.lstrip().startswith(b"{"):
+        try:
+            return json.decode(data, type=dict[str, Any])
+        except DecodeError as error:
+            raise UsageError(f"The JSON on standard input cannot be read: {error}.") from None
+    return {"input": data.decode("utf-8", "replace")}
