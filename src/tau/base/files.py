@@ -14,12 +14,13 @@ _LOCK_PAUSE_S = 0.02
 _SYNC_UNSUPPORTED = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}
 _CANNOT_REPLACE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV}
 _KEPT_ATTRIBUTES = ("user.", "system.posix_acl_access")
+_TEMP_NAMES = 16
 
 if sys.platform == "win32":
 
-    def try_lock(fd: int) -> bool:
+    def try_lock(fd: int, *, without_locks: bool = True) -> bool:
         """There is no flock on Windows: tau relies on being the only writer."""
-        return True
+        return without_locks
 
     def unlock(fd: int) -> None:
         """Nothing to give back."""
@@ -27,10 +28,11 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def try_lock(fd: int) -> bool:
+    def try_lock(fd: int, *, without_locks: bool = True) -> bool:
         """Take the exclusive lock of an open file without waiting; False if someone else has it.
 
-        A file system that knows no locks counts as locked: refusing to work there would help nobody.
+        A file system that knows no locks counts as locked: refusing to work there would help nobody. Who must
+        know for sure gives another answer for it.
         """
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -41,6 +43,7 @@ else:
                 return False
             if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL):
                 raise
+            return without_locks
         return True
 
     def unlock(fd: int) -> None:
@@ -100,11 +103,14 @@ def locked(path: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
         os.close(fd)
 
 
-def write_atomic(path: Path, data: bytes, *, mode: int | None = None, sync: bool = True) -> None:
+def write_atomic(
+    path: Path, data: bytes, *, mode: int | None = None, executable: bool = False, sync: bool = True
+) -> None:
     """Replace the content of `path`: who reads it, even after a crash, finds all of the old or of the new.
 
     Symbolic links are followed, mode, owner and access lists kept; `mode` sets the permissions, else a new
-    file takes them from the umask. On failure the old content is there and OSError is raised.
+    file takes them from the umask, and if `executable` can be run by those who may read it. On failure the
+    old content is there and OSError is raised.
     """
     try:
         target = _follow(path)
@@ -114,7 +120,7 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None, sync: bool
             _write_in_place(target, data, mode, sync)
             return
         try:
-            _replace(target, data, old, mode, sync)
+            _replace(target, data, old, mode, executable, sync)
         except OSError as error:
             # A writable file in a folder that is not, or a mount point of its own, as containers have them.
             if old is None or error.errno not in _CANNOT_REPLACE:
@@ -153,27 +159,94 @@ def _existing(target: Path) -> os.stat_result | None:
     return info
 
 
-def _replace(target: Path, data: bytes, old: os.stat_result | None, mode: int | None, sync: bool) -> None:
-    temp = target.parent / f".tau-{os.urandom(4).hex()}.tmp"
-    fd = _create(temp, 0o666 if old is None and mode is None else 0o600)
+def _replace(
+    target: Path, data: bytes, old: os.stat_result | None, mode: int | None, executable: bool, sync: bool
+) -> None:
+    temp, fd = _temporary(target.parent, 0o666 if old is None and mode is None else 0o600)
     try:
-        try:
-            if old is not None:
-                _keep_identity(fd, target, old, mode)
-            elif mode is not None:
-                _set_mode(fd, mode)
-            write_all(fd, data)
-            if sync:
-                sync_file(fd)
-        finally:
-            os.close(fd)
+        if old is not None:
+            _keep_identity(fd, target, old, mode)
+        elif mode is not None:
+            _set_mode(fd, mode)
+        elif executable:
+            plain = stat.S_IMODE(os.fstat(fd).st_mode)
+            _set_mode(fd, plain | (plain & 0o444) >> 2)
+        write_all(fd, data)
+        if sync:
+            sync_file(fd)
         temp.replace(target)
     except BaseException:
-        with suppress(OSError):
-            temp.unlink()
+        _discard(temp, fd)
         raise
+    finally:
+        os.close(fd)  # and with it the lock, once the file has its final name
     if sync:
         sync_folder(target.parent)
+
+
+def _temporary(folder: Path, mode: int) -> tuple[Path, int]:
+    """A new file that is ours alone, to be renamed.
+
+    The names are few and tried in one order. So a file that a killed process left is met by the next write
+    into its folder, which need not be listed for that, and the lock that died with its owner gives it away.
+    """
+    names = iter([folder / f".tau-{number}.tmp" for number in range(_TEMP_NAMES)])
+    for temp in names:
+        fd = _create_locked(temp, mode)
+        if fd is not None:
+            for other in names:  # left by writers that were killed side by side
+                if not _take_away(other):
+                    break
+            return temp, fd
+    temp = folder / f".tau-{os.urandom(4).hex()}.tmp"
+    return temp, _create(temp, mode)
+
+
+def _create_locked(temp: Path, mode: int) -> int | None:
+    """The new file, open and locked; None if somebody else works under that name."""
+    try:
+        fd = _create(temp, mode)
+    except FileExistsError:
+        if not _take_away(temp):
+            return None
+        try:
+            fd = _create(temp, mode)
+        except FileExistsError:
+            return None
+    try:
+        # Until the lock is ours, somebody else may take the file for one that was left, and take it away.
+        if try_lock(fd) and os.fstat(fd).st_nlink:
+            return fd
+    except OSError:
+        _discard(temp, fd)
+        os.close(fd)
+        raise
+    os.close(fd)
+    return None
+
+
+def _take_away(temp: Path) -> bool:
+    """Remove a temporary file whose writer is dead. False if there is none, or its writer may be alive."""
+    try:
+        fd = os.open(temp, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        regular = stat.S_ISREG(os.fstat(fd).st_mode)
+        return regular and try_lock(fd, without_locks=False) and _discard(temp, fd)
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+
+
+def _discard(temp: Path, fd: int) -> bool:
+    """Remove a temporary file, unless its name belongs to another one by now. The lock is ours."""
+    with suppress(OSError):
+        if os.path.samestat(os.fstat(fd), temp.lstat()):
+            temp.unlink()
+            return True
+    return False
 
 
 def _create(path: Path, mode: int) -> int:
@@ -226,9 +299,11 @@ def _write_in_place(target: Path, data: bytes, mode: int | None, sync: bool) -> 
                 raise OSError(
                     number, f"Writing failed and the file is damaged; its old content is in {backup}"
                 ) from failure
-            backup.unlink()
+            with suppress(OSError):
+                backup.unlink()
             raise
-        backup.unlink()
+        with suppress(OSError):  # a copy too many is no reason to call the write a failure
+            backup.unlink()
     finally:
         os.close(fd)
 

@@ -1,6 +1,7 @@
 """The local file system behind the tools' port: reads, atomic writes, no surprise overwrites."""
 
 import asyncio
+import errno
 import os
 import stat as modes
 from collections.abc import Sequence
@@ -9,14 +10,25 @@ from pathlib import Path
 from tau.agent.ports import Stat
 from tau.base.errors import ToolError
 from tau.base.files import open_at_once, write_atomic
+from tau.base.sizes import KIB
+
+MORE_BYTES = 256 * KIB  # what a file grows by while it is read; those of /proc say that they are empty
+MAX_MORE = 100
 
 
 class LocalFileSystem:
     """Synchronous inside: for files of this size a thread costs more than the disk does."""
 
     async def read(self, path: Path) -> bytes:
-        with open(path, "rb", opener=open_at_once) as file:
-            return file.read() or b""  # nothing from what would make us wait, as some files of /proc do
+        with open(path, "rb", buffering=0, opener=open_at_once) as file:
+            size = os.fstat(file.fileno()).st_size
+            pieces = [file.read(size) or b""]
+            # Nothing comes from what would make us wait, as some files of /proc do.
+            while more := file.read(MORE_BYTES):
+                pieces.append(more)
+                if len(pieces) > MAX_MORE:
+                    raise OSError(errno.EFBIG, "It has more content than its size says, perhaps without end")
+        return b"".join(pieces)
 
     async def read_part(self, path: Path, start: int, size: int) -> bytes:
         await asyncio.sleep(0)  # a long row of parts must not keep the loop from everything else
@@ -31,10 +43,7 @@ class LocalFileSystem:
         if expect is not None and before != expect:
             state = "has been deleted" if before is None else "has changed on disk"
             raise ToolError(f"{path} {state} since it was read; nothing was written. Read it again first.")
-        write_atomic(path, data)
-        if before is None and data.startswith(b"#!"):
-            mode = modes.S_IMODE(path.stat().st_mode)
-            path.chmod(mode | (mode & 0o444) >> 2)
+        write_atomic(path, data, executable=data.startswith(b"#!"))
         after = _stat(path)
         if after is None:
             raise FileNotFoundError(f"{path} was deleted by somebody else right after it was written")

@@ -4,6 +4,7 @@ They are opened by SQLite itself, so only files of this machine can be databases
 """
 
 import math
+import stat as modes
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,10 @@ class SqliteWritten(Struct, frozen=True, kw_only=True):
 
 
 async def find(text: str, cwd: Path, fs: FileSystem) -> Found | None:
-    """The database that a path text leads into: the right ending and the right first bytes, or None."""
+    """The database that a path text leads into: the right ending and the right first bytes, or None.
+
+    Raises OSError for a file that cannot be looked into: whether it is one is not known then.
+    """
     for candidate in candidates(text):
         path = resolve(candidate.database, cwd)
         if await _is_database(path, fs):
@@ -235,6 +239,7 @@ async def _is_database(path: Path, fs: FileSystem) -> bool:
         if stat is None or stat.is_dir:
             return False
         info = path.stat()
-        return (info.st_size, info.st_mtime_ns) == (stat.size, stat.mtime_ns) and has_header(path)
-    except OSError:
+    except OSError:  # a name that is too long, a folder that may not be entered: not what is meant
         return False
+    same = (info.st_size, info.st_mtime_ns) == (stat.size, stat.mtime_ns)
+    return same and modes.S_ISREG(info.st_mode) and has_header(path)

@@ -137,9 +137,9 @@ def told(error: Exception, name: str, deadline: Deadline | None, stop: Stop) -> 
         return ToolError(f"{name}: only reading is allowed here: SELECT, and PRAGMAs that tell something.")
     if "readonly" in said:
         return ToolError(f"{name} is read-only here; nothing was changed ({said}).")
-    if any(
-        word in said for word in ("malformed", "not a database", "corrupt", "disk I/O", "unsupported file")
-    ):
+    if "disk I/O" in said:
+        return ToolError(f"{name}: the disk fails, or the file is cut off ({said}).")
+    if any(word in said for word in ("malformed", "not a database", "corrupt", "unsupported file")):
         return ToolError(f"{name} is damaged or not a SQLite database: {said}.")
     if "one statement at a time" in said:
         return ToolError(f"{name}: give one SQL statement, not several.")

@@ -1,0 +1,276 @@
+"""A program for child processes: one tool call, run again and again, that ends or fails at each of its steps.
+
+`steps.py SCENE FAULT FOLDER` lays out the scene in FOLDER/1, FOLDER/2, ... and runs its call in each of them,
+in a child of its own. The fault strikes the first one at its first system call that touches a file, the
+second one at its second, and so on until a call ends untouched. FAULT is `kill` or the name of an error such
+as ENOSPC, with `+` behind it if all that follows fails too. What happened is printed as one line of JSON for
+each child.
+"""
+
+import _sqlite3
+import asyncio
+import ctypes
+import errno
+import io
+import json
+import os
+import signal
+import sqlite3
+import sys
+import time
+import traceback
+import zipfile
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tau.agent.tool import Tool
+from tau.base.errors import ToolError
+from tau.coding.tools.edit import Edit
+from tau.coding.tools.edit_hashline import HashlineEdit
+from tau.coding.tools.edit_patch import PatchEdit
+from tau.coding.tools.write import Write
+from tests.coding.context import CallContext, call, call_context
+
+COUNTED = (
+    *("open", "write", "fsync", "replace", "rename", "unlink", "mkdir"),
+    *("chmod", "fchmod", "ftruncate", "lseek"),
+)
+SHORT_BYTES = 700  # a system that takes few bytes at a time, so that there are writes to be torn
+MAX_STEPS = 500
+NOON = time.struct_time((2024, 6, 1, 12, 0, 0, 5, 153, 0))
+OLD = "".join(f"line {number} of the old text\n" for number in range(80))
+NEW = OLD.replace("line 7 of", "line seven, which is longer now, of")
+PATCH = """*** Begin Patch
+*** Update File: one.txt
+@@
+-line 7 of the old text
++line seven, which is longer now, of the old text
+*** Update File: two.txt
+*** Move to: deep/moved.txt
+@@
+-line 3 of the old text
++line three
+*** Add File: fresh/tool.sh
++#!/bin/sh
++echo made
+*** Delete File: three.txt
+*** End Patch"""
+
+
+def text_file(folder: Path) -> None:
+    (folder / "one.txt").write_text(OLD)
+
+
+def three_files(folder: Path) -> None:
+    for name in ("one.txt", "two.txt", "three.txt"):
+        (folder / name).write_text(OLD)
+
+
+def linked_file(folder: Path) -> None:
+    text_file(folder)
+    os.link(folder / "one.txt", folder / "other.txt")
+
+
+def archive(folder: Path) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as packed:
+        packed.writestr(zipfile.ZipInfo("a.txt"), OLD)
+        packed.writestr(zipfile.ZipInfo("b.txt"), "b\n")
+    (folder / "pack.zip").write_bytes(buffer.getvalue())
+
+
+def database(folder: Path, journal: str = "delete") -> None:
+    with closing(sqlite3.connect(folder / "app.db")) as connection:
+        connection.execute(f"PRAGMA journal_mode={journal}")
+        connection.execute("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT)")
+        connection.execute("CREATE INDEX by_text ON notes (text)")
+        connection.executemany("INSERT INTO notes (text) VALUES (?)", [(f"{n} {OLD}",) for n in range(9)])
+        connection.commit()
+
+
+def database_with_log(folder: Path) -> None:
+    database(folder, "wal")
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Files, and a call that changes them."""
+
+    lay_out: Callable[[Path], None]
+    tool: Tool[Any]
+    arguments: dict[str, Any]
+
+    @property
+    def is_database(self) -> bool:
+        return self.arguments is ROW
+
+    def arguments_in(self, ctx: CallContext) -> dict[str, Any]:
+        """An edit by line names the tag of what was read before."""
+        tag = ctx.snapshots.record(ctx.cwd / "one.txt", OLD)
+        return {
+            name: value.replace("TAG", tag or "") if isinstance(value, str) else value
+            for name, value in self.arguments.items()
+        }
+
+
+REPLACEMENT = {"old_text": "line 7 of", "new_text": "line seven, which is longer now, of"}
+ROW = {"path": "app.db:notes:4", "content": json.dumps({"text": NEW + NEW})}
+SCENES = {
+    "edit": Scene(text_file, Edit(), {"path": "one.txt", **REPLACEMENT}),
+    "edit_linked": Scene(linked_file, Edit(), {"path": "one.txt", **REPLACEMENT}),
+    "hashline": Scene(text_file, HashlineEdit(), {"input": "¶one.txt#TAG\nreplace 8..8:\n+line seven"}),
+    "write": Scene(text_file, Write(), {"path": "one.txt", "content": NEW}),
+    "write_new": Scene(text_file, Write(), {"path": "a/b/run.sh", "content": "#!/bin/sh\n" + NEW}),
+    "patch": Scene(three_files, PatchEdit("apply_patch"), {"input": PATCH}),
+    "archive": Scene(archive, Write(), {"path": "pack.zip:a.txt", "content": NEW}),
+    "database": Scene(database, Write(), ROW),
+    "database_with_log": Scene(database_with_log, Write(), ROW),
+}
+
+
+class Striking:
+    """Counts steps and strikes at one of them."""
+
+    def __init__(self, at: int, fault: str, report: int) -> None:
+        self.at = at
+        self.onwards = fault.endswith("+")
+        self.number = 0 if fault == "kill" else getattr(errno, fault.removesuffix("+"))
+        self.report = report
+        self.write = os.write
+        self.count = 0
+        self.struck = ""
+
+    def error(self, name: str) -> int:
+        """What the next step shall fail with, 0 if it is to be made. Does not come back from a kill."""
+        self.count += 1
+        if self.count < self.at or (self.count > self.at and not self.onwards):
+            return 0
+        self.struck = self.struck or name
+        if not self.number:
+            self.tell({"at": name})
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.number
+
+    def tell(self, report: dict[str, Any]) -> None:
+        self.write(self.report, json.dumps(report).encode() + b"\n")
+
+    def wrapped(self, name: str) -> Callable[..., Any]:
+        real = getattr(os, name)
+
+        def step(*args: Any, **kwargs: Any) -> Any:
+            number = self.error(name)
+            if number:
+                raise OSError(number, os.strerror(number))
+            if name == "write":
+                return real(args[0], bytes(args[1])[:SHORT_BYTES])
+            return real(*args, **kwargs)
+
+        return step
+
+
+class Vfs(ctypes.Structure):
+    """SQLite's table of what it asks of the system; only the last ones matter here."""
+
+    _fields_ = (
+        ("version", ctypes.c_int),
+        ("sizes", ctypes.c_int * 2),
+        ("names", ctypes.c_void_p * 3),
+        ("methods", ctypes.c_void_p * 13),
+        ("set_system_call", ctypes.c_void_p),
+        ("get_system_call", ctypes.c_void_p),
+    )
+
+
+SQLITE_CALLS = {
+    "pwrite": (ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64),
+    "pwrite64": (ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64),
+    "ftruncate": (ctypes.c_int, ctypes.c_int, ctypes.c_int64),
+    "unlink": (ctypes.c_int, ctypes.c_char_p),
+}
+KEPT: list[Any] = []  # what SQLite calls must outlive this function
+
+
+def sqlite_can_be_wrapped() -> bool:
+    """A Python that has SQLite built into itself may not show the library's names."""
+    try:
+        return bool(ctypes.CDLL(_sqlite3.__file__).sqlite3_vfs_find)
+    except (AttributeError, OSError):
+        return False
+
+
+def wrap_sqlite(striking: Striking) -> None:
+    """The same for the calls that SQLite makes itself."""
+    library = ctypes.CDLL(_sqlite3.__file__)
+    library.sqlite3_vfs_find.restype = ctypes.POINTER(Vfs)
+    vfs = library.sqlite3_vfs_find(None)
+    getter = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(vfs[0].get_system_call)
+    setter = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
+        vfs[0].set_system_call
+    )
+    for name, types in SQLITE_CALLS.items():
+        address = getter(vfs, name.encode())
+        if address:
+            kind = ctypes.CFUNCTYPE(*types, use_errno=True)
+            step = kind(_sqlite_step(name, kind(address), striking))
+            KEPT.append(step)
+            setter(vfs, name.encode(), ctypes.cast(step, ctypes.c_void_p))
+
+
+def _sqlite_step(name: str, real: Callable[..., int], striking: Striking) -> Callable[..., int]:
+    def step(*args: Any) -> int:
+        number = striking.error(name)
+        if number:
+            ctypes.set_errno(number)
+            return -1
+        return real(*args)
+
+    return step
+
+
+def run_child(scene: Scene, folder: Path, striking: Striking) -> None:
+    error = None
+    with call_context(folder) as ctx:
+        arguments = scene.arguments_in(ctx)
+        time.localtime = lambda *_: NOON  # archives keep the time
+        for name in COUNTED:
+            setattr(os, name, striking.wrapped(name))
+        if scene.is_database:
+            wrap_sqlite(striking)
+        try:
+            asyncio.run(call(scene.tool, ctx, **arguments))
+        except ToolError as failure:
+            error = str(failure)
+        striking.at, striking.onwards = 0, False
+        striking.tell({"at": striking.struck, "error": error})
+
+
+def main(scene: Scene, fault: str, root: Path) -> None:
+    for at in range(1, MAX_STEPS):
+        folder = root / str(at)
+        folder.mkdir()
+        scene.lay_out(folder)
+        reading, writing = os.pipe()
+        pid = os.fork()
+        if not pid:
+            try:
+                run_child(scene, folder, Striking(at, fault, writing))
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+        os.close(writing)
+        with os.fdopen(reading) as pipe:
+            report = json.loads(pipe.readline() or "{}")
+        _, status = os.waitpid(pid, 0)
+        code = os.waitstatus_to_exitcode(status)
+        sys.stdout.write(json.dumps({"folder": str(folder), "code": code, **report}) + "\n")
+        if code == 0 and not report["at"]:
+            return
+    sys.exit("more steps than expected")
+
+
+if __name__ == "__main__":
+    main(SCENES[sys.argv[1]], sys.argv[2], Path(sys.argv[3]))

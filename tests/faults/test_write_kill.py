@@ -1,0 +1,253 @@
+"""Tool calls that change files, killed or failing at each of their steps: the old content or the new one."""
+
+import asyncio
+import errno
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tau.base.files import try_lock, write_atomic
+from tau.coding.tools.write import Write
+from tests.coding.context import call, call_context
+from tests.faults import steps
+from tests.faults.steps import NEW, OLD, SCENES
+
+Tree = dict[str, bytes]
+ROOT = Path(__file__).parents[2]
+DATABASES = {name for name, scene in SCENES.items() if scene.is_database}
+FILES = sorted(SCENES.keys() - DATABASES)
+
+
+def swept(scene: str, fault: str, folder: Path) -> list[dict[str, Any]]:
+    """One report for each step of the call, the last of them untouched."""
+    if scene in DATABASES and not steps.sqlite_can_be_wrapped():
+        pytest.skip("this Python's SQLite does not let its system calls be replaced")
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tests/faults/steps.py"), scene, fault, str(folder)],
+        stdout=subprocess.PIPE,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    reports = [json.loads(line) for line in done.stdout.splitlines()]
+    assert reports[-1]["error"] is None
+    assert len(reports) > 8
+    return reports
+
+
+def is_temporary(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return name.startswith(".tau-") and name.endswith(".tmp")
+
+
+def files_in(folder: Path) -> Tree:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def before_and_after(scene: str, reports: list[dict[str, Any]], folder: Path) -> tuple[Tree, Tree]:
+    laid_out = folder / "laid out"
+    laid_out.mkdir()
+    SCENES[scene].lay_out(laid_out)
+    old, new = files_in(laid_out), files_in(Path(reports[-1]["folder"]))
+    assert old != new
+    return old, new
+
+
+def write_beside(path: Path) -> None:
+    with call_context(path.parent) as ctx:
+        asyncio.run(call(Write(), ctx, path="beside.txt", content="x"))
+    (path.parent / "beside.txt").unlink()
+
+
+@pytest.mark.parametrize("scene", [name for name in FILES if name != "edit_linked"])
+def test_kill_9_at_each_step_leaves_whole_files_and_the_next_write_cleans_up(
+    scene: str, tmp_path: Path
+) -> None:
+    reports = swept(scene, "kill", tmp_path)
+    old, new = before_and_after(scene, reports, tmp_path)
+    left = 0
+    for report in reports[:-1]:
+        assert report["code"] == -signal.SIGKILL
+        folder = Path(report["folder"])
+        found = files_in(folder)
+        temporary = [path for path in found if is_temporary(path)]
+        left += len(temporary)
+        assert len(temporary) <= 1
+        for path in temporary:
+            write_beside(folder / path)
+        assert files_in(folder) == {path: data for path, data in found.items() if path not in temporary}
+        for path in old.keys() | new.keys():
+            assert found.get(path) in (old.get(path), new.get(path)), (report["at"], path)
+        if scene == "patch":  # what is moved is in one of its places at least
+            assert found.keys() & {"two.txt", "deep/moved.txt"}
+    assert left  # else nothing was there to be cleaned up
+
+
+def test_a_patch_that_is_killed_has_changed_files_in_the_order_of_the_patch(tmp_path: Path) -> None:
+    """What goes away goes last: up to then the old content is in its old place too."""
+    reports = swept("patch", "kill", tmp_path)
+    old, new = before_and_after("patch", reports, tmp_path)
+    steps_seen = set()
+    for report in reports:
+        found = files_in(Path(report["folder"]))
+        state = (
+            found["one.txt"] == new["one.txt"],
+            "deep/moved.txt" in found,
+            "fresh/tool.sh" in found,
+            "two.txt" not in found,
+            "three.txt" not in found,
+        )
+        assert list(state) == sorted(state, reverse=True)
+        steps_seen.add(sum(state))
+    assert steps_seen == set(range(6))
+    assert os.access(Path(reports[-1]["folder"]) / "fresh/tool.sh", os.X_OK)
+    assert old["two.txt"] == OLD.encode()
+
+
+def test_kill_9_while_a_file_with_two_names_is_written_leaves_its_old_content_beside_it(
+    tmp_path: Path,
+) -> None:
+    reports = swept("edit_linked", "kill", tmp_path)
+    damaged = 0
+    for report in reports[:-1]:
+        found = files_in(Path(report["folder"]))
+        assert found["one.txt"] == found["other.txt"]
+        whole = found["one.txt"] in (OLD.encode(), NEW.encode())
+        damaged += not whole
+        backups = [data for path, data in found.items() if ".tau-backup-" in path]
+        assert whole or backups == [OLD.encode()], report["at"]
+    assert damaged  # such a file cannot be replaced by a rename, only overwritten
+
+
+def rows(folder: Path) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(folder / "app.db")) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        return connection.execute("SELECT id, text FROM notes ORDER BY id").fetchall()
+
+
+@pytest.mark.parametrize("scene", sorted(DATABASES))
+def test_kill_9_at_each_step_of_a_row_leaves_a_sound_database(scene: str, tmp_path: Path) -> None:
+    reports = swept(scene, "kill", tmp_path)
+    old = [(number + 1, f"{number} {OLD}") for number in range(9)]
+    new = [row if row[0] != 4 else (4, NEW + NEW) for row in old]
+    seen = []
+    for report in reports:
+        found = rows(Path(report["folder"]))
+        assert found in (old, new), report["at"]
+        seen.append(found == new)
+    assert seen == sorted(seen)
+    assert seen[-1] and not seen[0]
+
+
+@pytest.mark.parametrize("fault", ["ENOSPC", "EIO"])
+@pytest.mark.parametrize("scene", FILES)
+def test_an_error_at_any_step_changes_nothing_and_says_why(scene: str, fault: str, tmp_path: Path) -> None:
+    reports = swept(scene, fault, tmp_path)
+    old, new = before_and_after(scene, reports, tmp_path)
+    failures = 0
+    for report in reports:
+        said = report["error"]
+        assert report["code"] == 0
+        found = files_in(Path(report["folder"]))
+        if report["at"] == "unlink":  # what cannot be removed stays, if only as a copy
+            found = {path: data for path, data in found.items() if ".tau-backup-" not in path}
+        assert found == (new if said is None else old), report
+        if said is not None:
+            failures += 1
+            assert os.strerror(getattr(errno, fault)) in said
+            assert said.endswith(".") and "\n" not in said
+            assert "[Errno" not in said and str(tmp_path) not in said
+    assert failures > 2
+
+
+@pytest.mark.parametrize("fault", ["ENOSPC+", pytest.param("EIO+", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("scene", ["edit", "write_new", "patch", "archive"])
+def test_a_disk_that_stays_broken_leaves_whole_files_and_what_could_not_be_put_back_is_told(
+    scene: str, fault: str, tmp_path: Path
+) -> None:
+    reports = swept(scene, fault, tmp_path)
+    old, new = before_and_after(scene, reports, tmp_path)
+    for report in reports:
+        found = files_in(Path(report["folder"]))
+        said = report["error"] or ""
+        assert {path for path in found if not is_temporary(path)} <= old.keys() | new.keys()
+        changed = [path for path in old.keys() | new.keys() if found.get(path) != old.get(path)]
+        for path in changed:
+            assert found.get(path) == new.get(path)
+            assert not said or f"{path} " in said.partition("Not everything could be put back")[2], report
+
+
+@pytest.mark.parametrize(("fault", "reason"), [("ENOSPC", "disk is full"), ("EIO", "disk I/O error")])
+@pytest.mark.parametrize("scene", sorted(DATABASES))
+def test_an_error_at_any_step_of_a_row_changes_nothing_and_says_why(
+    scene: str, fault: str, reason: str, tmp_path: Path
+) -> None:
+    failures = exact = 0
+    for report in swept(scene, fault, tmp_path):
+        said = report["error"]
+        changed = rows(Path(report["folder"]))[3] == (4, NEW + NEW)
+        assert changed == (said is None), report
+        if said is not None and report["at"] != "open":
+            failures += 1
+            exact += reason in said
+            assert reason in said or "disk I/O error" in said  # it tells more only of the database itself
+            assert "not a SQLite database" not in said
+            assert said.endswith(".") and "\n" not in said
+    assert failures > 2 and exact > 1
+
+
+def test_the_temporary_file_of_a_living_writer_is_left_alone(tmp_path: Path) -> None:
+    busy = tmp_path / ".tau-0.tmp"
+    with busy.open("wb") as file:
+        assert try_lock(file.fileno())
+        write_atomic(tmp_path / "a.txt", b"a")
+        assert busy.exists()
+    write_atomic(tmp_path / "a.txt", b"b")
+    assert files_in(tmp_path) == {"a.txt": b"b"}
+
+
+def test_what_several_killed_writers_left_goes_with_one_write(tmp_path: Path) -> None:
+    for number in range(16):
+        (tmp_path / f".tau-{number}.tmp").write_bytes(b"left")
+    write_atomic(tmp_path / "a.txt", b"a")
+    assert files_in(tmp_path) == {"a.txt": b"a"}
+
+
+def test_names_that_are_taken_by_something_else_do_not_stop_a_write(tmp_path: Path) -> None:
+    outside = tmp_path / "outside.txt"
+    outside.write_text("mine")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / ".tau-0.tmp").symlink_to(outside)
+    (folder / ".tau-1.tmp").mkdir()
+    os.mkfifo(folder / ".tau-2.tmp")
+    for number in range(3, 16):
+        (folder / f".tau-{number}.tmp").mkdir()
+    write_atomic(folder / "a.txt", b"a")
+    assert files_in(folder) == {".tau-0.tmp": b"mine", "a.txt": b"a"}
+    assert outside.read_text() == "mine"
+
+
+def test_many_writers_in_one_folder_do_not_disturb_each_other(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with asyncio.TaskGroup() as group:
+            for writer in range(24):
+                group.create_task(asyncio.to_thread(repeat, writer))
+
+    def repeat(writer: int) -> None:
+        for number in range(30):
+            write_atomic(tmp_path / f"{writer}.txt", f"{number}".encode(), sync=False)
+
+    asyncio.run(main())
+    assert files_in(tmp_path) == {f"{writer}.txt": b"29" for writer in range(24)}
