@@ -359,7 +359,7 @@ def _tool_settings(
         fuzzy_threshold=edit.fuzzy_threshold,
         guard_generated=edit.block_auto_generated,
         hash_lines=settings.read.hash_lines and mode == "hashline",
-        summaries=settings.read.summarize,
+        summaries=settings.read.summarize if settings.read.summarize.enabled else None,
         lines_before=settings.search.context_before,
         lines_after=settings.search.context_after,
         resize_images=settings.images.auto_resize,

@@ -144,3 +144,8 @@ def test_a_system_error_becomes_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(OSError) as caught:
         (tmp_path / "x").read_bytes()
     assert str(failure("read", "x", caught.value)) == "Cannot read x: No such file or directory."
+
+
+def test_a_name_with_line_breaks_is_shown_on_one_line() -> None:
+    assert shown(Path("/a/x\n¶y.py#ABCD\x1b[0m"), Path("/a")) == "x\\n¶y.py#ABCD\\x1b[0m"
+    assert shown(Path("/a/naïve name.txt"), Path("/a")) == "naïve name.txt"

@@ -16,6 +16,7 @@ urllib_parse = late("urllib.parse")
 # Patterns are texts here, compiled at first use: together they would cost every start a millisecond.
 _RANGE = r"L?\d+(?:-(?:L?\d+)?|\+L?\d+)?"
 _SELECTOR = rf":(?:conflicts|(?:raw:)?(?:raw|{_RANGE}(?:,{_RANGE})*(?::raw)?))$"
+_CONTROL = "[\x00-\x1f\x7f-\x9f\u2028\u2029]"
 _ONE_RANGE = r"L?(?P<first>\d+)(?:-(?:L?(?P<last>\d+))?|\+L?(?P<count>\d+))?$"
 _CLOCK_SPACE = r" (?=[AaPp][Mm]\b)"
 
@@ -59,8 +60,12 @@ def real(path: Path) -> Path:
 
 
 def shown(path: Path, cwd: Path) -> str:
-    """The path as one likes to read it: relative inside the working folder, absolute elsewhere."""
-    return str(path.relative_to(cwd)) if path.is_relative_to(cwd) else str(path)
+    """The path as one likes to read it: relative inside the working folder, absolute elsewhere.
+
+    On one line, whatever it is called: a name with a line break in it could pass for a row of its own.
+    """
+    text = str(path.relative_to(cwd)) if path.is_relative_to(cwd) else str(path)
+    return text if text.isprintable() else re.sub(_CONTROL, lambda found: ascii(found[0])[1:-1], text)
 
 
 def split_selector(path_text: str) -> tuple[str, Selector]:

@@ -14,9 +14,10 @@ PRIVATE = 0o600
 
 
 class AuthFile:
-    """`{"provider": {"type": "api_key", "key": "..."}}`; entries of other types are kept and left alone.
+    """`{"provider": {"type": "api_key", "key": "..."}}`, or a list of such entries to take turns with.
 
-    `warnings` collects what the user should know about the file, once.
+    Entries of other types are kept and left alone. `warnings` collects what the user should know about the
+    file, once.
     """
 
     def __init__(self, path: Path) -> None:
@@ -24,35 +25,49 @@ class AuthFile:
         self.warnings: list[str] = []
 
     def get(self, provider: str) -> str | None:
-        """The stored value, not yet resolved: it may name a variable or a command."""
-        source = self._read()
-        entry = source.content.get(provider)
-        if entry is None:
-            return None
-        if isinstance(entry, dict) and entry.get("type", "api_key") != "api_key":
-            return None
-        key = entry.get("key") if isinstance(entry, dict) else None
-        if not isinstance(key, str):
-            form = '{"type": "api_key", "key": "..."}'
-            raise source.error(f"The entry of {provider} must have the form {form}.", provider)
-        return key.strip() or None
+        """The first stored value, not yet resolved: it may name a variable or a command."""
+        return next(iter(self.get_all(provider)), None)
 
-    def get_settled(self, provider: str) -> str | None:
-        """Like `get`, but waits until nobody is writing the file."""
+    def get_all(self, provider: str) -> list[str]:
+        """All values that are stored for a provider, in their order and each once."""
+        source = self._read()
+        stored = source.content.get(provider)
+        entries = stored if isinstance(stored, list) and stored else [] if stored is None else [stored]
+        values: dict[str, None] = {}
+        for entry in entries:
+            if isinstance(entry, dict) and entry.get("type", "api_key") != "api_key":
+                continue
+            key = entry.get("key") if isinstance(entry, dict) else None
+            if not isinstance(key, str):
+                form = '{"type": "api_key", "key": "..."}'
+                raise source.error(f"The entry of {provider} must have the form {form}.", provider)
+            if key.strip():
+                values[key.strip()] = None
+        return list(values)
+
+    def get_settled(self, provider: str) -> list[str]:
+        """Like `get_all`, but waits until nobody is writing the file."""
         if not self.path.exists():
-            return None
+            return []
         try:
             with locked(self.path):
-                return self.get(provider)
+                return self.get_all(provider)
         except OSError:
-            return self.get(provider)
+            return self.get_all(provider)
 
     def set_key(self, provider: str, key: str) -> None:
-        """Store a key, or what stands for one (a variable's name, `!command`)."""
-        entry = json.encode({"type": "api_key", "key": key})
+        """Store a key, or what stands for one (a variable's name, `!command`).
+
+        In a list of keys it comes first, and the others stay behind it.
+        """
+        entry = {"type": "api_key", "key": key}
+        encoded = Raw(json.encode(entry))
 
         def change(members: dict[str, Raw]) -> None:
-            members[provider] = Raw(entry)
+            stored = bytes(members.get(provider, b""))
+            others = json.decode(stored, type=list[Raw]) if stored.startswith(b"[") else []
+            kept = [other for other in others if json.decode(other) != entry]
+            members[provider] = Raw(json.encode([encoded, *kept])) if others else encoded
 
         change_json(self.path, change, mode=PRIVATE)
 

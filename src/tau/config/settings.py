@@ -136,13 +136,27 @@ class Bash(Struct, frozen=True, rename="camel"):
     ] = 300
 
 
+class Summarize(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[
+        bool, Meta(description="Show long files of code in brief: declarations without their bodies")
+    ] = True
+    prose: Annotated[bool, Meta(description="Show long Markdown files in brief too")] = False
+    min_body_lines: Annotated[int, Meta(description="Shortest body that is left out", ge=1)] = 4
+    min_comment_lines: Annotated[int, Meta(description="Shortest comment that is left out", ge=1)] = 6
+    min_total_lines: Annotated[int, Meta(description="Shortest file that is shown in brief", ge=1)] = 100
+    unfold_until: Annotated[
+        int, Meta(description="Bodies are shown again until this many lines are shown", ge=0)
+    ] = 50
+    unfold_limit: Annotated[
+        int, Meta(description="No body is shown that would lead beyond this many lines", ge=0)
+    ] = 100
+
+
 class Read(Struct, frozen=True, rename="camel"):
     default_limit: Annotated[
         int, Meta(description="Lines shown of a file when no range is asked for", ge=1, le=3_000)
     ] = 300
-    summarize: Annotated[
-        bool, Meta(description="Show long files of code in brief: declarations without their bodies")
-    ] = True
+    summarize: Summarize = Summarize()
     hash_lines: Annotated[
         bool, Meta(description="Show files under a tag by which edit can name their lines")
     ] = True

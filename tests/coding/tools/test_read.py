@@ -20,6 +20,7 @@ from tau.ai.wire import ImageContent
 from tau.base.errors import ToolError
 from tau.coding.tools import ToolSettings
 from tau.coding.tools.read import Read, ReadDetails, ReadParams
+from tau.config.settings import Summarize
 from tests.coding.context import CallContext, call_context, call_now, text_of
 
 PNG = base64.b64decode(
@@ -252,7 +253,31 @@ def test_images_that_must_not_be_sent_are_described(ctx: CallContext) -> None:
     (ctx.cwd / "a.png").write_bytes(PNG)
     output = call_now(Read(ToolSettings(block_images=True)), ctx, path="a.png")
     assert len(output.content) == 1 and output.details.mime_type == "image/png"
-    assert text_of(output).startswith("[image/png, 70 bytes; images.blockImages")
+    assert text_of(output).startswith("[image/png, 70 bytes, 1x1, 4 channels, with transparency; images.blo")
+
+
+def test_where_another_tool_looks_at_pictures_they_are_described(ctx: CallContext) -> None:
+    (ctx.cwd / "a.png").write_bytes(PNG)
+    output = call_now(Read(ToolSettings(inspect_images=True)), ctx, path="a.png")
+    assert len(output.content) == 1
+    assert text_of(output).endswith("; ask inspect_image what it shows]")
+
+
+def test_a_file_found_by_the_end_of_its_path_says_which_one_it_is(ctx: CallContext) -> None:
+    (ctx.cwd / "deep/er").mkdir(parents=True)
+    (ctx.cwd / "deep/er/only.txt").write_text("x\n")
+    output = call_now(PLAIN, ctx, path="er/only.txt")
+    assert output.details.resolved_path == str(ctx.cwd / "deep/er/only.txt")
+    assert output.details.suffix_resolution.startswith("There is no er/only.txt")
+
+
+def test_a_short_file_is_shown_in_brief_where_that_is_set(ctx: CallContext) -> None:
+    (ctx.cwd / "a.py").write_text(
+        "".join(f"def f{i}():\n    a = 1\n    b = 2\n    return a\n" for i in range(12))
+    )
+    brief = Summarize(min_total_lines=10, min_body_lines=2, unfold_until=0, unfold_limit=0)
+    assert "lines elided" in text_of(call_now(Read(ToolSettings(summaries=brief)), ctx, path="a.py"))
+    assert "lines elided" not in read(ctx, "a.py")
 
 
 def test_a_broken_image_is_refused_for_it_would_spoil_the_conversation(ctx: CallContext) -> None:
@@ -299,7 +324,7 @@ def test_a_long_file_of_code_is_summed_up_and_its_parts_can_be_read(ctx: CallCon
     assert re.search(r"\[\d+ lines elided; read what you need, e\.g\. long\.py:\d+-\d+", text)
     first, last = output.details.summary.elided_spans[0]
     assert "x20 = 20" in text_of(call_now(Read(), ctx, path=f"long.py:{first}-{last}"))
-    assert "x39 = 39" in text_of(call_now(Read(ToolSettings(summaries=False)), ctx, path="long.py"))
+    assert "x39 = 39" in text_of(call_now(Read(ToolSettings(summaries=None)), ctx, path="long.py"))
 
 
 def test_a_path_that_ends_like_one_file_only_finds_it(ctx: CallContext) -> None:

@@ -7,6 +7,7 @@ from msgspec import Struct
 from tau.base.late import late
 from tau.coding.output import OutputLimits, Truncation, notice, take, with_notice
 from tau.coding.paths import LineRange, Selector
+from tau.config.settings import Summarize
 
 hashline_format = late("tau.hashline.format")
 syntax = late("tau.backends.syntax.summary")
@@ -34,7 +35,7 @@ class Shape(Struct, frozen=True, kw_only=True):
     first_lines: int
     tag: str | None = None
     remark: str = ""
-    summary: bool = False
+    summary: Summarize | None = None  # how to show a long file in brief
 
 
 def page(text: str, shape: Shape) -> TextPage:
@@ -47,7 +48,7 @@ def page(text: str, shape: Shape) -> TextPage:
     if selector.ranges and selector.ranges[0].first > total:
         beyond = f"[Nothing there: {shape.name} has {total} lines, the last of them is :{total}]"
         return TextPage(text=beyond, total_lines=total)
-    if shape.summary and not selector.ranges and not selector.raw:
+    if shape.summary is not None and not selector.ranges and not selector.raw:
         found = _summarised(text, shape, total)
         if found is not None:
             return found
@@ -94,7 +95,17 @@ def _headed(text: str, shape: Shape) -> str:
 
 def _summarised(text: str, shape: Shape, total: int) -> TextPage | None:
     """The declarations of a long file of code, and how to see what is left out."""
-    summary = syntax.summarize(shape.name, text)
+    wanted = shape.summary
+    assert wanted is not None
+    options = syntax.SummaryOptions(
+        min_body_lines=wanted.min_body_lines,
+        min_comment_lines=wanted.min_comment_lines,
+        min_total_lines=wanted.min_total_lines,
+        unfold_until=wanted.unfold_until,
+        unfold_limit=wanted.unfold_limit,
+        prose=wanted.prose,
+    )
+    summary = syntax.summarize(shape.name, text, options)
     if summary is None:
         return None
     body: str = syntax.render(summary, text)

@@ -13,6 +13,7 @@ from tau.ai.wire import AssistantMessage
 from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.coding.output import OutputLimits
+from tau.config.settings import Summarize
 
 if TYPE_CHECKING:
     from tau.coding.edits.change import FileChange
@@ -48,7 +49,7 @@ class ToolSettings(Struct, frozen=True, kw_only=True):
     fuzzy_threshold: float = 0.95
     guard_generated: bool = True
     hash_lines: bool = True
-    summaries: bool = True
+    summaries: Summarize | None = Summarize()
     lines_before: int = 1
     lines_after: int = 3
     resize_images: bool = True
@@ -123,8 +124,8 @@ def _refuse_generated(change: "FileChange") -> str | None:
     """Why a file must not be changed by hand."""
     if change.old is None:
         return None
-    reason = _generated.generated_reason(change.name, change.old)
-    return None if reason is None else f"{change.name} looks generated: {reason}. Change its source instead."
+    refusal: str | None = _generated.refusal(change.name, change.old)
+    return refusal
 
 
 # The demo model reads a prompt slowly and hardly ever calls a tool: two are enough to show what there is.

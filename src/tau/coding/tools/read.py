@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import replace
 
 from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
@@ -31,6 +32,7 @@ difflib = late("difflib")
 documents = late("tau.coding.documents.apart")
 document_limits = late("tau.coding.documents.limits")
 image_files = late("tau.ai.images")
+image_headers = late("tau.coding.image_headers")
 large = late("tau.coding.readers.large")
 images = late("tau.coding.images")
 notebook = late("tau.coding.readers.notebook")
@@ -61,6 +63,8 @@ class ReadDetails(Struct, frozen=True, rename="camel", kw_only=True):
 
     path: str
     kind: Literal["file", "directory", "image", "archive", "database", "document", "conflicts"]
+    is_directory: bool | UnsetType = UNSET
+    resolved_path: str | UnsetType = UNSET
     total_lines: int | UnsetType = UNSET
     first_line: int | UnsetType = UNSET
     last_line: int | UnsetType = UNSET
@@ -196,18 +200,16 @@ class Read(Tool[ReadParams]):
             first_lines=self._first_lines,
             tag=tag,
             remark=remark,
-            summary=self._settings.summaries and source.stat is not None,
+            summary=None if source.stat is None else self._settings.summaries,
         )
         shown_page = page(text, shape)
         return ToolOutput.text(shown_page.text, _details(source, shown_page))
 
     async def _picture(self, source: Source) -> ToolOutput:
-        if self._settings.block_images:
+        if self._settings.block_images or self._settings.inspect_images:
             kind = image_files.image_type(source.data)
-            size = format_bytes(len(source.data))
-            note = f"[{kind}, {size}; images.blockImages keeps it from being sent]"
             details = ReadDetails(path=str(source.path or source.name), kind="image", mime_type=kind)
-            return ToolOutput.text(note, details)
+            return ToolOutput.text(self._described(source), details)
         loaded = await asyncio.to_thread(
             images.load_image, source.data, auto_resize=self._settings.resize_images
         )
@@ -215,6 +217,20 @@ class Read(Tool[ReadParams]):
             raise ToolError(f"{source.name} cannot be shown: {loaded.problem}.")
         details = ReadDetails(path=str(source.path or source.name), kind="image", mime_type=loaded.mime_type)
         return ToolOutput([TextContent(loaded.note), loaded.content()], details)
+
+    def _described(self, source: Source) -> str:
+        """What a picture is, where it is not shown."""
+        info = image_headers.read_header(source.data)
+        facts = [info.mime_type, format_bytes(len(source.data))]
+        if info.width and info.height:
+            facts.append(f"{info.width}x{info.height}")
+        if info.channels:
+            facts.append(f"{info.channels} channels")
+        if info.alpha is not None:
+            facts.append("with transparency" if info.alpha else "without transparency")
+        if self._settings.block_images:
+            return f"[{', '.join(facts)}; images.blockImages keeps it from being sent]"
+        return f"[{', '.join(facts)}; ask inspect_image what it shows]"
 
     async def _document(self, source: Source, selector: Selector, ctx: CodingContext) -> ToolOutput:
         try:
@@ -252,13 +268,15 @@ def _listed(
     limit: EntryLimit | None,
 ) -> ToolOutput:
     meta = UNSET if limit is None else OutputMeta(entries=limit)
-    return ToolOutput.text(text, ReadDetails(path=path, kind=kind, meta=meta))
+    folder = True if kind == "directory" else UNSET
+    return ToolOutput.text(text, ReadDetails(path=path, kind=kind, is_directory=folder, meta=meta))
 
 
 def _resolved(output: ToolOutput, resolution: str) -> ToolOutput:
     first, *rest = output.content
     assert isinstance(first, TextContent)
-    return ToolOutput([TextContent(f"[{resolution}]\n{first.text}"), *rest], output.details, output.is_error)
+    details = replace(output.details, suffix_resolution=resolution, resolved_path=output.details.path)
+    return ToolOutput([TextContent(f"[{resolution}]\n{first.text}"), *rest], details, output.is_error)
 
 
 def _path_and_selector(text: str, cwd: Path) -> tuple[Path, Selector]:

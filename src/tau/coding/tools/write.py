@@ -113,7 +113,9 @@ class Write(Tool[WriteParams]):
             before = await ctx.fs.stat(path)
             old = await _old_text(path, name, before, ctx)
             if old is not None and self._settings.guard_generated:
-                generated.refuse_generated(name, old.encode(errors="replace"))
+                refusal = generated.refusal(name, old.encode(errors="replace"))
+                if refusal is not None:
+                    raise ToolError(refusal)
             after = await ctx.fs.write(path, data, expect=before)
         ctx.snapshots.remember(path, after)
         tag = ctx.snapshots.record(path, content, own=True) if self._settings.hash_lines else None
