@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from fnmatch import fnmatchcase
 from functools import cache
@@ -20,10 +20,11 @@ from tau.agent.queue import Queue
 from tau.agent.ui import Ui
 from tau.ai.catalog import Catalog, load_catalog, pick_model
 from tau.ai.client import Client
+from tau.ai.dialect import Request
 from tau.ai.http import HttpTransport
 from tau.ai.model import Model, ThinkingLevel, thinking_level
 from tau.ai.transport import Timeouts
-from tau.ai.wire import ToolCall
+from tau.ai.wire import AssistantMessage, ToolCall
 from tau.base import log
 from tau.base.errors import ToolError, UsageError
 from tau.base.files import mode_of, temporary_folder, typed_path
@@ -42,6 +43,7 @@ from tau.coding.ports import SessionFactory
 from tau.coding.prompts.system import SystemPrompt
 from tau.coding.session.log import SessionLog
 from tau.coding.session.session import Session
+from tau.coding.session.storage import SessionLocked
 from tau.coding.session.store import SessionStore
 from tau.coding.session.work import SessionParts
 from tau.coding.snapshots import SeenFiles
@@ -52,12 +54,13 @@ from tau.config.context_files import find_context_files
 from tau.config.credentials import KeyCredentials
 from tau.config.layers import load_settings
 from tau.config.models_file import load_models_file, merge
-from tau.config.paths import Paths, user_paths
+from tau.config.paths import Paths, current_folder, user_paths
 from tau.config.settings import Edit, Settings
 
 artifact_urls = late("tau.coding.urls.artifact")
 completion = late("tau.ai.complete")
 conflict_store = late("tau.coding.readers.conflict_store")
+fallback = late("tau.coding.session.fallback")
 docs_urls = late("tau.coding.urls.docs")
 faux = late("tau.ai.faux")
 local_urls = late("tau.coding.urls.local")
@@ -76,6 +79,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     append_system_prompt: str | None = None
     tools: tuple[str, ...] | None = None  # None: the usual ones; (): none
     resume: str | None = None  # id, beginning of an id, or path
+    fork: str | None = None  # the same, for a copy of that session
     continue_recent: bool = False
     save: bool = True
     session_dir: Path | None = None
@@ -113,6 +117,12 @@ async def _compose(
     artifacts = _artifacts(conversation.artifacts_folder, services)
     world = await _world(options.cwd, runner, artifacts, models.roles, options.ui, services)
     stream = options.stream or models.client.stream
+
+    def complete(model: Model, request: Request) -> Awaitable[AssistantMessage]:
+        answer: Awaitable[AssistantMessage] = completion.complete(stream, model, request)
+        return answer
+
+    tool_settings = _tool_settings(settings, environ, models.found.model)
     prompt, prompt_warnings = _prompt(options, paths, settings)
     warnings = [*loaded.warnings, *models.warnings, *conversation.warnings, *prompt_warnings]
     notices = [Notice("warning", warning) for warning in warnings]
@@ -121,16 +131,17 @@ async def _compose(
             log=conversation,
             thinking=_thinking(options, models.found, conversation, settings),
             system=prompt,
-            tools=create_tools(
-                options.tools,
-                _tool_settings(settings, environ, models.found.model),
-                lambda model, request: completion.complete(stream, model, request),
-            ),
+            tools=create_tools(options.tools, tool_settings, complete),
             stream=stream,
             world=world,
             hooks=_hooks(options, paths, settings, environ),
             queue=Queue(settings.steering_mode, settings.follow_up_mode),
             retry=settings.retry,
+            compaction=settings.compaction,
+            branch_summary=settings.branch_summary,
+            complete=complete,
+            command_output=tool_settings.command_output,
+            resolve_model=models.resolve,
             interrupt_mode=settings.interrupt_mode,
             notices=notices + [Notice("info", notice) for notice in models.found.notices],
         )
@@ -153,6 +164,7 @@ def session_factory(options: SessionOptions, environ: Mapping[str, str] = os.env
             tools=options.tools if tools is None else tuple(tools),
             system_prompt=options.system_prompt if system_prompt is None else system_prompt,
             resume=None,
+            fork=None,
             continue_recent=False,
         )
         return create_session(wanted, environ)
@@ -216,6 +228,7 @@ class _Models(Struct, frozen=True):
     roles: ModelRoles
     client: Client
     warnings: list[str]
+    resolve: Callable[[str], Awaitable[Model | None]] | None = None  # one to fall back to
 
 
 async def _models(
@@ -259,7 +272,9 @@ async def _models(
     found = await finder.find(wish)
     roles, problems = _roles(settings, catalog)
     warnings = [*file.warnings, *auth.warnings, *problems]
-    return _Models(found, ModelRoles(found.model, roles), client, warnings)
+    chains = settings.retry.fallback_chains
+    resolve = fallback.resolver(catalog, credentials, environ, runner) if chains else None
+    return _Models(found, ModelRoles(found.model, roles), client, warnings, resolve)
 
 
 def _roles(settings: Settings, catalog: Catalog) -> tuple[dict[str, Model], list[str]]:
@@ -277,12 +292,35 @@ def _roles(settings: Settings, catalog: Catalog) -> tuple[dict[str, Model], list
 def _conversation(options: SessionOptions, paths: Paths, settings: Settings) -> SessionLog:
     """The log to write to: a new one, the latest, the one asked for, or one in memory only."""
     folder = options.session_dir or (typed_path(settings.session_dir) if settings.session_dir else None)
-    store = SessionStore(folder or paths.sessions, options.cwd, flat=folder is not None)
+    store = SessionStore(folder or paths.sessions, options.cwd, flat=folder is not None, blobs=paths.blobs)
+    if options.fork is not None:
+        return store.fork(store.find_path(options.fork))
     if options.resume is not None:
-        return store.find(options.resume)
+        return _resumed(store, store.find_path(options.resume))
     if options.continue_recent:
-        return store.recent()
+        return _resumed(store, store.recent_path())
     return store.new() if options.save else SessionLog.new(None, options.cwd)
+
+
+def _resumed(store: SessionStore, path: Path) -> SessionLog:
+    """The session, or a copy of it where another window is writing it."""
+    try:
+        return store.open(path)
+    except SessionLocked:
+        log = store.fork(path)
+        log.warnings.append(
+            f"{path.name} is open in another tau, so this is a copy of it; what is said here stays here."
+        )
+        return log
+
+
+def session_store(environ: Mapping[str, str] = os.environ, cwd: Path | None = None) -> SessionStore:
+    """The user's sessions; without `cwd`, seen from the current folder."""
+    paths = user_paths(environ)
+    here = cwd or current_folder()
+    folder = load_settings(paths, here).settings.session_dir
+    root = typed_path(folder) if folder else paths.sessions
+    return SessionStore(root, here, flat=folder is not None, blobs=paths.blobs)
 
 
 def _thinking(

@@ -1,17 +1,27 @@
 """What happens in a run, as an owner and a listener see it."""
 
 import asyncio
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from tau.agent import events as e
+from tau.agent.calls import MAX_SIDE_BY_SIDE, SKIPPED
 from tau.agent.hooks import Hooks, ToolQuestion
 from tau.ai.dialect import Request
 from tau.ai.faux import Act, Count, Fail, Say, Stop, Think, Use, Wait
-from tau.ai.wire import AppMessage, AssistantMessage, TextContent, ToolResultMessage, UserMessage
+from tau.ai.wire import (
+    AppMessage,
+    AssistantMessage,
+    BashExecutionMessage,
+    CustomMessage,
+    TextContent,
+    ToolResultMessage,
+    UserMessage,
+)
 from tau.base.errors import ProviderError, SessionError
-from tests.agent.world import Alone, Broken, Echo, Sleep, agent, names
+from tests.agent.world import Alone, Broken, Echo, Sleep, agent, names, until
 
 
 def results(messages: list[AppMessage]) -> list[ToolResultMessage]:
@@ -208,6 +218,174 @@ def test_steering_comes_between_turns_and_skips_calls_that_have_not_begun() -> N
     asyncio.run(main())
 
 
+def test_steering_skips_calls_that_wait_for_their_turn_beside_others() -> None:
+    async def main() -> None:
+        sleep = Sleep()
+        calls = [Use("sleep", text="0.01") for _ in range(MAX_SIDE_BY_SIDE + 4)]
+        made, _, _ = agent([calls, [Say("All right.")]], [sleep])
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(made.prompt("go"))
+            await sleep.began.wait()
+            made.steer("Stop that.")
+        found = [text_of(result) for result in results(running.result().messages)]
+        assert found.count("slept") == MAX_SIDE_BY_SIDE
+        assert found.count(SKIPPED) == 4
+
+    asyncio.run(main())
+
+
+def test_in_the_mode_wait_steering_lets_all_calls_run() -> None:
+    async def main() -> None:
+        alone = Alone()
+        script = [[Use("alone", text="0.01"), Use("alone", text="0.01")], [Say("All right.")]]
+        made, faux, _ = agent(script, [alone])
+        made.configure(interrupt_mode="wait")
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(made.prompt("go"))
+            await alone.began.wait()
+            made.steer("And then?")
+        assert [text_of(result) for result in results(running.result().messages)] == ["slept", "slept"]
+        last = faux.requests[1].messages[-1]
+        assert isinstance(last, UserMessage) and last.content == "And then?"
+
+    asyncio.run(main())
+
+
+def test_asides_go_with_the_next_turn_and_start_one_where_the_agent_would_stop() -> None:
+    async def main() -> None:
+        def aside(text: str) -> Act:
+            return Act(lambda: made.queue.aside(CustomMessage("job", text, True, 1)))
+
+        script = [
+            [aside("job 1"), Use("echo")],
+            [aside("job 2"), Act(lambda: made.steer("and you"))],
+            [aside("job 3"), Act(lambda: made.follow_up("finally"))],
+            [aside("job 4")],
+            [Say("Done.")],
+        ]
+        made, faux, _ = agent(script, [Echo()])
+        await made.prompt("go")
+        new = [
+            [
+                message.content
+                for message in later.messages[len(sooner.messages) :]
+                if isinstance(message, UserMessage)
+            ]
+            for sooner, later in pairwise(faux.requests)
+        ]
+        assert new == [["job 1"], ["and you", "job 2"], ["job 3", "finally"], ["job 4"]]
+
+    asyncio.run(main())
+
+
+def test_a_line_that_the_user_ran_during_a_turn_is_recorded_behind_its_results() -> None:
+    async def main() -> None:
+        def run(command: str) -> Act:
+            return Act(lambda: made.queue.hold(BashExecutionMessage(command, "", 0, False, False, 1)))
+
+        script = [[run("ls"), Use("echo"), Use("echo")], [run("pwd")]]
+        made, faux, _ = agent(script, [Echo()])
+        await made.prompt("go")
+        assert [type(message).__name__ for message in made.messages] == [
+            *("UserMessage", "AssistantMessage", "ToolResultMessage", "ToolResultMessage"),
+            *("BashExecutionMessage", "AssistantMessage", "BashExecutionMessage"),
+        ]
+        assert len(faux.requests) == 2
+        assert made.queue.waiting() == []
+
+    asyncio.run(main())
+
+
+def test_a_line_that_the_user_ran_in_a_run_that_was_cancelled_comes_with_the_next() -> None:
+    async def main() -> None:
+        held = BashExecutionMessage("ls", "", 0, False, False, 1)
+        made, _, _ = agent([[Act(lambda: made.queue.hold(held)), Wait()], [Say("x")]])
+        task = asyncio.ensure_future(made.prompt("go"))
+        await until(made.queue.waiting)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await made.prompt("again")
+        assert [type(message).__name__ for message in made.messages[1:4]] == [
+            *("AssistantMessage", "BashExecutionMessage", "UserMessage")
+        ]
+
+    asyncio.run(main())
+
+
+def test_messages_that_could_not_be_recorded_wait_again() -> None:
+    async def main() -> None:
+        made, _, events = agent([[Say("x")]])
+        made.queue.follow_up_mode = "all"
+        owner = made._owner
+        record = owner.record
+
+        def full_disk(message: AppMessage) -> None:
+            if isinstance(message, UserMessage) and message.content == "two":
+                raise SessionError("no space left")
+            record(message)
+
+        owner.record = full_disk  # type: ignore[method-assign]
+        for text in ("one", "two", "three"):
+            made.follow_up(text)
+        with pytest.raises(SessionError):
+            await made.prompt("go")
+        assert [item.text for item in made.queue.waiting()] == ["two", "three"]
+        assert names(events).count("turn_start") == names(events).count("turn_end")
+
+    asyncio.run(main())
+
+
+def test_a_failed_run_keeps_what_is_queued() -> None:
+    made, _, _ = agent([[Fail(ProviderError("down"))]])
+    made.steer("one")
+    made.follow_up("two")
+
+    asyncio.run(made.prompt("go"))
+
+    assert [item.text for item in made.queue.waiting()] == ["one", "two"]
+
+
+def test_a_model_that_repeats_a_failing_call_is_told_and_then_stopped() -> None:
+    made, faux, _ = agent([[Use("broken", text="politely")]], [Broken()])
+
+    outcome = asyncio.run(made.prompt("go"))
+
+    assert outcome.error is not None and "same failing call of broken 10 times" in str(outcome.error)
+    assert len(faux.requests) == 10
+    told = ["failed" in text_of(result) for result in results(outcome.messages)]
+    assert told == [False] * 4 + [True] * 6
+
+
+def test_a_call_that_fails_between_others_that_succeed_is_no_repetition() -> None:
+    script = [[Use("broken", text="politely")], [Use("echo")]] * 12 + [[Say("Done.")]]
+    made, _, _ = agent(script, [Broken(), Echo()])
+
+    outcome = asyncio.run(made.prompt("go"))
+
+    assert outcome.error is None
+    assert not any("times in a row" in text_of(result) for result in results(outcome.messages))
+
+
+def test_calls_that_fail_by_turns_are_repetitions_too() -> None:
+    script = [[Use("broken", text="politely")], [Use("broken", text="loudly")]] * 30
+    made, faux, _ = agent(script, [Broken()])
+
+    assert asyncio.run(made.prompt("go")).error is not None
+    assert len(faux.requests) == 19
+
+
+def test_calls_that_the_user_skipped_are_not_held_against_the_model() -> None:
+    async def main() -> None:
+        script = [[Act(lambda: made.steer("wait")), *[Use("echo") for _ in range(12)]], [Say("All right.")]]
+        made, _, _ = agent(script, [Echo()])
+        outcome = await made.prompt("go")
+        assert outcome.error is None
+        assert {text_of(result) for result in results(outcome.messages)} == {SKIPPED}
+
+    asyncio.run(main())
+
+
 def test_follow_ups_wait_until_the_agent_would_stop() -> None:
     made, faux, _ = agent([[Use("echo", text="x")], [Say("Done.")], [Say("And that.")]], [Echo()])
     made.queue.follow_up(UserMessage("Then that.", 1))
@@ -256,14 +434,15 @@ def test_hooks_may_change_the_request_refuse_a_call_and_rewrite_a_result() -> No
 
 def test_a_run_stops_when_it_cannot_be_recorded() -> None:
     made, _, events = agent([[Use("echo", text="a"), Use("echo", text="b")], [Say("ok")]], [Echo()])
-    record = made.record
+    owner = made._owner
+    record = owner.record
 
     def full_disk(message: AppMessage) -> None:
         if isinstance(message, ToolResultMessage):
             raise SessionError("no space left")
         record(message)
 
-    made.record = full_disk  # type: ignore[method-assign]
+    owner.record = full_disk  # type: ignore[method-assign]
 
     with pytest.raises(SessionError, match="no space left"):
         asyncio.run(made.prompt("go"))

@@ -1,10 +1,18 @@
-"""Messages that wait."""
+"""Messages that wait: their order, who may take them, and that none is lost on the way."""
 
 import pytest
 
-from tau.agent.queue import MAX_WAITING, Queue
-from tau.ai.wire import UserMessage
+from tau.agent.queue import MAX_WAITING, Prompt, Queue
+from tau.ai.wire import BashExecutionMessage, CustomMessage, TextContent, UserMessage
 from tau.base.errors import TauError
+
+
+def texts(messages: list[Prompt]) -> list[object]:
+    return [message.content for message in messages]
+
+
+def ran(command: str) -> BashExecutionMessage:
+    return BashExecutionMessage(command, "", 0, False, False, 1)
 
 
 def test_one_at_a_time_and_all() -> None:
@@ -13,21 +21,40 @@ def test_one_at_a_time_and_all() -> None:
         queue.steer(UserMessage(f"s{number}", number))
         queue.follow_up(UserMessage(f"f{number}", number))
 
-    assert [message.content for message in queue.take_steering()] == ["s0"]
-    assert [message.content for message in queue.take_follow_ups()] == ["f0", "f1", "f2"]
+    assert texts(queue.take_steering()) == ["s0"]
+    assert texts(queue.take_follow_ups()) == ["f0", "f1", "f2"]
     assert len(queue) == 2
 
 
-def test_the_newest_can_be_taken_back() -> None:
+def test_the_newest_can_be_taken_back_whatever_it_waits_for() -> None:
     queue = Queue()
-    queue.steer(UserMessage("old", 1))
-    queue.follow_up(UserMessage("new", 2))
+    queue.steer(UserMessage("old", 7))
+    queue.aside(UserMessage("a job has ended", 7))
+    queue.follow_up(UserMessage("new", 7))
 
-    assert [queue.take_back(), queue.take_back(), queue.take_back()] == [
-        UserMessage("new", 2),
-        UserMessage("old", 1),
-        None,
+    taken = [queue.take_back(), queue.take_back(), queue.take_back()]
+
+    assert [message and message.content for message in taken] == ["new", "old", None]
+    assert [item.kind for item in queue.waiting()] == ["aside"]
+
+
+def test_what_waits_is_shown_in_order_and_cleared_at_once() -> None:
+    queue = Queue()
+    queue.follow_up(UserMessage([TextContent("then"), TextContent("that")], 1))
+    queue.aside(CustomMessage("job", "a job has ended", True, 2))
+    queue.steer(UserMessage("now", 3))
+    queue.hold(ran("ls"))
+
+    assert [(item.kind, item.text) for item in queue.waiting()] == [
+        ("followUp", "then\nthat"),
+        ("aside", "a job has ended"),
+        ("steering", "now"),
+        ("held", "ls"),
     ]
+    assert len(queue) == 2
+    assert [message.timestamp for message in queue.clear()] == [1, 3]
+    assert [item.kind for item in queue.waiting()] == ["aside", "held"]
+    assert queue.clear() == []
 
 
 def test_it_is_bounded_and_says_so() -> None:
@@ -37,3 +64,64 @@ def test_it_is_bounded_and_says_so() -> None:
 
     with pytest.raises(TauError, match="waiting already"):
         queue.follow_up(UserMessage("one more", 0))
+
+
+def test_no_two_messages_have_the_same_time() -> None:
+    queue = Queue("all")
+    for _ in range(3):
+        queue.steer(UserMessage("again", 5))
+    queue.steer(UserMessage("the clock was set back", 1))
+
+    assert [item.message.timestamp for item in queue.waiting()] == [5, 6, 7, 8]
+
+
+def test_what_was_taken_and_not_recorded_goes_back_to_its_place() -> None:
+    queue = Queue("all", "all")
+    for text in ("a", "b", "c"):
+        queue.steer(UserMessage(text, 1))
+    first, second, _ = queue.take_steering()
+    queue.steer(UserMessage("d", 1))
+    queue.settle(first)
+
+    assert [item.text for item in queue.unsettled()] == ["b", "c", "d"]
+    queue.put_back()
+    assert texts(queue.take_steering()) == ["b", "c", "d"]
+    queue.settle(UserMessage("b", second.timestamp))  # equal, but not ours
+    assert [item.text for item in queue.unsettled()] == ["b", "c", "d"]
+
+
+def test_what_is_held_stays_until_it_is_recorded() -> None:
+    queue = Queue()
+    for command in ("one", "two"):
+        queue.hold(ran(command))
+    recorded: list[str] = []
+
+    def record(message: object) -> None:
+        assert isinstance(message, BashExecutionMessage)
+        if recorded:
+            raise OSError("no space")
+        recorded.append(message.command)
+
+    with pytest.raises(OSError, match="no space"):
+        queue.release(record)
+
+    assert recorded == ["one"]
+    assert [item.text for item in queue.waiting()] == ["two"]
+
+
+def test_every_change_is_told() -> None:
+    queue = Queue()
+    seen: list[list[str]] = []
+    queue.on_change = lambda: seen.append([item.text for item in queue.waiting()])
+
+    queue.steer(UserMessage("a", 1))
+    queue.follow_up(UserMessage("b", 1))
+    [taken] = queue.take_steering()
+    queue.put_back()
+    [taken] = queue.take_steering()
+    queue.settle(taken)
+    queue.settle(taken)
+    queue.take_back()
+    queue.take_back()
+
+    assert seen == [["a"], ["a", "b"], ["b"], ["a", "b"], ["b"], ["b"], []]

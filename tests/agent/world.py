@@ -1,7 +1,7 @@
 """A small world for the loop: an agent over the scripted model, and tools that do simple things."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,3 +80,10 @@ def agent(
 
 def names(events: Sequence[AgentEvent]) -> list[str]:
     return [str(event.__struct_config__.tag) for event in events]
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Wait for something that tells nobody; the time limit is a guard only."""
+    async with asyncio.timeout(30):
+        while not condition():  # noqa: ASYNC110 - there is no event to wait for
+            await asyncio.sleep(0.001)

@@ -84,9 +84,109 @@ def test_an_overload_under_a_wrong_status_is_still_retryable() -> None:
     ],
 )
 def test_waiting_does_not_pay_a_bill(error: dict[str, str]) -> None:
-    failed = fail(429, {"error": error})
+    failed = fail(429, {"error": error}, {"retry-after": "3"})
     assert not failed.retryable
+    assert failed.quota
     assert failed.retry_after is None
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["Rate limit exceeded: free-models-per-day", "Daily request limit reached", "Limit on requests (RPD)"],
+)
+def test_a_limit_of_the_day_may_pass_but_not_within_minutes(message: str) -> None:
+    failed = fail(429, {"error": {"message": message}})
+    assert (failed.retryable, failed.quota, failed.retry_after) == (True, True, None)
+    minutes = fail(429, {"error": {"message": f"{message}. Please try again in 2m10s."}})
+    assert (minutes.retryable, minutes.quota, minutes.retry_after) == (True, False, 130)
+    told = fail(429, {"error": {"message": message}}, {"retry-after": "20"})
+    assert (told.quota, told.retry_after) == (False, 20)
+    assert not fail(503, {"error": {"message": message}}).quota
+
+
+@pytest.mark.parametrize(
+    ("limit", "quota"),
+    [("GenerateRequestsPerDayPerProjectPerModel-FreeTier", True), ("GenerateRequestsPerMinute", False)],
+)
+def test_the_delay_beside_a_limit_of_the_day_is_not_believed(limit: str, quota: bool) -> None:
+    details = [
+        {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [{"quotaId": limit}]},
+        {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "38s"},
+    ]
+    error = {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "Quota exceeded.", "details": details}
+    failed = fail(429, {"error": error})
+    assert (failed.retryable, failed.quota, failed.retry_after) == (True, quota, None if quota else 38)
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "blamed"),
+    [
+        (401, {}, True),
+        (403, {}, True),
+        (429, {}, True),
+        (402, {}, True),
+        (400, {"message": "Your credit balance is too low."}, True),
+        (400, {"message": "No such parameter."}, False),
+        (503, {}, False),
+        (404, {}, False),
+    ],
+)
+def test_whether_another_key_may_help(status: int, error: dict[str, str], blamed: bool) -> None:
+    assert fail(status, {"error": error}).blames_key is blamed
+
+
+REFUSED_MEDIA: list[tuple[int, dict[str, Any]]] = [
+    (400, {"type": "invalid_request_error", "message": "Could not process image"}),
+    (400, {"message": "messages.3.content.1.image.source.base64.data: image exceeds 5 MB maximum: 6 > 5"}),
+    (400, {"message": "messages.0.content.0.image.source.base64: invalid base64 data"}),
+    (400, {"message": "At least one of the image dimensions exceed max allowed size: 8000 pixels"}),
+    (400, {"message": "image dimensions exceed max allowed size for many-image requests: 2000 pixels"}),
+    (400, {"message": "too much media: 0 document pages + 101 images > 100"}),
+    (400, {"message": "Too many images in request."}),
+    (400, {"message": "The PDF specified was not valid."}),
+    (400, {"message": "A maximum of 100 PDF pages may be provided."}),
+    (
+        400,
+        {"message": "The image was specified as image/png, but the image appears to be a image/jpeg image"},
+    ),
+    (400, {"message": "You uploaded an unsupported image. Please make sure your image is valid."}),
+    (400, {"code": "invalid_image_format", "message": "No."}),
+    (400, {"code": "image_parse_error", "message": "No."}),
+    (400, {"message": "Bad value.", "param": "messages.[0].content.[1].image_url"}),
+    (400, {"message": "The image data you provided does not represent a valid image."}),
+    (400, {"message": "Unable to process input image. Please retry or report it."}),
+    (400, {"message": "Provided image is not valid."}),
+    (400, {"message": "Invalid content type. image_url is only supported by certain models."}),
+    (400, {"message": "this model does not support image input"}),
+    (404, {"message": "No endpoints found that support image input"}),
+    (413, {"message": "The image is too large."}),
+    (415, {"message": "Unsupported MIME type: image/tiff"}),
+    (422, {"message": "Failed to decode image"}),
+    (500, {"message": "image input is not supported - hint: provide the mmproj file"}),
+]
+
+
+@pytest.mark.parametrize(("status", "error"), REFUSED_MEDIA)
+def test_a_picture_or_document_that_is_to_blame_is_recognised(status: int, error: dict[str, Any]) -> None:
+    failed = fail(status, {"error": error})
+    assert (failed.media, failed.retryable, failed.overflow) == (True, False, False)
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (429, "Too many images in this minute"),
+        (401, "invalid image key"),
+        (503, "Could not process image"),
+        (400, "prompt is too long: 213462 tokens > 200000 maximum"),
+        (400, "messages.500.content: field required"),
+        (400, "Unknown parameter: imagine"),
+        (404, "The model `gpt-image` does not exist"),
+        (400, "The document store does not exist"),
+    ],
+)
+def test_other_failures_are_not_blamed_on_a_picture(status: int, message: str) -> None:
+    assert not fail(status, {"error": {"message": message}}).media
 
 
 def test_a_rate_limit_that_mentions_billing_but_names_a_delay_is_retryable() -> None:
@@ -113,7 +213,15 @@ def test_a_rate_limit_that_mentions_billing_but_names_a_delay_is_retryable() -> 
         ({"retry-after-ms": "250", "retry-after": "7"}, 0.25),
         ({"retry-after": "Mon, 21 Sep 2026 14:13:50 GMT"}, 30),
         ({"retry-after": "Mon, 21 Sep 2026 14:13:00 GMT"}, 0),
+        ({"retry-after": "Mon, 21 Sep 2026 14:13:50 GMT", "date": "Mon, 21 Sep 2026 14:13:40 GMT"}, 10),
+        ({"retry-after": "Mon, 21 Sep 2026 14:13:50 GMT", "date": "yesterday"}, 30),
+        ({"retry-after": str(int(NOW) + 30)}, 30),
+        ({"retry-after": "2m"}, 120),
         ({"retry-after": "soon"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"x-ratelimit-reset-ms": "5000"}, 5),
+        ({"x-ratelimit-reset-ms": "500ms"}, 0.5),
+        ({"x-ratelimit-reset-ms": str(int(NOW + 90) * 1000)}, 90),
         ({"retry-after": "-3"}, None),
         ({"x-ratelimit-reset-requests": "6m0s"}, 360),
         ({"x-ratelimit-reset-tokens": "20ms", "x-ratelimit-reset-requests": "2s"}, 0.02),
@@ -151,6 +259,7 @@ def test_the_wait_comes_from_the_headers(headers: dict[str, str], wait: float | 
         ("try again in a moment", None),
         ("Try again in 5 models", None),
         ("limit 500, used 499", None),
+        ("Your quota will reset after 18h31m10s.", 66_670),
     ],
 )
 def test_the_wait_comes_from_the_text(text: str, wait: float | None) -> None:
@@ -158,11 +267,13 @@ def test_the_wait_comes_from_the_text(text: str, wait: float | None) -> None:
     assert fail(429, {"error": {"message": text}}).retry_after == in_text(text)
 
 
-def test_an_absurd_header_loses_against_the_body() -> None:
+def test_where_header_and_body_disagree_the_shorter_wait_counts() -> None:
     body = {"error": {"message": "Please retry after 42 seconds"}}
     assert fail(429, body, {"retry-after": "1800"}).retry_after == 42
-    assert fail(429, body, {"retry-after": "60"}).retry_after == 60
+    assert fail(429, body, {"retry-after": "60"}).retry_after == 42
     assert fail(429, body, {"retry-after": "1"}).retry_after == 1
+    assert fail(429, body, {"retry-after": "0"}).retry_after == 42
+    assert fail(429, b"", {"retry-after": "0"}).retry_after == 0
 
 
 def test_a_figure_in_the_body_beats_general_reset_headers() -> None:
@@ -172,6 +283,11 @@ def test_a_figure_in_the_body_beats_general_reset_headers() -> None:
 def test_a_retry_after_field_in_the_body_counts() -> None:
     assert fail(429, {"error": {"message": "slow down", "retry_after": 12}}).retry_after == 12
     assert fail(429, {"error": {"message": "slow down", "retry_after": True}}).retry_after is None
+
+
+def test_other_fields_of_the_body_that_name_a_wait_count() -> None:
+    assert fail(429, {"error": {"message": "x", "retry_after_ms": 1500}}).retry_after == 1.5
+    assert fail(429, {"error": {"type": "usage_limit_reached", "resets_in_seconds": 90}}).retry_after == 90
 
 
 def test_durations() -> None:
@@ -287,6 +403,11 @@ def test_an_error_in_the_middle_of_an_answer(event: dict[str, Any], retryable: b
     error = stream_failure(json.dumps(event).encode(), provider="acme")
     assert error.retryable is retryable
     assert str(error).startswith("acme broke off its answer: ")
+
+
+def test_a_rate_limit_in_the_middle_of_an_answer_is_the_keys() -> None:
+    error = stream_failure(b'{"type":"error","error":{"type":"rate_limit_error","message":"Slow"}}')
+    assert (error.status, error.blames_key, error.retryable) == (429, True, True)
 
 
 def test_an_overflow_in_the_middle_of_an_answer_is_recognised() -> None:

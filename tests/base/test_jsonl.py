@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.base.jsonl import JsonlFile, read_jsonl, repair
+from tau.base.jsonl import JsonlFile, Scan, read_jsonl, repair
 
 RECORDS = [b'{"n":1,"text":"plain"}', '{"n":2,"text":"é \u2028 \U0001f600"}'.encode(), b'{"n":3,"a":[{}]}']
 REWRITER = Path(__file__).with_name("rewriter.py")
@@ -359,6 +359,60 @@ def test_closed_file_opens_again(tmp_path: Path) -> None:
     log.append(b'{"b":2}', sync=False)
     log.close()
     assert read_jsonl(log.path).lines == [b'{"a":1}', b'{"b":2}']
+
+
+class Numbered(msgspec.Struct):
+    n: int
+
+
+def scanned(path: Path) -> tuple[list[tuple[int, bytes]], Scan[Numbered]]:
+    """What a scan finds, each record read again from where it is said to be."""
+    content = path.read_bytes()
+    with path.open("rb") as file:
+        scan = Scan(file.fileno(), msgspec.json.Decoder(Numbered))
+        return [(value.n, content[start : start + size]) for value, start, size in scan], scan
+
+
+def test_a_scan_tells_where_records_stand_across_blocks_and_long_lines(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    chance = random.Random(5)
+    sizes = [chance.choice((0, 3, 500, 70_000)) for _ in range(200)] + [3_000_000, 7, 600_000]
+    lines = [b'{"n":%d,"t":"%s"}' % (number, b"x" * size) for number, size in enumerate(sizes)]
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    found, scan = scanned(path)
+    assert found == list(enumerate(lines))
+    assert (scan.damaged, scan.strange, scan.torn) == ([], 0, b"")
+
+
+def test_a_scan_says_what_is_wrong_and_where(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(
+        b'\xef\xbb\xbf{"n":1}\r\n\n{"n":2}{"n":3}\n{"m":1}\n'
+        b'  {"n":4} \n{"n":\n5}\n{"n":"x"}\n\0{"n":6}\n{"n":7'
+    )
+    found, scan = scanned(path)
+    assert found == [(1, b'{"n":1}'), (4, b'{"n":4}'), (6, b'{"n":6}')]
+    assert (scan.damaged, scan.strange, scan.torn) == ([3, 6, 7, 9], 2, b'{"n":7')
+
+
+@pytest.mark.parametrize("content", [b'{"n":1}\n\n{"n":2}{"n":3}\n', b'{"n":\n1}\n{"n":2}{"n":3}\n'])
+def test_as_many_records_as_lines_are_not_always_one_on_each(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(content)
+    found, scan = scanned(path)
+    assert all(line == b'{"n":%d}' % number for number, line in found)
+    assert scan.damaged[-1] == 3
+
+
+def test_append_tells_where_the_lines_begin(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    with JsonlFile(path) as log:
+        starts = [log.append(RECORDS[0], RECORDS[1])]
+        with path.open("ab") as somebody:
+            somebody.write(b"{}\n")
+        starts.append(log.append(RECORDS[2]))
+    content = path.read_bytes()
+    assert [content[start:].split(b"\n")[0] for start in starts] == [RECORDS[0], RECORDS[2]]
 
 
 VALUES = st.recursive(

@@ -91,3 +91,33 @@ def test_a_broken_file_is_never_overwritten(auth: AuthFile) -> None:
         assert caught.value.line == 1
         assert "sk-1" not in str(caught.value)
     assert auth.path.read_text() == '{"openai": {"type": "api_key", "key": "sk-1"},}'
+
+
+def test_a_provider_may_have_several_keys(auth: AuthFile) -> None:
+    auth.path.parent.mkdir()
+    entries = [{"type": "api_key", "key": "A"}, {"type": "oauth", "x": 1}, {"key": " B "}, {"key": "A"}]
+    auth.path.write_text(json.dumps({"openai": entries, "none": [{"type": "oauth"}]}))
+    assert auth.get_all("openai") == auth.get_settled("openai") == ["A", "B"]
+    assert auth.get("openai") == "A"
+    assert (auth.get_all("none"), auth.get("none"), auth.get_all("nobody")) == ([], None, [])
+
+
+@pytest.mark.parametrize("entries", ['["sk-1"]', '[{"key": "sk-1"}, 5]'])
+def test_a_list_with_something_else_in_it_is_an_error(auth: AuthFile, entries: str) -> None:
+    auth.path.parent.mkdir()
+    auth.path.write_text('{"openai": ' + entries + "}")
+    with pytest.raises(ConfigError, match="must have the form") as caught:
+        auth.get("openai")
+    assert "sk-1" not in str(caught.value)
+
+
+def test_storing_a_key_keeps_the_others_of_a_list(auth: AuthFile) -> None:
+    auth.path.parent.mkdir()
+    big = '{"type": "oauth", "expires": 12345678901234567890123}'
+    auth.path.write_text('{"openai": [{"type": "api_key", "key": "A"}, ' + big + "]}")
+    auth.set_key("openai", "B")
+    auth.set_key("openai", "B")
+    assert auth.get_all("openai") == ["B", "A"]
+    assert "12345678901234567890123" in auth.path.read_text()
+    assert auth.remove("openai")
+    assert auth.get_all("openai") == []

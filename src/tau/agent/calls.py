@@ -9,6 +9,7 @@ from tau.agent.abort import Abort, Aborted
 from tau.agent.hooks import ToolQuestion
 from tau.agent.output import ToolOutput
 from tau.agent.owner import Owner, Setup
+from tau.agent.repeats import FailedCalls
 from tau.agent.tool import Tool
 from tau.ai.wire import AssistantMessage, TextContent, ToolCall, ToolResultMessage, text_of
 from tau.base import log
@@ -31,20 +32,18 @@ async def run_calls(
     message: AssistantMessage,
     broken: Mapping[str, str],
     abort: Abort,
+    failed: FailedCalls,
     take: Take,
 ) -> None:
     """Run the calls of `message`; `take` gets each result as soon as it is there."""
     tools = {tool.name: tool for tool in setup.tools}
-    calls = _Calls(owner, setup, tools, broken, abort, take)
+    calls = _Calls(owner, setup, tools, broken, abort, failed, take)
     waiting = list(message.tool_calls)
     try:
         for batch in _batches(waiting, tools):
             if abort.aborted:
                 break
-            if owner.queue.has_steering and setup.interrupt_mode == "immediate":
-                for call in batch:
-                    calls.skip(call, SKIPPED)
-            elif len(batch) == 1:
+            if len(batch) == 1:
                 await calls.run(batch[0])
             else:
                 await _side_by_side(calls, batch)
@@ -98,6 +97,7 @@ class _Calls:
         tools: Mapping[str, Tool[Any]],
         broken: Mapping[str, str],
         abort: Abort,
+        failed: FailedCalls,
         take: Take,
     ) -> None:
         self.owner = owner
@@ -105,6 +105,7 @@ class _Calls:
         self.tools = tools
         self.broken = broken
         self.abort = abort
+        self.failed = failed
         self.take = take
         self.answered: set[str] = set()
 
@@ -113,6 +114,10 @@ class _Calls:
         self.finish(call, ToolOutput.text(reason, is_error=True))
 
     async def run(self, call: ToolCall) -> None:
+        """Run it, unless a message of the user comes first: what has begun may end, the rest is left."""
+        if self.setup.interrupt_mode == "immediate" and self.owner.queue.has_steering:
+            self.skip(call, SKIPPED)
+            return
         self.owner.emit(e.ToolStart(call.id, call.name, call.arguments))
         try:
             async with self.abort.scope():
@@ -122,6 +127,8 @@ class _Calls:
         except asyncio.CancelledError:
             self.finish(call, ToolOutput.text(STOPPED, is_error=True))
             raise
+        else:
+            output = self.failed.judge(call, output)
         self.finish(call, output)
 
     async def output(self, call: ToolCall) -> ToolOutput:

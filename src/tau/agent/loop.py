@@ -14,10 +14,12 @@ from tau.agent import events as e
 from tau.agent.abort import Abort, Aborted
 from tau.agent.calls import run_calls
 from tau.agent.owner import Owner, Setup
+from tau.agent.queue import Prompt
+from tau.agent.repeats import FailedCalls
 from tau.ai.assembler import Assembler
 from tau.ai.dialect import Request
 from tau.ai.history import clean, sendable
-from tau.ai.wire import AppMessage, AssistantMessage, StopReason, ToolResultMessage, UserMessage
+from tau.ai.wire import AppMessage, AssistantMessage, StopReason, ToolResultMessage
 from tau.base import log
 from tau.base.clock import now_ms
 from tau.base.errors import ProviderError, TauError
@@ -43,13 +45,14 @@ class Answer(Struct, frozen=True):
     cancelled: bool = False
 
 
-async def run(owner: Owner, prompts: Sequence[UserMessage], abort: Abort) -> Outcome:
+async def run(owner: Owner, prompts: Sequence[Prompt], abort: Abort) -> Outcome:
     """Work on `prompts` (none: go on from where the history stands) until the model stops."""
     loop = _Run(owner, abort)
     owner.emit(e.AgentStart())
     try:
         return await loop.until_done(list(prompts))
     finally:
+        owner.queue.put_back()
         owner.emit(e.AgentEnd(loop.messages))
 
 
@@ -61,25 +64,39 @@ class _Run:
         self.abort = abort
         self.messages: list[AppMessage] = []
         self.cut_off_turns = 0
+        self.failed = FailedCalls()
 
-    async def until_done(self, prompts: list[UserMessage]) -> Outcome:
-        queue = self.owner.queue
+    async def until_done(self, prompts: list[Prompt]) -> Outcome:
+        queue, record = self.owner.queue, self.owner.record
+        queue.release(record)
         while True:
-            self.owner.emit(e.TurnStart())
-            for prompt in prompts:
-                self.note(prompt)
+            self.begin_turn(prompts)
             answer, results = await self.turn()
+            queue.release(record)  # behind the results, never between a call and its result
             message = answer.message
             if answer.error is not None or message.stop_reason in ("aborted", "error") or self.abort.aborted:
                 return Outcome(
                     message=message, messages=self.messages, error=answer.error, aborted=self.abort.aborted
                 )
-            prompts = queue.take_steering()
-            if results or prompts:
-                continue
-            prompts = queue.take_follow_ups()
-            if not prompts:
+            prompts = self.next_prompts(stopping=not results)
+            if not results and not prompts:
                 return Outcome(message=message, messages=self.messages)
+
+    def begin_turn(self, prompts: list[Prompt]) -> None:
+        for prompt in prompts:
+            self.record(prompt)
+            self.owner.queue.settle(prompt)
+        self.owner.emit(e.TurnStart())
+        for prompt in prompts:
+            self.tell(prompt)
+
+    def next_prompts(self, *, stopping: bool) -> list[Prompt]:
+        """What goes into the next turn: steering first; follow-ups only where the agent would stop."""
+        queue = self.owner.queue
+        prompts = queue.take_steering()
+        if stopping and not prompts:
+            return [*queue.take_asides(), *queue.take_follow_ups()]
+        return [*prompts, *queue.take_asides()]
 
     async def turn(self) -> tuple[Answer, list[ToolResultMessage]]:
         """One answer and the results of its calls, told as one turn."""
@@ -93,8 +110,16 @@ class _Run:
             if answer.message.stop_reason in ("toolUse", "length"):
                 answer = self.check_cut_off(answer)
                 await run_calls(
-                    self.owner, setup, answer.message, answer.broken, self.abort, self.result_into(results)
+                    self.owner,
+                    setup,
+                    answer.message,
+                    answer.broken,
+                    self.abort,
+                    self.failed,
+                    self.result_into(results),
                 )
+                if answer.error is None and self.failed.error is not None:
+                    answer = Answer(answer.message, answer.broken, self.failed.error)
         finally:
             self.owner.emit(e.TurnEnd(answer.message, results))
         return answer, results
@@ -169,9 +194,8 @@ class _Run:
         self.owner.record(message)
         self.messages.append(message)
 
-    def note(self, message: AppMessage) -> None:
-        """Record a message that is complete from the start."""
-        self.record(message)
+    def tell(self, message: AppMessage) -> None:
+        """Report a message that was complete from the start, and is recorded."""
         self.owner.emit(e.MessageStart(message))
         self.owner.emit(e.MessageEnd(message))
 
@@ -180,7 +204,6 @@ class _Run:
             self.record(message)
             results.append(message)
             self.owner.emit(end)
-            self.owner.emit(e.MessageStart(message))
-            self.owner.emit(e.MessageEnd(message))
+            self.tell(message)
 
         return take

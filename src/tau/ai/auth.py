@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Protocol
 
+from msgspec import Struct
+
 from tau.base.errors import ConfigError
 from tau.base.files import typed_path
 from tau.base.late import late
@@ -21,13 +23,27 @@ MAX_OUTPUT_BYTES = 64 * KIB
 _printed: dict[str, str] = {}
 
 
+class Turn(Struct, frozen=True):
+    """What is left after a key has failed: another `key` now, or one again in `wait_s`; or neither."""
+
+    key: str | None = None
+    wait_s: float | None = None
+
+
 class Credentials(Protocol):
     """Where keys come from. None means that there is no key, which a local server accepts."""
 
     async def get(self, provider: str) -> str | None: ...
 
     async def refresh(self, provider: str, rejected: str) -> str | None:
-        """Another key, after the server refused this one; None if there is no other."""
+        """The key that stands in the place of one that was refused; None if it has not been replaced."""
+        ...
+
+    async def rotate(self, provider: str, failed: str, *, refused: bool, wait_s: float | None) -> Turn:
+        """Leave a key alone for as long as the server asked, and take the next one of the provider's keys.
+
+        `refused`: the key is not accepted, as opposed to one that has been used too much.
+        """
         ...
 
 

@@ -18,11 +18,14 @@ from tau.base.late import late
 served = late("tau.ai.local.served")
 
 
-class Client:
-    """`stream` is what the loop calls. A refused key is looked up once more: it may have been replaced.
+MAX_KEYS = 16  # that are tried for one request
 
-    `warn` is told when a server on this machine reads less than it was sent: such servers drop the
-    front of a prompt that is too long for them and say nothing.
+
+class Client:
+    """`stream` is what the loop calls. A key that fails is replaced where there is another one.
+
+    `warn` is told when that happens, and when a server on this machine reads less than it was sent: such
+    servers drop the front of a prompt that is too long for them and say nothing.
     """
 
     def __init__(self, http: Transport, credentials: Credentials, timeouts: Timeouts | None = None) -> None:
@@ -34,20 +37,50 @@ class Client:
 
     async def stream(self, model: Model, request: Request) -> AsyncGenerator[Delta, None]:
         key = await self._credentials.get(model.provider)
-        try:
-            async with aclosing(self._attempt(model, request, key)) as deltas:
-                async for delta in deltas:
-                    yield delta
-            return
-        except ProviderError as error:
-            if error.status != 401 or key is None:
-                raise
-            other = await self._credentials.refresh(model.provider, key)
-            if other is None or other == key:
-                raise
-        async with aclosing(self._attempt(model, request, other)) as deltas:
-            async for delta in deltas:
-                yield delta
+        tried: list[str] = []
+        renewed = False
+        while True:
+            begun = False
+            try:
+                async with aclosing(self._attempt(model, request, key)) as deltas:
+                    async for delta in deltas:
+                        begun = True
+                        yield delta
+                return
+            except ProviderError as error:
+                if key is None or not error.blames_key or len(tried) >= MAX_KEYS:
+                    raise
+                renew = error.status == 401 and not renewed
+                renewed = renewed or renew
+                other = await self._other_key(model.provider, key, error, renew=renew)
+                if other is None or other in tried:
+                    raise
+                if begun:  # what has been said cannot be taken back here; the next try has the other key
+                    raise ProviderError(str(error), status=error.status, retryable=True) from error
+                tried.append(key)
+                key = other
+
+    async def _other_key(self, provider: str, key: str, error: ProviderError, *, renew: bool) -> str | None:
+        """A key to go on with at once. Where all have to rest, the error says when the first is free again.
+
+        With `renew`, the key is looked up once more before: it may have been replaced.
+        """
+        if renew:
+            renewed = await self._credentials.refresh(provider, key)
+            if renewed not in (None, key):
+                return renewed
+        wait_s = error.retry_after
+        turn = await self._credentials.rotate(provider, key, refused=error.key_refused, wait_s=wait_s)
+        if turn.key is not None:
+            why = (
+                "refuses the key in use" if error.key_refused else "has had enough of the key in use for now"
+            )
+            self.warn(f"{provider} {why}; going on with another one of auth.json.")
+        elif turn.wait_s is not None:
+            raise ProviderError(
+                str(error), status=error.status, retryable=True, retry_after=turn.wait_s
+            ) from error
+        return turn.key
 
     async def _attempt(self, model: Model, request: Request, key: str | None) -> AsyncGenerator[Delta, None]:
         endpoint = Endpoint(base_url=model.base_url, key=key, headers=model.headers)

@@ -7,6 +7,7 @@ import ssl
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from tau.ai.http_dial import dial
 from tau.ai.http_response import Connection, HttpResponse
 from tau.ai.proxy import Url
 from tau.ai.transport import Timeouts
@@ -47,11 +48,11 @@ async def connect(
     writer: asyncio.StreamWriter | None = None
     try:
         async with asyncio.timeout(timeouts.connect):
+            secure = first.scheme == "https"
             reader, writer = await asyncio.open_connection(
-                first.host,
-                first.port,
-                ssl=tls() if first.scheme == "https" else None,
-                happy_eyeballs_delay=0.25,
+                sock=await dial(first.host, first.port),
+                ssl=tls() if secure else None,
+                server_hostname=first.host if secure else None,
             )
             if proxy is not None and url.scheme == "https":
                 await _tunnel(Connection(peer, reader, writer), url, proxy, timeouts)

@@ -5,7 +5,7 @@ TauError                 one sentence for the user; the log file has the trace
 ├── ConfigError          a settings, auth or models file is broken: its path and line
 ├── ProviderError        a model's server refused, failed, stalled or cut the connection
 ├── ToolError            a tool could not do its work: text for the model
-├── SessionError         a session cannot be read, written or found
+├── SessionError         a session cannot be read, written or found (SessionLocked: another tau has it)
 └── ExtensionError       code from outside failed: which one
 """
 
@@ -34,7 +34,9 @@ class ProviderError(TauError):
     """A request to a model failed.
 
     `retryable` says whether the same request may succeed later, `retry_after` how many seconds the server
-    asked us to wait, `overflow` that the request was larger than the model's context window.
+    asked us to wait, `overflow` that the request was larger than the model's context window. `quota`: what
+    the account may use is used up, so that waiting some minutes would not help. `media`: the server takes
+    everything but an image or a document of the request.
     """
 
     def __init__(
@@ -45,12 +47,25 @@ class ProviderError(TauError):
         retryable: bool = False,
         retry_after: float | None = None,
         overflow: bool = False,
+        quota: bool = False,
+        media: bool = False,
     ) -> None:
         super().__init__(message)
         self.status = status
         self.retryable = retryable
         self.retry_after = retry_after
         self.overflow = overflow
+        self.quota = quota
+        self.media = media
+
+    @property
+    def key_refused(self) -> bool:
+        return self.status in (401, 403)
+
+    @property
+    def blames_key(self) -> bool:
+        """Whether the same request may be served at once under another key."""
+        return self.key_refused or self.quota or self.status == 429
 
 
 class ToolError(TauError):

@@ -2,10 +2,12 @@
 
 import errno
 import os
-from codecs import BOM_UTF8
+from codecs import BOM_UTF8, utf_8_decode
+from collections.abc import Iterator
 from contextlib import suppress
+from itertools import chain, starmap
 from pathlib import Path
-from typing import Self
+from typing import Generic, Self, TypeVar
 
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
@@ -13,7 +15,11 @@ from msgspec.json import Decoder
 from tau.base.files import make_private, sync_file, sync_folder, try_lock, unlock, write_all
 from tau.base.sizes import KIB
 
+T = TypeVar("T")
+
 _BLOCK_BYTES = 64 * KIB
+_SCAN_BYTES = 512 * KIB  # what fits into a processor's cache is split and decoded fastest
+_OBJECT = ord("{")
 _SPACE = b" \t\r"
 _PADDING = _SPACE + b"\0"
 _any_json = Decoder(Raw)  # checks the syntax without building anything: about 2 GB/s
@@ -33,22 +39,91 @@ class JsonLines(Struct, frozen=True):
 
 def read_jsonl(path: Path) -> JsonLines:
     """Every complete record as raw bytes. Only a newline byte ends a line; empty lines do not count."""
-    data = path.read_bytes().removeprefix(BOM_UTF8)
-    ascii_only = data.isascii()
-    lines = data.split(b"\n")
-    last = lines.pop()
-    good: list[bytes] = []
-    damaged: list[int] = []
-    for number, line in enumerate(lines, 1):
-        record, rest = _record_in(line, ascii_only)
-        if record:
-            good.append(record)
-        if rest:
-            damaged.append(number)
-    record, torn = _record_in(last, ascii_only)
-    if record:
-        good.append(record)
-    return JsonLines(good, tuple(damaged), torn)
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        scan = Scan(fd, _any_json)
+        lines = [bytes(record) for record, _, _ in scan]
+    finally:
+        os.close(fd)
+    return JsonLines(lines, tuple(scan.damaged), scan.torn)
+
+
+class Scan(Generic[T]):
+    """One pass over the records of an open file, in blocks: each one decoded, with its place and its size.
+
+    What is wrong with the file is known when the pass has ended: `damaged` and `torn` as in `JsonLines`, and
+    `strange`, how many records are JSON objects but not what the decoder makes. Without `texts`, bytes that
+    are no UTF-8 are not looked for in what the decoder skips, which saves a quarter of the time.
+    """
+
+    def __init__(self, fd: int, decoder: Decoder[T], *, texts: bool = True) -> None:
+        self.damaged: list[int] = []
+        self.torn = b""
+        self.strange = 0
+        self._fd = fd
+        self._decoder = decoder
+        self._texts = texts
+        self._lines = 0
+
+    def __iter__(self) -> Iterator[tuple[T, int, int]]:
+        return chain.from_iterable(starmap(self._records, self._blocks()))
+
+    def _blocks(self) -> Iterator[tuple[int, bytes, int]]:
+        """The file in pieces, and how much of each is lines; the last one may lack its newline."""
+        start, size = 0, _SCAN_BYTES
+        while data := os.pread(self._fd, size, start):
+            if cut := data.rfind(b"\n") + 1:
+                yield start, data, cut
+                start += cut  # what is behind it is read again: less work than putting it together
+                size = _SCAN_BYTES
+            elif len(data) < size:
+                yield start, data, len(data)
+                return
+            else:
+                size *= 2
+
+    def _records(self, start: int, data: bytes, cut: int) -> Iterator[tuple[T, int, int]]:
+        """All records of a piece at once, unless there is anything but one object on each line."""
+        block = memoryview(data)[:cut]
+        try:
+            if self._texts and not data.isascii():
+                utf_8_decode(block, "strict", True)
+            values = self._decoder.decode_lines(block)
+        except (ValueError, RecursionError):
+            return self._one_by_one(start, data[:cut])
+        # Two objects on one line, or one on two lines, are taken by the decoder, not by us.
+        starts, sizes = _object_lines(start, data, cut)
+        if len(starts) != len(values) or not starts:
+            return self._one_by_one(start, data[:cut])
+        self._lines += len(starts)
+        return zip(values, starts, sizes, strict=True)
+
+    def _one_by_one(self, start: int, block: bytes) -> Iterator[tuple[T, int, int]]:
+        lines = block.split(b"\n")
+        last = lines.pop()
+        for line in lines:
+            self._lines += 1
+            yield from self._record(start, line, finished=True)
+            start += len(line) + 1
+        if last:
+            yield from self._record(start, last, finished=False)
+
+    def _record(self, start: int, line: bytes, *, finished: bool) -> Iterator[tuple[T, int, int]]:
+        if start == 0 and line.startswith(BOM_UTF8):
+            start, line = len(BOM_UTF8), line.removeprefix(BOM_UTF8)
+        record, rest = _record_in(line, texts=self._texts)
+        if rest and finished:
+            self.damaged.append(self._lines)
+        elif rest:
+            self.torn = rest
+        if not record:
+            return
+        try:
+            value = self._decoder.decode(record)
+        except ValueError:
+            self.strange += 1
+            return
+        yield value, start + len(line) - len(line.lstrip(_PADDING)), len(record)
 
 
 def repair(path: Path) -> bytes:
@@ -70,12 +145,14 @@ def repair(path: Path) -> bytes:
 class JsonlFile:
     """One file open for appending, made with its folder at the first use.
 
-    `append` returns when the lines are in the file; when it raises, none of them is.
+    `append` returns when the lines are in the file; when it raises, none of them is. `generation` counts how
+    often it went on in another file, because the one that it had was deleted or replaced.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.torn = b""  # what the last repair moved aside
+        self.generation = 0
         self._fd = -1
         self._locked = False
         self._whole = False  # the file is known to end with a newline
@@ -88,12 +165,19 @@ class JsonlFile:
             self._make_whole()
         return self._locked
 
-    def append(self, *lines: bytes, sync: bool = True) -> None:
-        """Add lines, given without their newline, in one write; with `sync` they are on the disk then."""
+    def fileno(self) -> int:
+        """The open file; -1 if there is none."""
+        return self._fd
+
+    def append(self, *lines: bytes, sync: bool = True) -> int:
+        """Add lines, given without their newline, in one write; where they begin in the file.
+
+        With `sync` they are on the disk then.
+        """
         if any(b"\n" in line for line in lines):
             raise ValueError("A line of a JSONL file cannot contain a newline")
         if not lines:
-            return
+            return 0
         data = memoryview(b"\n".join((*lines, b"")))
         self._open()
         self._make_whole()
@@ -111,6 +195,8 @@ class JsonlFile:
             if isinstance(failure, OSError):
                 failure.filename = str(self.path)
             raise
+        # Not `start`: who does not know our lock may have appended in between.
+        return os.lseek(self._fd, 0, os.SEEK_CUR) - len(data)
 
     def close(self) -> None:
         """Give up the file and its lock; a later `append` opens it again."""
@@ -149,6 +235,7 @@ class JsonlFile:
         os.close(self._fd)
         self._fd = fd
         self._whole = False
+        self.generation += 1
 
     def _make_whole(self) -> None:
         if self._whole:
@@ -170,13 +257,27 @@ class JsonlFile:
                 os.ftruncate(self._fd, start)
 
 
-def _record_in(line: bytes, ascii_only: bool = False) -> tuple[bytes, bytes]:
+def _object_lines(start: int, data: bytes, cut: int) -> tuple[list[int], list[int]]:
+    """Where the lines begin and how long they are; nothing if one of them does not begin an object."""
+    starts: list[int] = []
+    sizes: list[int] = []
+    begin, find = 0, data.find
+    while (end := find(b"\n", begin)) >= 0:
+        if data[begin] != _OBJECT:
+            return [], []
+        starts.append(start + begin)
+        sizes.append(end - begin)
+        begin = end + 1
+    return (starts, sizes) if begin == cut else ([], [])
+
+
+def _record_in(line: bytes, *, texts: bool = True) -> tuple[bytes, bytes]:
     """The JSON object in a line and what else stands there: zeros that a crash left, or what is no object."""
     record = line.strip(_PADDING)
     if record.startswith(b"{"):
         try:
             _any_json.decode(record)
-            if not ascii_only:
+            if texts:
                 record.decode()
         except (ValueError, RecursionError):
             return b"", line

@@ -91,6 +91,14 @@ FLAGS = (
         completes=FILE,
     ),
     Flag(
+        "fork",
+        "go on with a copy of this session in this folder; the session itself stays as it is",
+        group=SESSION,
+        kind=VALUE,
+        metavar="ID|PATH",
+        completes=FILE,
+    ),
+    Flag(
         "session-dir",
         "keep sessions in this folder",
         group=SESSION,
@@ -187,6 +195,7 @@ SUBCOMMANDS = (
     Subcommand("read", "read PATH[:LINES]", "show what the tool read gives the model"),
     Subcommand("grep", "grep PATTERN [PATH ...]", "show what the tool search gives the model"),
     Subcommand("edit", "edit < PATCH", "apply an edit as the model writes it"),
+    Subcommand("export", "export --pi [ID|PATH]", "print a session as pi reads it, images included"),
     Subcommand(
         "completions",
         "completions bash|zsh|fish",
@@ -200,6 +209,9 @@ CONFLICTS = (
     ("continue", "resume"),
     ("continue", "no-session"),
     ("resume", "no-session"),
+    ("fork", "continue"),
+    ("fork", "resume"),
+    ("fork", "no-session"),
     ("tools", "no-tools"),
     ("approval-mode", "yolo"),
     ("json", "mode"),

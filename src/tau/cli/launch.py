@@ -160,6 +160,7 @@ def options(parsed: Parsed, cwd: Path, ui: Any = None) -> SessionOptions:
         append_system_prompt=parsed.value("append-system-prompt"),
         tools=chosen_tools(parsed),
         resume=parsed.value("resume"),
+        fork=parsed.value("fork"),
         continue_recent=parsed.has("continue"),
         save=not parsed.has("no-session"),
         session_dir=typed_path(folder).absolute() if folder else None,

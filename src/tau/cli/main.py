@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 completion_scripts = late("tau.cli.completions")
 config_command = late("tau.cli.config_command")
+export_command = late("tau.cli.export_command")
 failure = late("tau.cli.failure")
 help_page = late("tau.cli.help")
 launching = late("tau.cli.launch")
@@ -70,7 +71,8 @@ def launch(parsed: "Parsed") -> int:
 def subcommand(name: str, words: list[str]) -> int:
     if name == "completions":
         return completions(words)
-    code: int = config_command.run(words) if name == "config" else tool_commands.run(name, words)
+    commands = {"config": config_command, "export": export_command}
+    code: int = commands[name].run(words) if name in commands else tool_commands.run(name, words)
     return code
 
 

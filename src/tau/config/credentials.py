@@ -12,7 +12,6 @@ from tau.base.errors import UsageError
 from tau.base.run import Runner
 from tau.config.auth_file import AuthFile, check_sendable, stored_form
 
-
 BLOCKED_S = 60.0  # where the server names no wait
 MARGIN_S = 1.0  # clocks differ
 

@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 from tau.agent.events import AgentEvent
 from tau.base.errors import TauError
+from tau.base.late import late
 from tau.base.tasks import spawn
 from tau.base.version import VERSION
 from tau.coding.session.session import Session
@@ -15,10 +17,11 @@ from tau.modes.prompt import Prompt
 from tau.modes.transcript import Transcript
 from tau.modes.verdict import DONE, INTERRUPTED, NOBODY_READS, code_of, judge
 
+commands = late("tau.modes.console_commands")
+
 HELP = """\
 Type a message and press Enter. A backslash at the end of a line continues it; pasted lines stay together.
-While the agent is at work, what you type reaches it at its next step; Ctrl+C stops it.
-/help shows this, /quit or Ctrl+D ends the conversation.\
+While the agent is at work, what you type reaches it at its next step; Ctrl+C stops it.\
 """
 QUIT = ("/quit", "/exit")
 
@@ -31,6 +34,7 @@ class Console:
         self._out = out
         self._transcript = Transcript(out)
         self._session: Session | None = None
+        self._commands: Any = None
         self._code = DONE
         self._quitting = False
         self.ui = ConsoleUi(lines, self._transcript)
@@ -144,7 +148,7 @@ class Console:
             parts, warned = [], False
             if text in QUIT:
                 return None
-            if text and not self._is_command(text):
+            if text and not await self._is_command(text):
                 return text
 
     async def _read(self, sign: str) -> str | None:
@@ -160,10 +164,9 @@ class Console:
         self._transcript.typed_line()
         return line if line.endswith("\\") else "\n".join([line, *await self._lines.pasted()])
 
-    def _is_command(self, text: str) -> bool:
-        """A message may begin with a slash, as a path does: only a single word is taken for a command."""
-        word = text.removeprefix("/")
-        if word == text or not word.isalpha():
-            return False
-        self._transcript.line(HELP if word == "help" else f'There is no command "{text}".\n{HELP}')
-        return True
+    async def _is_command(self, text: str) -> bool:
+        assert self._session is not None
+        if self._commands is None:
+            self._commands = commands.Commands(self._session, self._transcript, HELP)
+        done: bool = await self._commands.run(text)
+        return done

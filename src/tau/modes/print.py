@@ -3,12 +3,12 @@
 import os
 from collections.abc import Sequence
 
-from tau.agent.events import AgentEvent, Notice, RetryStart
+from tau.agent.events import AgentEvent, CompactionEnd, CompactionStart, Notice, RetryStart
 from tau.agent.loop import Outcome
 from tau.coding.session.session import Session
 from tau.modes.output import Output, tell
 from tau.modes.prompt import Prompt
-from tau.modes.remarks import notice_line, retry_line
+from tau.modes.remarks import compaction_line, notice_line, retry_line
 from tau.modes.verdict import DONE, INTERRUPTED, judge
 
 STDERR = 2
@@ -51,3 +51,5 @@ def _tell_event(event: AgentEvent) -> None:
         tell(notice_line(event))
     elif isinstance(event, RetryStart):
         tell(retry_line(event))
+    elif isinstance(event, CompactionStart | CompactionEnd) and (remark := compaction_line(event)):
+        tell(remark)

@@ -6,6 +6,8 @@ import msgspec
 
 from tau.agent.events import (
     AgentEvent,
+    CompactionEnd,
+    CompactionStart,
     MessageEnd,
     MessageUpdate,
     Notice,
@@ -18,7 +20,7 @@ from tau.ai.stream_events import TextDelta, ThinkingStart
 from tau.ai.wire import AssistantMessage, text_of
 from tau.base.text import clean_line, plain, shortened
 from tau.modes.output import Output
-from tau.modes.remarks import notice_line, retry_line
+from tau.modes.remarks import compaction_line, notice_line, retry_line
 
 SUMMARY_CHARS = 100
 # What says most about a call, in this order; a call without any of them shows all its arguments.
@@ -71,6 +73,9 @@ class Transcript:
                 self._end_call(id, name, f"{'failed' if is_error else 'ok'}{_first_line(result)}")
             case RetryStart():
                 self.line(retry_line(event))
+            case CompactionStart() | CompactionEnd():
+                if (remark := compaction_line(event)) is not None:
+                    self.line(remark)
             case Notice():
                 self.line(notice_line(event))
 

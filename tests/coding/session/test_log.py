@@ -1,17 +1,18 @@
-"""The log: what is on disk, when, and what a damaged file still gives."""
+"""The log: what is on disk, when, and what is read back."""
 
+import itertools
 import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from tau.ai.faux import FAUX_MODEL
 from tau.ai.wire import AssistantMessage, TextContent, ToolCall, ToolResultMessage, Usage, UserMessage
-from tau.base.errors import SessionError, UsageError
-from tau.coding.session.entries import ModelChange, ThinkingLevelChange
+from tau.base.errors import SessionError
+from tau.coding.session.entries import CustomMessageEntry, ModelChange, SessionInfo, ThinkingLevelChange
 from tau.coding.session.ids import file_name, folder_name, new_session_id
 from tau.coding.session.log import SessionLog
-from tau.coding.session.store import SessionStore
 
 
 def answer(text: str) -> AssistantMessage:
@@ -93,34 +94,6 @@ def test_the_file_is_for_its_owner_only(tmp_path: Path) -> None:
     assert path.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_file_cut_at_any_byte_loads_and_goes_on(tmp_path: Path) -> None:
-    whole = filled(tmp_path).read_bytes()
-    first_line = whole.index(b"\n") + 1
-    for cut in range(first_line, len(whole)):
-        path = tmp_path / f"{cut}.jsonl"
-        path.write_bytes(whole[:cut])
-        complete = [line for line in whole[:cut].split(b"\n")[1:] if line and _is_json(line)]
-
-        log = SessionLog.open(path)
-        log.append_message(UserMessage("after the crash", 9))
-        log.close()
-
-        assert len(lines(path)) == 1 + len(complete) + 1
-        torn = whole[:cut].rsplit(b"\n", 1)[1]
-        assert bool(log.warnings) == bool(torn and not _is_json(torn))
-        reopened = SessionLog.open(path)
-        assert reopened.messages()[-1] == UserMessage("after the crash", 9)
-        reopened.close()
-
-
-def _is_json(line: bytes) -> bool:
-    try:
-        json.loads(line)
-    except ValueError:
-        return False
-    return True
-
-
 def test_unknown_entries_and_messages_survive_and_keep_their_place(tmp_path: Path) -> None:
     path = filled(tmp_path)
     last = lines(path)[-1]
@@ -170,33 +143,6 @@ def test_what_is_no_session_is_refused_and_left_alone(tmp_path: Path, content: b
     assert path.read_bytes() == content.strip(b"\0")
 
 
-def test_another_version_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "x.jsonl"
-    path.write_text('{"type":"session","version":9,"id":"a","timestamp":"t","cwd":"/"}\n')
-
-    with pytest.raises(SessionError, match="version 9"):
-        SessionLog.open(path)
-
-
-def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = filled(tmp_path)
-    log = SessionLog.open(path)
-    before = path.read_bytes()
-
-    def no_space(fd: int, data: bytes) -> int:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch, pytest.raises(SessionError, match="No space left"):
-        patch.setattr("tau.base.jsonl.os.write", no_space)
-        log.append_message(UserMessage("lost?", 7))
-
-    assert path.read_bytes() == before
-    assert len(log.messages()) == 5
-    log.append_message(UserMessage("there is room again", 8))
-    log.close()
-    assert len(lines(path)) == before.count(b"\n") + 1
-
-
 def test_names() -> None:
     assert folder_name(Path("/home/me/x y")) == "--home-me-x y--"
     long = [folder_name(Path(f"/{name}" + "/ünd" * 100)) for name in "ab"]
@@ -206,19 +152,6 @@ def test_names() -> None:
     ids = [new_session_id() for _ in range(100)]
     assert len(set(ids)) == 100
     assert all(id[14] == "7" and id[19] in "89ab" and len(id) == 36 for id in ids)
-
-
-def test_folders_whose_sessions_lie_together_do_not_continue_each_other(tmp_path: Path) -> None:
-    one, other = (SessionStore(tmp_path, Path(cwd)) for cwd in ("/a/b", "/a-b"))
-    assert one.folder == other.folder
-    log = one.new()
-    log.append_message(UserMessage("mine", 1))
-    log.close()
-    with pytest.raises(UsageError):
-        other.recent()
-    found = one.recent()
-    assert found.header.id == log.header.id
-    found.close()
 
 
 def test_half_a_surrogate_pair_is_written_as_a_sign_for_it(tmp_path: Path) -> None:
@@ -231,3 +164,99 @@ def test_half_a_surrogate_pair_is_written_as_a_sign_for_it(tmp_path: Path) -> No
     assert header["cwd"] == "/caf\ufffd"
     assert [entry["message"]["role"] for entry in messages] == ["user", "toolResult"]  # type: ignore[index]
     SessionLog.open(log.path).close()
+
+
+def test_memory_holds_the_tree_and_not_the_text(tmp_path: Path) -> None:
+    log = SessionLog.new(tmp_path, tmp_path)
+    for number in range(200):
+        log.append_message(UserMessage(f"{number} " + "x" * 20_000, number))
+    log.close()
+    assert log.path is not None
+    tracemalloc.start()
+    opened = SessionLog.open(log.path)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < log.path.stat().st_size / 4
+    nodes = list(opened.nodes())
+    assert all(node.parent_id is before.id for before, node in itertools.pairwise(nodes))
+    assert len({id(node.type) for node in nodes}) == 1
+    opened.close()
+
+
+def test_entries_come_in_the_order_of_the_file_from_all_branches(tmp_path: Path) -> None:
+    log = SessionLog.open(filled(tmp_path))
+    first = next(iter(log.nodes())).id
+    log.move(first)
+    log.append_message(UserMessage("elsewhere", 9))
+    found = [(node.type, type(entry).__name__) for node, entry in log.entries()]
+    assert found[:2] == [("model_change", "ModelChange"), ("thinking_level_change", "ThinkingLevelChange")]
+    assert found[2:] == [("message", "MessageEntry")] * 6
+    assert log.messages() == [UserMessage("elsewhere", 9)]
+    log.close()
+
+
+def test_branches_are_found_whether_the_session_is_a_line_or_a_tree(tmp_path: Path) -> None:
+    path = filled(tmp_path)
+    log = SessionLog.open(path)
+    line = [node.id for node in log.nodes()]
+    assert [node.id for node in log.branch()] == line
+    assert [node.id for node in log.branch(line[3])] == line[:4]
+    log.move(line[3])
+    new = log.append_message(UserMessage("other", 1))
+    assert [node.id for node in log.branch()] == [*line[:4], new]
+    assert [node.id for node in log.branch(line[-1])] == line
+    log.move(None)
+    root = log.append_message(UserMessage("a new beginning", 1))
+    log.close()
+    again = SessionLog.open(path)
+    assert [node.id for node in again.branch()] == [root]
+    assert [node.id for node in again.branch(new)] == [*line[:4], new]
+    assert again.branch(None) == []
+    again.close()
+
+
+def test_an_entry_whose_parent_is_missing_follows_the_one_before_it(tmp_path: Path) -> None:
+    path = filled(tmp_path)
+    content = path.read_bytes().split(b"\n")
+    del content[4]
+    path.write_bytes(b"\n".join(content))
+    log = SessionLog.open(path)
+    assert len(log.branch()) == 6
+    assert "follow a missing one" in log.warnings[0]
+    log.close()
+
+
+def test_a_line_that_is_there_twice_counts_once(tmp_path: Path) -> None:
+    path = filled(tmp_path)
+    content = path.read_bytes()
+    path.write_bytes(content + content.split(b"\n")[-2] + b"\n")
+    log = SessionLog.open(path)
+    assert len(log.messages()) == 5
+    assert "another one has their id: 1" in log.warnings[0]
+    log.close()
+
+
+def test_the_name_is_the_latest_one(tmp_path: Path) -> None:
+    log = SessionLog.new(tmp_path, tmp_path)
+    names = [log.name]
+    log.append_message(UserMessage("hi", 1))
+    log.append(SessionInfo(name="first"))
+    log.append(SessionInfo(name="second"))
+    log.append_message(UserMessage("more", 1))
+    names.append(log.name)
+    log.close()
+    assert log.path is not None
+    again = SessionLog.open(log.path)
+    names.append(again.name)
+    again.append(SessionInfo())
+    names.append(again.name)
+    assert names == [None, "second", "second", None]
+    again.close()
+
+
+def test_a_custom_message_begins_a_file(tmp_path: Path) -> None:
+    log = SessionLog.new(tmp_path, tmp_path)
+    log.append(CustomMessageEntry(custom_type="x", content="hi"))
+    assert log.path is not None
+    assert [line["type"] for line in lines(log.path)] == ["session", "custom_message"]
+    log.close()

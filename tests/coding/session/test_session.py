@@ -125,7 +125,7 @@ def test_patience_ends(tmp_path: Path, error: ProviderError, requests: int) -> N
         opening, faux = scripted([[Fail(error)]], tmp_path)
         async with opening as session:
             outcome = await session.prompt("go")
-            assert outcome.error is error
+            assert outcome.error is not None and str(outcome.error).startswith(str(error))
             assert len(faux.requests) == requests
             assert not session.busy
 

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from tau.ai.apis import wait
+from tau.ai.apis import media, wait
 from tau.ai.transport import Response
 from tau.base.errors import ProviderError
 from tau.base.text import sentence, shortened
@@ -75,6 +75,8 @@ OVERFLOW_KINDS = frozenset(
     }
 )
 
+RATE_KINDS = frozenset({"rate_limit_error", "rate_limit_exceeded", "too_many_requests"})
+
 MAX_SENTENCE_CHARS = 600
 ANOTHER_KEY = "Give another with --api-key, in auth.json or in the provider's environment variable."
 
@@ -83,6 +85,7 @@ _QUOTA = re.compile(
     r"|check your plan and billing|billing (?:hard )?limit|spending limit|payment required",
     re.I,
 )
+_DAILY = re.compile(r"\b(?:per[- ](?:day|week|month)|daily|weekly|monthly|[RT]PD)\b", re.I)
 _OVERFLOW = re.compile(
     r"prompt is too long|prompt too long|input is too long|context[_ ]length[_ ]exceeded"
     r"|(?:maximum|max|model'?s) context length|maximum prompt length"
@@ -103,12 +106,17 @@ _TITLE = re.compile(r"<title[^>]*>(.*?)</title", re.I | re.S)
 
 
 class Complaint(Struct, frozen=True):
-    """What an error body says. `kinds` are its types and codes in lower case, `code` its number if any."""
+    """What an error body says. `kinds` are its types and codes in lower case, `code` its number if any.
+
+    `param` is the part of the request that it blames; `daily`: it names a limit that a day renews.
+    """
 
     sentence: str
     kinds: frozenset[str] = frozenset()
     code: int | None = None
     delay_s: float | None = None
+    param: str = ""
+    daily: bool = False
 
 
 async def refusal(response: Response, *, provider: str, key: str | None) -> ProviderError:
@@ -138,16 +146,13 @@ def failure(
     """The error that an HTTP answer of 400 or more stands for. `now` is Unix time in seconds."""
     said = complaint(body)
     reason = sentence(_safe(said.sentence or _phrase(status), key))
-    overflow = _is_overflow(status, said)
-    quota = status == 402 or _is_quota(said)
     may_pass = status in RETRYABLE_STATUS or (status not in KEY_STATUS and bool(said.kinds & OVERLOAD_KINDS))
-    retryable = may_pass and not overflow and not quota
-    return ProviderError(
+    return _judged(
         _worded(provider or "The server", status, reason),
-        status=status,
-        retryable=retryable,
-        retry_after=wait.seconds(headers, said.delay_s, now=now) if retryable else None,
-        overflow=overflow,
+        status,
+        said,
+        may_pass=may_pass,
+        wait_s=wait.seconds(headers, said.delay_s, now=now),
     )
 
 
@@ -158,19 +163,34 @@ def stream_failure(body: bytes, *, provider: str = "", key: str | None = None) -
     """
     said = complaint(body)
     status = said.code if said.code is not None and 400 <= said.code < 600 else None
-    overflow = _is_overflow(status, said)
+    if status is None and said.kinds & RATE_KINDS:
+        status = 429
     if status is not None:
         may_pass = status in RETRYABLE_STATUS
     else:
         may_pass = bool(said.kinds & SERVER_KINDS) or not said.kinds & FINAL_KINDS
-    retryable = may_pass and not overflow and not _is_quota(said)
     reason = sentence(_safe(said.sentence or "no reason was given", key))
+    message = f"{provider or 'The server'} broke off its answer: {reason}"
+    return _judged(message, status, said, may_pass=may_pass, wait_s=said.delay_s)
+
+
+def _judged(
+    message: str, status: int | None, said: Complaint, *, may_pass: bool, wait_s: float | None
+) -> ProviderError:
+    """What is wrong decides before the status does: a bill, the size of the request, a picture in it."""
+    overflow = _is_overflow(status, said)
+    unwanted = not overflow and _is_media(status, said)
+    unpaid = status == 402 or _is_unpaid(said)
+    passing = may_pass and not overflow and not unwanted and not unpaid
+    used_up = passing and (said.daily or (wait_s is None and status == 429 and _names_day(said)))
     return ProviderError(
-        f"{provider or 'The server'} broke off its answer: {reason}",
+        message,
         status=status,
-        retryable=retryable,
-        retry_after=said.delay_s if retryable else None,
+        retryable=passing,
+        retry_after=wait_s if passing and not used_up else None,
         overflow=overflow,
+        quota=unpaid or used_up,
+        media=unwanted,
     )
 
 
@@ -213,8 +233,25 @@ def _from_object(value: dict[str, Any]) -> Complaint:
     code = _number(error.get("code"))
     named = (error.get("type"), error.get("code"), error.get("status"))
     kinds = frozenset(kind.lower() for kind in named if isinstance(kind, str))
-    delay = wait.in_details(error.get("details"), error.get("retry_after"))
-    return Complaint(_plain(said), kinds, code, wait.in_text(said) if delay is None else delay)
+    delay = wait.in_details(error)
+    return Complaint(
+        _plain(said),
+        kinds,
+        code,
+        wait.in_text(said) if delay is None else delay,
+        param if isinstance(param := error.get("param"), str) else "",
+        _is_daily(error.get("details")),
+    )
+
+
+def _is_daily(details: Any) -> bool:
+    """Google names the limits that were reached; the delay beside them does not hold for those of a day."""
+    for detail in details if isinstance(details, list) else ():
+        violations = detail.get("violations") if isinstance(detail, dict) else None
+        for violation in violations if isinstance(violations, list) else ():
+            if isinstance(violation, dict) and "perday" in str(violation.get("quotaId", "")).lower():
+                return True
+    return False
 
 
 def _sentences(error: dict[str, Any], value: dict[str, Any]) -> Iterator[str]:
@@ -271,11 +308,22 @@ def _worded(provider: str, status: int, reason: str) -> str:
 def _is_overflow(status: int | None, said: Complaint) -> bool:
     if status is not None and status not in OVERFLOW_STATUS:
         return False
-    return status == 413 or bool(said.kinds & OVERFLOW_KINDS) or _OVERFLOW.search(said.sentence) is not None
+    if bool(said.kinds & OVERFLOW_KINDS - {"request_too_large"}) or _OVERFLOW.search(said.sentence):
+        return True
+    too_large = status == 413 or "request_too_large" in said.kinds
+    return too_large and not _is_media(status, said)
 
 
-def _is_quota(said: Complaint) -> bool:
+def _is_media(status: int | None, said: Complaint) -> bool:
+    return media.is_refused(status, said.kinds, f"{said.sentence} {said.param}")
+
+
+def _is_unpaid(said: Complaint) -> bool:
     """Waiting does not pay a bill; but a server that names a delay means a rate, whatever its words."""
     if said.kinds & QUOTA_KINDS:
         return True
     return said.delay_s is None and _QUOTA.search(said.sentence) is not None
+
+
+def _names_day(said: Complaint) -> bool:
+    return _DAILY.search(said.sentence) is not None

@@ -9,29 +9,30 @@ from tau.base.late import late
 datetime = late("datetime")
 email_utils = late("email.utils")
 
-# A header far beyond what the error itself says is wrong: the error knows what was exceeded.
-ABSURD_FACTOR = 3
-ABSURD_MARGIN_S = 10
-
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _AMOUNT = r"(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s|sec(?:ond)?s?|m|min(?:ute)?s?|h|hours?|d|days?)(?![a-z])"
 _STEP = re.compile(_AMOUNT, re.I)
 _IN_TEXT = re.compile(
-    r"(?:try again|retry(?:ing)?|retry[ -]?(?:after|delay)|wait)(?: at least| for| in| after|:| is)*\s+"
+    r"(?:try again|retry(?:ing)?|retry[ -]?(?:after|delay)|wait|resets?)"
+    r"(?: at least| for| in| after|:| is)*\s+"
     rf"((?:{_AMOUNT}[\s,and]*)+)",
     re.I,
 )
+_FIELDS = {"retry_after_ms": 0.001, "retry_after": 1.0, "retryAfter": 1.0, "resets_in_seconds": 1.0}
 _RESET = re.compile(r"(?:x-ratelimit|anthropic-ratelimit)-(?:reset(?:-(?P<after>.+))?|(?P<before>.+)-reset)")
 
 
 def seconds(headers: Mapping[str, str], said_s: float | None, *, now: float) -> float | None:
-    """The wait that the server wants, in seconds from `now`; None where it says nothing."""
-    asked = _explicit(headers, now)
-    if asked is None:
-        asked = said_s if said_s is not None else _reset(headers, now)
-    elif said_s is not None and asked > said_s * ABSURD_FACTOR + ABSURD_MARGIN_S:
-        asked = said_s
-    return asked
+    """The wait that the server wants, in seconds from `now`; None where it says nothing.
+
+    Where its header and its error disagree, the shorter wait counts: a server that means the longer one says
+    so again. A wait of nothing at all is not believed if there is another.
+    """
+    now = _own_time(headers, now)
+    asked = [wait for wait in (_explicit(headers, now), said_s) if wait is not None]
+    if asked:
+        return min((wait for wait in asked if wait > 0), default=0.0)
+    return _reset(headers, now)
 
 
 def in_text(text: str) -> float | None:
@@ -40,10 +41,13 @@ def in_text(text: str) -> float | None:
     return None if found is None else duration(found[1])
 
 
-def in_details(details: Any, field: Any) -> float | None:
-    """The delay in the fields of an error: `retry_after`, or Google's list of details with a `retryDelay`."""
-    if isinstance(field, (int, float)) and not isinstance(field, bool) and field >= 0:
-        return float(field)
+def in_details(error: Mapping[str, Any]) -> float | None:
+    """The delay in the fields of an error: a number, or Google's list of details with a `retryDelay`."""
+    for name, unit in _FIELDS.items():
+        field = error.get(name)
+        if isinstance(field, (int, float)) and not isinstance(field, bool) and field >= 0:
+            return field * unit
+    details = error.get("details")
     for detail in details if isinstance(details, list) else ():
         delay = detail.get("retryDelay") if isinstance(detail, dict) else None
         if isinstance(delay, str) and (found := duration(delay)) is not None:
@@ -60,21 +64,29 @@ def duration(text: str) -> float | None:
     return total
 
 
+def _own_time(headers: Mapping[str, str], now: float) -> float:
+    """The time by the server's clock: it is what its dates are meant by, however wrong ours is."""
+    told = _date(headers.get("date", ""))
+    return now if told is None else told
+
+
+def _date(text: str) -> float | None:
+    try:
+        moment: float = email_utils.parsedate_to_datetime(text).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return moment
+
+
 def _explicit(headers: Mapping[str, str], now: float) -> float | None:
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
     text = headers.get("retry-after", "").strip()
-    if not text:
-        return None
-    plain = _number(text)
-    if plain is not None:
-        return plain
-    try:
-        moment: float = email_utils.parsedate_to_datetime(text).timestamp()
-    except ValueError:
-        return duration(text)
-    return max(0.0, moment - now)
+    if _number(text) is not None:
+        return _moment(text, now)
+    moment = _date(text)
+    return duration(text) if moment is None else max(0.0, moment - now)
 
 
 def _reset(headers: Mapping[str, str], now: float) -> float | None:
@@ -83,8 +95,12 @@ def _reset(headers: Mapping[str, str], now: float) -> float | None:
     others: list[float] = []
     for name, value in headers.items():
         match = _RESET.fullmatch(name)
-        delay = _moment(value, now) if match is not None else None
-        if match is None or delay is None:
+        if match is None:
+            continue
+        number = _number(value)
+        in_ms = match["after"] == "ms" and number is not None and number < 1e9
+        delay = _moment(f"{value}ms" if in_ms else value, now)
+        if delay is None:
             continue
         left = headers.get(name.replace("reset", "remaining"))
         (spent if left is not None and _number(left) == 0 else others).append(delay)

@@ -9,9 +9,11 @@ from msgspec.structs import replace
 from tau.ai.wire import (
     AppMessage,
     AssistantMessage,
+    BashExecutionMessage,
     BranchSummaryMessage,
     CompactionSummaryMessage,
     CustomMessage,
+    PythonExecutionMessage,
     ToolResultMessage,
     UserMessage,
 )
@@ -146,8 +148,12 @@ def _edited(message: AppMessage, content: Any) -> AppMessage:
     match message:
         case AssistantMessage() | ToolResultMessage() if isinstance(content, str):
             return message
-        case UserMessage() | AssistantMessage() | ToolResultMessage() | CustomMessage():
+        case UserMessage():
+            return replace(message, content=content, attachments=UNSET)
+        case AssistantMessage() | ToolResultMessage() | CustomMessage():
             return replace(message, content=content)
+        case BashExecutionMessage() | PythonExecutionMessage() if isinstance(content, str):
+            return replace(message, output=content)
     return message
 
 

@@ -184,7 +184,7 @@ def decode_known(line: bytes) -> KnownEntry | None:
     """The whole entry, or None if its kind or its message is unknown to us."""
     try:
         return _known_decoder.decode(line)
-    except msgspec.DecodeError:
+    except ValueError:  # not what we know, or not even UTF-8
         return None
 
 

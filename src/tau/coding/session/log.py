@@ -1,71 +1,92 @@
 """A session's log: append-only lines that form a tree, one writer, nothing lost between two events."""
 
-from collections.abc import Iterable
+import gc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
-from msgspec import structs
+from msgspec import UNSET, structs
 
-from tau.ai.wire import AppMessage
+from tau.ai.wire import AppMessage, AssistantMessage, ImageContent
 from tau.base.clock import iso, now_ms
 from tau.base.errors import SessionError
-from tau.base.jsonl import JsonlFile, read_jsonl
+from tau.base.late import late
+from tau.base.sizes import KIB
 from tau.coding.session import entries as s
 from tau.coding.session.context import Context, Node, build_context, extended
 from tau.coding.session.ids import file_name, new_entry_id, new_session_id
+from tau.coding.session.load import load
+from tau.coding.session.storage import FileStorage, MemoryStorage, Storage
+
+blobs_module = late("tau.coding.session.blobs")
 
 # What makes a session worth a file: somebody has said something.
 _BEGIN = frozenset({"message", "custom_message", "compaction"})
+_LARGE_LINE_BYTES = 256 * KIB  # a shorter line has no image that is large enough for a file of its own
+_REFERENCE = b'"blob:sha256:'
 
 
 class SessionLog:
-    """Entries in memory and, unless `path` is None, on disk.
+    """The tree of entries in memory, the entries themselves on disk, or in memory if `path` is None.
 
     A new session's header waits in memory until the first message, so that looking around leaves no file.
+    Images that are large go to files of their own in the folder `blobs`, if there is one.
     """
 
-    def __init__(self, header: s.SessionHeader, path: Path | None) -> None:
+    def __init__(
+        self, header: s.SessionHeader, path: Path | None, storage: Storage, blobs: Path | None = None
+    ) -> None:
         self.header = header
         self.path = path
+        self.blobs = blobs
         self.warnings: list[str] = []
         self.leaf: str | None = None
+        self.read_only: str | None = None  # why nothing can be appended, as a sentence
         self._nodes: dict[str, Node] = {}
-        self._lines: dict[str, bytes] = {}
+        self._storage = storage
         self._context: Context | None = None  # of the branch that ends in the leaf
-        self._file: JsonlFile | None = None
-        self._unwritten: list[bytes] = [s.encode(header)]
+        self._info: Node | None = None  # that names the session
+        self._linear = True  # each entry follows the one before it
 
     @classmethod
-    def new(cls, folder: Path | None, cwd: Path) -> "SessionLog":
-        """A fresh session, to be kept in `folder`, or only in memory."""
+    def new(
+        cls,
+        folder: Path | None,
+        cwd: Path,
+        *,
+        blobs: Path | None = None,
+        parent: Path | None = None,
+        title: str | None = None,
+    ) -> "SessionLog":
+        """A fresh session, to be kept in `folder`, or only in memory. `parent` is what it was forked from."""
         timestamp = iso(now_ms())
-        header = s.SessionHeader(id=new_session_id(), timestamp=timestamp, cwd=str(cwd))
-        return cls(header, None if folder is None else folder / file_name(timestamp, header.id))
+        header = s.SessionHeader(
+            id=new_session_id(),
+            timestamp=timestamp,
+            cwd=str(cwd),
+            parent_session=UNSET if parent is None else str(parent),
+            title=title or UNSET,
+        )
+        path = None if folder is None else folder / file_name(timestamp, header.id)
+        storage: Storage = MemoryStorage() if path is None else FileStorage(path, new=True)
+        storage.append([s.encode(header)], begin=False)
+        return cls(header, path, storage, None if path is None else blobs)
 
     @classmethod
-    def open(cls, path: Path) -> "SessionLog":
-        """A session from its file, ours alone to write from now on."""
-        file = _own(path)
-        try:
-            lines = read_jsonl(path)
-            header = _header(path, lines.lines)
-        except BaseException:
-            file.close()
-            raise
-        log = cls(header, path)
-        log._file = file
-        log._unwritten = []
-        if file.torn:
-            log.warnings.append(
-                f"The last entry of {path.name} was never finished and is left out; "
-                f"its bytes are in {path.name}.torn."
-            )
-        if lines.damaged:
-            numbers = ", ".join(map(str, lines.damaged[:10])) + (
-                " and more" if len(lines.damaged) > 10 else ""
-            )
-            log.warnings.append(f"{path.name} has damaged lines that are left out: {numbers}.")
-        log._load(lines.lines[1:])
+    def open(cls, path: Path, *, blobs: Path | None = None, read_only: bool = False) -> "SessionLog":
+        """A session from its file, ours alone to write from now on; with `read_only` anybody may write it.
+
+        Raises SessionLocked if another process writes it.
+        """
+        loaded = load(path, read_only=read_only)
+        log = cls(loaded.header, path, loaded.storage, blobs)
+        log.leaf = next(reversed(loaded.nodes), None)
+        log.read_only = loaded.read_only
+        log.warnings += loaded.warnings
+        log._nodes = loaded.nodes
+        log._info = loaded.info
+        log._linear = loaded.linear
         return log
 
     @property
@@ -75,25 +96,34 @@ class SessionLog:
     @property
     def name(self) -> str | None:
         """What the session is called: the latest name, or the title in the header."""
-        for node in reversed(self._nodes.values()):
-            if node.type == "session_info" and isinstance(info := self.decode(node), s.SessionInfo):
-                return info.name or None
+        if self._info is not None and isinstance(info := self.decode(self._info), s.SessionInfo):
+            return info.name or None
         return self.header.title or None
 
     def append(self, entry: s.KnownEntry) -> str:
-        """Add an entry behind the leaf, and make it the leaf; its id. A message is on disk then."""
-        parent = self.leaf
+        """Add an entry behind the leaf, and make it the leaf; its id. A message is on disk then.
+
+        When it raises SessionError, nothing has changed, here or there.
+        """
+        if self.read_only is not None:
+            raise SessionError(self.read_only)
         whole = structs.replace(
-            entry, id=new_entry_id(self._nodes), parent_id=parent, timestamp=iso(now_ms())
+            entry, id=new_entry_id(self._nodes), parent_id=self.leaf, timestamp=iso(now_ms())
         )
-        line = s.encode(whole)
         kind = str(entry.__struct_config__.tag)
-        if kind in _BEGIN or not self._unwritten:
-            self._write([*self._unwritten, line])
-            self._unwritten = []
-        else:
-            self._unwritten.append(line)
-        self._place(Node(kind, whole.id, parent, 0, 0), line)
+        try:
+            line = _encoded(whole, self.blobs)
+            start = self._storage.append([line], begin=kind in _BEGIN)
+        except OSError as error:
+            raise SessionError(
+                f"The session cannot be written to {self.path}: {error.strerror or error}. "
+                "What was said before is safe there."
+            ) from error
+        self._linear = self._linear and self.leaf == next(reversed(self._nodes), None)
+        self._nodes[whole.id] = node = Node(kind, whole.id, self.leaf, start, len(line))
+        self.leaf = whole.id
+        if kind == "session_info":
+            self._info = node
         if self._context is not None:
             self._context = extended(self._context, whole)
         return whole.id
@@ -111,14 +141,41 @@ class SessionLog:
     def node(self, id: str) -> Node | None:
         return self._nodes.get(id)
 
+    def entries(self) -> Iterator[tuple[Node, s.KnownEntry | None]]:
+        """All entries in the order of the file, each read and decoded when its turn comes."""
+        for node in list(self._nodes.values()):
+            yield node, self.decode(node)
+
+    def line(self, node: Node) -> bytes:
+        """The entry as it is kept, whatever it is."""
+        try:
+            return self._storage.read(node.start, node.size)
+        except OSError as error:
+            raise SessionError(
+                f"The session cannot be read from {self.path}: {error.strerror or error}."
+            ) from error
+
     def decode(self, node: Node) -> s.KnownEntry | None:
         """The whole entry; None if it is none that we know."""
-        return s.decode_known(self._lines[node.id])
+        line = self.line(node)
+        try:
+            entry = s.decode_known(line)
+        except (ValueError, RecursionError):
+            entry = None
+        if entry is None or entry.id != node.id:
+            self._warn_of(node, line)
+            return None
+        if _may_refer(entry) and _REFERENCE in line:
+            fetched: s.KnownEntry = blobs_module.Blobs(self.blobs).fetch(entry, self._warn)
+            return fetched
+        return entry
 
     def branch(self, leaf: str | None = "") -> list[Node]:
         """From the root to the leaf, or to another entry."""
-        found: list[Node] = []
         id = self.leaf if leaf == "" else leaf
+        if self._linear and id == next(reversed(self._nodes), ""):
+            return list(self._nodes.values())
+        found: list[Node] = []
         while id is not None and (node := self._nodes.get(id)) is not None:
             found.append(node)
             id = node.parent_id
@@ -135,7 +192,8 @@ class SessionLog:
     def context(self) -> Context:
         """What the model is told, up to the leaf."""
         if self._context is None:
-            self._context = build_context(self.branch(), self.decode)
+            with _collecting_nothing():
+                self._context = build_context(self.branch(), self.decode)
         return self._context
 
     def messages(self) -> list[AppMessage]:
@@ -143,64 +201,53 @@ class SessionLog:
         return self.context().messages
 
     def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        """Give up the file and its lock; what was loaded can still be read."""
+        self._storage.close()
 
-    def _place(self, node: Node, line: bytes) -> None:
-        self._nodes[node.id] = node
-        self._lines[node.id] = line
-        self.leaf = node.id
-
-    def _write(self, lines: list[bytes]) -> None:
-        if self.path is None:
-            return
+    def _warn_of(self, node: Node, line: bytes) -> None:
+        """An entry that cannot be had may be one that we do not know; or it is damaged, or gone."""
         try:
-            if self._file is None:
-                self._file = _own(self.path)
-            self._file.append(*lines)
-        except OSError as error:
-            raise SessionError(
-                f"The session cannot be written to {self.path}: {error.strerror or error}. "
-                "What was said before is safe there."
-            ) from error
+            found = msgspec.json.decode(line)
+        except UnicodeDecodeError:
+            self._warn(f"The entry {node.id} of {self.path} is damaged and is left out.")
+            return
+        except (ValueError, RecursionError):  # it could be decoded when the session was loaded
+            found = None
+        if not isinstance(found, dict) or found.get("id") != node.id:
+            self._warn(f"{self.path} was changed by another program; what is no longer there is left out.")
 
-    def _load(self, lines: list[bytes]) -> None:
-        strange = 0
-        for line in lines:
-            try:
-                place = _place_decoder.decode(line)
-            except msgspec.DecodeError:
-                strange += 1
-                continue
-            self._place(Node(place.type, place.id, place.parent_id, 0, len(line)), line)
-        if strange:
-            self.warnings.append(f"{strange} lines of the session are not entries and are left out.")
+    def _warn(self, warning: str) -> None:
+        if warning not in self.warnings:
+            self.warnings.append(warning)
 
 
-class _Place(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    type: str
-    id: str
-    parent_id: str | None
+def _encoded(entry: s.KnownEntry, blobs: Path | None) -> bytes:
+    """The line for an entry, its large images in files of their own if there is a folder for them."""
+    line = s.encode(entry)
+    if blobs is None or len(line) < _LARGE_LINE_BYTES:
+        return line
+    return s.encode(blobs_module.Blobs(blobs).keep(entry))
 
 
-_place_decoder = msgspec.json.Decoder(_Place)
+def _may_refer(entry: s.KnownEntry) -> bool:
+    """Whether there is a place for a reference at all: quicker to find out than to search a long line."""
+    message = entry.message if isinstance(entry, s.MessageEntry) else entry
+    if isinstance(message, AssistantMessage):
+        return False
+    content = getattr(message, "content", None)
+    if isinstance(content, list) and any(isinstance(part, ImageContent) for part in content):
+        return True
+    return isinstance(message, s.ContextEdit) or bool(getattr(message, "attachments", None))
 
 
-def _header(path: Path, records: list[bytes]) -> s.SessionHeader:
+@contextmanager
+def _collecting_nothing() -> Iterator[None]:
+    """What is built is kept: looking for garbage in it again and again takes as long as building it."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
     try:
-        header = s.decode_header(records[0])
-    except (IndexError, msgspec.DecodeError):
-        raise SessionError(f"{path} does not begin with a session header, so it is not a session.") from None
-    if header.version != s.VERSION:
-        raise SessionError(f"{path} has version {header.version}; this tau reads version {s.VERSION}.")
-    return header
-
-
-def _own(path: Path) -> JsonlFile:
-    """The file, locked: two writers would tangle two conversations."""
-    file = JsonlFile(path)
-    if not file.lock():
-        file.close()
-        raise SessionError(f"{path} is open in another tau; close it there, or start another session here.")
-    return file
+        yield
+    finally:
+        gc.enable()

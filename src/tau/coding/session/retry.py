@@ -1,6 +1,6 @@
-"""Decides whether a failed request is sent again, and when. The one place that does."""
+"""How long to wait before a failed request is sent again, and whether to wait at all."""
 
-from tau.base.errors import ProviderError, TauError
+from tau.base.errors import ProviderError
 from tau.base.late import late
 from tau.config.settings import Retry
 
@@ -9,18 +9,25 @@ random = late("random")
 LONGEST_BACKOFF_MS = 8_000
 
 
-def retry_delay_ms(retry: Retry, attempt: int, error: TauError | None) -> int | None:
+def retry_delay_ms(retry: Retry, attempt: int, error: ProviderError) -> int | None:
     """How long to wait before retry number `attempt` (from 1); None when it should not be sent again.
 
     If a server asks for a longer wait than `retry.max_delay_ms`, we give up at once with its message, rather
-    than keep somebody waiting.
+    than keep somebody waiting. A server whose own figure has not helped gets the longer of both waits.
     """
     if not retry.enabled or attempt > retry.max_retries:
         return None
-    if not isinstance(error, ProviderError) or not error.retryable or error.overflow:
+    if not error.retryable or error.overflow or error.quota or asks_too_much(retry, error):
         return None
-    if error.retry_after is not None:
-        asked = int(error.retry_after * 1000)
-        return asked if asked <= retry.max_delay_ms else None
-    backoff = min(retry.base_delay_ms * 2 ** (attempt - 1), LONGEST_BACKOFF_MS, retry.max_delay_ms)
-    return int(backoff * random.uniform(0.75, 1.0))
+    asked_ms = int((error.retry_after or 0) * 1000)
+    return asked_ms if asked_ms and attempt == 1 else max(asked_ms, backoff_ms(retry, attempt))
+
+
+def asks_too_much(retry: Retry, error: ProviderError) -> bool:
+    return error.retry_after is not None and error.retry_after * 1000 > retry.max_delay_ms
+
+
+def backoff_ms(retry: Retry, attempt: int) -> int:
+    """Doubled each time, and a little different for each of many clients that failed at the same moment."""
+    doubled = retry.base_delay_ms * 2 ** min(attempt - 1, 20)
+    return int(min(doubled, LONGEST_BACKOFF_MS, retry.max_delay_ms) * random.uniform(0.75, 1.0))

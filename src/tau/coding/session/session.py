@@ -1,38 +1,68 @@
 """A session: one conversation with a model, its tools, and its log. Every face holds one."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from tau.agent.abort import Abort
-from tau.agent.events import AgentEvent
+from tau.agent.abort import Aborted
+from tau.agent.events import AgentEvent, CompactionResult, ThinkingLevelChanged
 from tau.agent.loop import Outcome
-from tau.agent.owner import Listener
 from tau.ai.model import Model, ThinkingLevel
-from tau.ai.wire import ImageContent, TextContent, Usage, UserMessage
+from tau.ai.wire import BashExecutionMessage, ImageContent, TextContent, UserMessage
 from tau.base import log
 from tau.base.clock import now_ms
-from tau.base.errors import SessionError, TauError
+from tau.base.errors import SessionError
+from tau.base.late import late
+from tau.coding.session.activities import Activities
+from tau.coding.session.compaction.compactor import Compactor
 from tau.coding.session.entries import ModelChange, ThinkingLevelChange
-from tau.coding.session.stats import total_usage
+from tau.coding.session.stats import Stats
+from tau.coding.session.waiting import keep_queue
 from tau.coding.session.work import SessionParts, Work
+
+if TYPE_CHECKING:
+    from tau.coding.session.navigation import Move, Tree
+    from tau.coding.session.shell import UserShell
+    from tau.coding.session.titles import Names
+
+navigation = late("tau.coding.session.navigation")
+streaming = late("tau.agent.streaming")
+titles = late("tau.coding.session.titles")
+user_shell = late("tau.coding.session.shell")
 
 CLOSE_S = 5  # for what runs to end and be recorded
 
 
 class Session:
-    """`log`, `models`, `queue` and `notices` are parts that faces use directly."""
+    """Its parts are for faces: `log`, `models`, `queue`, `tree`, `names`, `compaction`, `retry`, `stats`.
+
+    What can be stopped takes its abort from `activities`; `abort` stops the innermost of them. `subscribe`
+    tells a listener what happens, and returns the way to stop listening.
+    """
 
     def __init__(self, parts: SessionParts) -> None:
+        self._parts = parts
+        self._work = Work(parts)
+        self.subscribe = self._work.subscribe
+        self.emit = self._work.emit
+        self.activities = Activities()
         self.log = parts.log
         self.models = parts.world.models
         self.queue = parts.queue
-        self.notices = list(parts.notices)
-        self._hooks = parts.hooks
-        self._work = Work(parts)
-        self._aborts: list[Abort] = []  # the innermost activity last
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self.stats = Stats(parts.log)
+        self.retry = self._work.runs
+        self.compaction = Compactor(
+            log=parts.log,
+            settings=parts.compaction,
+            complete=parts.complete,
+            setup=self._work.setup,
+            emit=self.emit,
+            hooks=parts.hooks,
+        )
+        self.retry.make_room = self.compaction.make_room
+        self.notices = [*parts.notices, *keep_queue(parts.queue, parts.log, self.emit)]
 
     @property
     def model(self) -> Model:
@@ -44,32 +74,66 @@ class Session:
 
     @property
     def busy(self) -> bool:
-        return bool(self._aborts)
+        return self.activities.any
 
-    @property
-    def usage(self) -> Usage:
-        """All that this session has used so far."""
-        return total_usage(self.log.messages())
+    @cached_property
+    def tree(self) -> "Tree":
+        """The tree of entries; `goto` moves in it."""
+        parts = self._parts
+        tree: Tree = navigation.Tree(
+            self.log, parts.hooks, parts.complete, lambda: self.model, parts.branch_summary
+        )
+        return tree
+
+    @cached_property
+    def names(self) -> "Names":
+        names: Names = titles.Names(self.log, self._parts.complete, lambda: self.models.role("smol"))
+        return names
+
+    @cached_property
+    def _shell(self) -> "UserShell":
+        parts = self._parts
+        shell: UserShell = user_shell.UserShell(
+            world=parts.world,
+            log=self.log,
+            queue=self.queue,
+            hooks=parts.hooks,
+            emit=self.emit,
+            busy=lambda: self.activities.running,
+            limits=parts.command_output,
+        )
+        return shell
 
     async def prompt(self, text: str, images: Sequence[ImageContent] = ()) -> Outcome:
-        """Send a message and work until the model stops. While busy, use `steer` or `follow_up`."""
-        if self.busy:
-            raise TauError("The agent is at work; steer it or queue a follow-up instead.")
-        abort = Abort()
-        self._aborts.append(abort)
-        self._idle.clear()
-        try:
-            message = await self._hooks.input(_user_message(text, images))
-            if message is None:
-                return Outcome(message=None, messages=[])
-            return await self._work.run([message], abort)
-        except SessionError as error:
-            log.error("A run ended because it could not be recorded.", error)
-            return Outcome(message=None, messages=[], error=error)
-        finally:
-            self._aborts.remove(abort)
-            if not self._aborts:
-                self._idle.set()
+        """Send a message and work until the model stops. While it works, use `steer` or `follow_up`."""
+        with self.activities.begin(run=True) as abort:
+            try:
+                async with abort.scope():
+                    message = await self._parts.hooks.input(_user_message(text, images))
+                if message is None:
+                    return Outcome(message=None, messages=[])
+                self.note_changes()
+                return await self._work.run([message], abort)
+            except Aborted:
+                return Outcome(message=None, messages=[], aborted=True)
+            except SessionError as error:
+                log.error("A run ended because it could not be recorded.", error)
+                return Outcome(message=None, messages=[], error=error)
+            finally:
+                with suppress(SessionError):
+                    self.queue.release(self.log.append_message)  # a command that ended after the last turn
+
+    def stream(self, text: str, images: Sequence[ImageContent] = ()) -> AsyncGenerator[AgentEvent, None]:
+        """`prompt`, as the events that it causes. Who leaves early stops the run."""
+        events: AsyncGenerator[AgentEvent, None] = streaming.events_of(
+            self.subscribe, lambda: self.prompt(text, images)
+        )
+        return events
+
+    async def abort_and_prompt(self, text: str, images: Sequence[ImageContent] = ()) -> Outcome:
+        """Stop what runs, wait until it is recorded, then send this; what is queued stays queued."""
+        await self.activities.end()
+        return await self.prompt(text, images)
 
     def steer(self, text: str, images: Sequence[ImageContent] = ()) -> None:
         """Put a message in between turns of the run that is under way."""
@@ -81,24 +145,35 @@ class Session:
 
     def abort(self) -> None:
         """Stop the innermost activity. What has been said and done so far is recorded."""
-        if self._aborts:
-            self._aborts[-1].abort()
+        self.activities.abort()
 
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Be told what happens; returns the way to stop listening."""
-        return self._work.subscribe(listener)
+    async def bash(
+        self, command: str, *, exclude: bool = False, show: Callable[[str], None] | None = None
+    ) -> BashExecutionMessage:
+        """A command of the user's own. The model is told of it with the next prompt, unless `exclude`."""
+        with self.activities.begin() as abort:
+            return await self._shell.run(command, exclude=exclude, abort=abort, show=show)
 
-    def emit(self, event: AgentEvent) -> None:
-        self._work.emit(event)
+    async def compact(self, focus: str = "") -> CompactionResult:
+        """Put a summary in the place of the older part of the conversation. Raises TauError or Aborted."""
+        with self.activities.begin(run=True) as abort:
+            return await self.compaction.compact(focus, abort)
+
+    async def goto(self, target: str, *, summarize: bool = False, instructions: str | None = None) -> "Move":
+        """Go on from another entry of the tree; see `Tree.goto`."""
+        with self.activities.begin(run=True) as abort:
+            return await self.tree.goto(target, summarize=summarize, instructions=instructions, abort=abort)
 
     def use_model(self, model: Model) -> None:
         """Go on with another model from the next request on."""
         self.models.default = model
+        self.retry.user_chose_model()
         self.note_changes()
 
     def use_thinking(self, level: ThinkingLevel) -> None:
         self._work.thinking = level
         self.note_changes()
+        self.emit(ThinkingLevelChanged(level))
 
     def note_changes(self) -> None:
         """Write down model and thinking level where they are not what the log says."""
@@ -110,11 +185,9 @@ class Session:
 
     async def close(self) -> None:
         """Stop what runs, wait until it is recorded, and give the log back."""
-        for abort in self._aborts:
-            abort.abort()
         with suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_S):
-                await self._idle.wait()
+                await self.activities.end()
         self.log.close()
 
 

@@ -1,32 +1,41 @@
-"""The session's side of the loop: what it asks for, what it tells, and trying again when a request failed."""
+"""The session's side of the loop: what it asks for, what it tells, and what it keeps."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct
 
 from tau.agent.abort import Abort, Aborted
-from tau.agent.events import AgentEvent, Notice, RetryEnd, RetryStart
+from tau.agent.events import AgentEvent, Notice
 from tau.agent.hooks import Hooks
-from tau.agent.loop import Outcome, run
+from tau.agent.listeners import Listeners
+from tau.agent.loop import Outcome
 from tau.agent.output import ToolOutput
 from tau.agent.owner import InterruptMode, Listener, Setup, StreamFunction
 from tau.agent.ports import ToolContext
-from tau.agent.queue import Queue
+from tau.agent.queue import Prompt, Queue
 from tau.agent.tool import Tool
 from tau.ai.dialect import Delta, Request
 from tau.ai.model import Model, ThinkingLevel
-from tau.ai.wire import AppMessage, ToolCall, UserMessage
-from tau.base import log
+from tau.ai.wire import AppMessage, ToolCall
+from tau.base.late import late
 from tau.coding.context import CodingCall, CodingWorld
+from tau.coding.output import OutputLimits
+from tau.coding.session.entries import ModelChange
 from tau.coding.session.log import SessionLog
-from tau.coding.session.retry import retry_delay_ms
-from tau.coding.tools import tools_for
-from tau.config.settings import Retry
+from tau.coding.session.runs import Runs
+from tau.coding.tools import Complete, tools_for
+from tau.config.settings import BranchSummary, Compaction, Retry
+
+fallback = late("tau.coding.session.fallback")
 
 
 class SessionParts(Struct, frozen=True, kw_only=True):
-    """What a session is made of. `system` makes the prompt for a model: it may be changed on the way."""
+    """What a session is made of. `system` makes the prompt for a model: it may be changed on the way.
+
+    `resolve_model` finds a model to fall back to; its answer is None where there is none, or no key for it.
+    """
 
     log: SessionLog
     thinking: ThinkingLevel
@@ -37,57 +46,48 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     hooks: Hooks
     queue: Queue
     retry: Retry
+    complete: Complete  # a request on the side
+    compaction: Compaction = Compaction()
+    branch_summary: BranchSummary = BranchSummary()
+    command_output: OutputLimits = OutputLimits()
+    resolve_model: Callable[[str], Awaitable[Model | None]] | None = None
     interrupt_mode: InterruptMode = "immediate"
     notices: list[Notice] = []
 
 
 class Work:
-    """The loop's owner. It keeps the level of thinking and the prompt; the models and the log are shared."""
+    """The loop's owner. It keeps the level of thinking and the prompt; the models and the log are shared.
+
+    `runs` decides about failures; its `make_room` is the compaction.
+    """
 
     def __init__(self, parts: SessionParts) -> None:
         self._parts = parts
-        self._listeners: list[Listener] = []
+        self._listeners = Listeners()
         self._system: tuple[Model, str] | None = None
         self.hooks = parts.hooks
         self.queue = parts.queue
         self.thinking: ThinkingLevel = parts.thinking
+        self.runs = Runs(self, parts.log, parts.retry, self._model)
+        if parts.retry.fallback_chains and parts.resolve_model is not None:
+            self.runs.fallbacks = fallback.Fallbacks(
+                parts.retry,
+                parts.log,
+                model=self._model,
+                use_model=self._stand_in,
+                emit=self.emit,
+                resolve=parts.resolve_model,
+            )
 
-    async def run(self, prompts: Sequence[UserMessage], abort: Abort) -> Outcome:
-        """Run the loop; a request that failed for a passing reason is sent again, until patience ends."""
-        outcome = await run(self, prompts, abort)
-        retry = self._parts.retry
-        attempt = 0
-        while not abort.aborted:
-            delay_ms = retry_delay_ms(retry, attempt + 1, outcome.error)
-            if delay_ms is None:
-                break
-            attempt += 1
-            self.emit(RetryStart(attempt, retry.max_retries, delay_ms, str(outcome.error)))
-            try:
-                await abort.sleep(delay_ms / 1000)
-            except Aborted:
-                outcome = _joined(outcome, outcome.messages, aborted=True)
-                break
-            again = await run(self, [], abort)
-            outcome = _joined(again, [*outcome.messages, *again.messages], aborted=again.aborted)
-            if outcome.error is None:
-                self.emit(RetryEnd(True, attempt))
-                return outcome
-        if attempt:
-            self.emit(RetryEnd(False, attempt, str(outcome.error)))
-        return outcome
+    async def run(self, prompts: Sequence[Prompt], abort: Abort) -> Outcome:
+        return await self.runs.run(prompts, abort)
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+        return self._listeners.subscribe(listener)
 
     def emit(self, event: AgentEvent) -> None:
-        """Tell everybody. A listener that fails is its own problem: it goes to the log, the run goes on."""
-        for listener in tuple(self._listeners):
-            try:
-                listener(event)
-            except Exception as error:
-                log.error("A listener failed.", error)
+        self._listeners.emit(event)
+        self.runs.saw(event)
 
     def setup(self) -> Setup:
         parts = self._parts
@@ -111,7 +111,8 @@ class Work:
         self._parts.log.append_message(message)
 
     async def make_room(self, abort: Abort) -> None:
-        pass
+        with suppress(Aborted):
+            await self.runs.room(abort, "threshold")
 
     def stream(self, model: Model, request: Request) -> AsyncGenerator[Delta, None]:
         return self._parts.stream(model, request)
@@ -119,7 +120,10 @@ class Work:
     def tool_context(self, call: ToolCall, update: Callable[[ToolOutput], None]) -> ToolContext:
         return CodingCall(self._parts.world, call, update)
 
+    def _model(self) -> Model:
+        return self._parts.world.models.default
 
-def _joined(last: Outcome, messages: list[AppMessage], *, aborted: bool) -> Outcome:
-    """The outcome of several tries: the last one's, with the messages of all."""
-    return Outcome(message=last.message, messages=messages, error=last.error, aborted=aborted)
+    def _stand_in(self, model: Model) -> None:
+        """Go on with a model that the user has not chosen."""
+        self._parts.world.models.default = model
+        self._parts.log.append(ModelChange(provider=model.provider, model_id=model.id))

@@ -1,0 +1,251 @@
+"""Keeps a session's context within its model's window. The one owner of when and how it is made smaller."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tau.agent.abort import Abort, Aborted
+from tau.agent.events import AgentEvent, Compacted, CompactionEnd, CompactionResult, CompactionStart, Notice
+from tau.agent.hooks import Hooks
+from tau.agent.owner import Setup
+from tau.ai.wire import AppMessage, ToolResultMessage
+from tau.base import log as log_file
+from tau.base.errors import SessionError, TauError
+from tau.base.late import late
+from tau.coding.session.compaction.limits import SMALLEST_ROOM_TOKENS
+from tau.coding.session.compaction.meter import Meter, Reading
+from tau.coding.session.compaction.needs import Need, Needs, Reason
+from tau.coding.session.log import SessionLog
+from tau.coding.tools import Complete
+from tau.config.settings import Compaction
+
+if TYPE_CHECKING:
+    from tau.coding.session.compaction.handoff import Handoff
+    from tau.coding.session.compaction.shrink import Changes, Job
+
+handoffs = late("tau.coding.session.compaction.handoff")
+pruning = late("tau.coding.session.compaction.prune")
+shaking = late("tau.coding.session.compaction.shake")
+work = late("tau.coding.session.compaction.shrink")
+writing = late("tau.coding.session.compaction.writing")
+
+Action = Literal["context-full", "handoff", "shake"]
+
+
+class ContextUsage(Struct, frozen=True, rename="camel"):
+    """How full the window is, for people."""
+
+    tokens: int
+    window: int
+    percent: float
+
+
+class Compactor:
+    """`enabled` switches all that happens by itself on and off; what a user asks for always works."""
+
+    def __init__(
+        self,
+        *,
+        log: SessionLog,
+        settings: Compaction,
+        complete: Complete,
+        setup: Callable[[], Setup],
+        emit: Callable[[AgentEvent], None],
+        hooks: Hooks,
+    ) -> None:
+        self.settings = settings
+        self.enabled = settings.enabled
+        self.running = False
+        self._log = log
+        self._complete = complete
+        self._setup = setup
+        self._emit = emit
+        self._hooks = hooks
+        self._meter = Meter(log)
+        self._needs = Needs(settings)
+        self._looked_at = 0  # items that were searched for stale reads
+
+    def usage(self) -> ContextUsage:
+        setup = self._setup()
+        reading = self._meter.read(setup)
+        window = self._needs.window(setup.model, reading)
+        return ContextUsage(reading.tokens, window, round(100 * reading.tokens / max(window, 1), 1))
+
+    async def make_room(self, abort: Abort, reason: Reason = "threshold") -> bool:
+        """See to it that the next request fits; whether the context got smaller.
+
+        Asked before each request, and with another reason after one that did not fit. It raises SessionError
+        only: where nothing can be done that is said once, and the request takes its course.
+        """
+        if self.running or not self.enabled:
+            return False
+        setup = self._setup()
+        reading = self._meter.read(setup)
+        need = self._needs.judge(reason, setup, reading)
+        if need is None:
+            return reason == "threshold" and self._drop_stale(reading)
+        return await self._automatic(reason, setup, reading, need, abort)
+
+    async def idle(self, abort: Abort) -> bool:
+        """Nobody has typed for a while: compact a long conversation now, rather than in the next turn."""
+        return self.settings.idle_enabled and await self.make_room(abort, "idle")
+
+    async def compact(self, focus: str, abort: Abort) -> CompactionResult:
+        """What a user asks for: a summary takes the place of the older part. Raises TauError or Aborted."""
+        self._begin()
+        try:
+            setup = self._setup()
+            reading = self._meter.read(setup)
+            need = self._needs.usual(setup, reading)
+            need = replace(need, must=reading.tokens > need.limit)
+            job = self._job(setup, reading, need, focus=focus)
+            job = replace(job, keep=min(job.keep, (reading.estimated - reading.frame) / 3))
+            leaf = self._log.leaf
+            async with abort.scope():
+                if not job.items:
+                    raise TauError(work.NOTHING)
+                if not await self._allowed(job.messages):
+                    raise TauError("A hook refused the compaction.")
+                changes: Changes = await work.shrink(job)
+            result: CompactionResult | None = writing.write(self._log, changes, leaf)
+        finally:
+            self.running = False
+        self._needs.met(setup.model)
+        if result is None:
+            raise TauError("There is nothing to summarise yet; only long messages were shortened.")
+        self._emit(Compacted(result.summary, result.tokens_before))
+        return result
+
+    def shake(self) -> int:
+        """What a user asks for: all heavy output but that of the latest calls is dropped. Tokens saved."""
+        self._begin()
+        try:
+            reading = self._meter.read(self._setup())
+            messages = [item.message for item in reading.items]
+            changed = shaking.shaken(messages, reading.costs, protected_tokens=0, min_saved_tokens=0)
+            if not changed:
+                raise TauError("There is no heavy output to drop.")
+            saved: int = writing.replace_messages(self._log, reading, changed)
+            return saved
+        finally:
+            self.running = False
+
+    async def handoff(self, focus: str, abort: Abort) -> "Handoff":
+        """The document with which a new session takes over; this one stays as it is. Raises TauError."""
+        self._begin()
+        try:
+            setup = self._setup()
+            reading = self._meter.read(setup)
+            job = self._job(setup, reading, self._needs.usual(setup, reading), focus=focus)
+            if not job.items:
+                raise TauError("There is nothing to hand over yet.")
+            async with abort.scope():
+                made: Handoff = await handoffs.make_handoff(job, self._handoff_folder())
+            return made
+        finally:
+            self.running = False
+
+    def _begin(self) -> None:
+        if self.running:
+            raise TauError("A compaction is under way already.")
+        self.running = True
+
+    def _handoff_folder(self) -> Path | None:
+        return self._log.artifacts_folder if self.settings.handoff_save_to_disk else None
+
+    def _job(
+        self, setup: Setup, reading: Reading, need: Need, *, action: Action = "context-full", focus: str = ""
+    ) -> "Job":
+        job: Job = writing.make_job(
+            self._log,
+            self._complete,
+            self.settings,
+            setup,
+            reading,
+            need,
+            action=action,
+            focus=focus.strip(),
+        )
+        return job
+
+    async def _automatic(
+        self, reason: Reason, setup: Setup, reading: Reading, need: Need, abort: Abort
+    ) -> bool:
+        strategy = self.settings.strategy
+        action: Action = "context-full"
+        if strategy != "off" and not (strategy == "handoff" and reason == "overflow"):
+            action = strategy
+        self.running = True
+        self._emit(CompactionStart(reason, action))
+        end = CompactionEnd(action, None, True, False)  # what is told if we are cancelled
+        result: CompactionResult | None = None
+        try:
+            leaf = self._log.leaf
+            async with abort.scope():
+                changes = await self._changes(reason, action, setup, reading, need)
+            if changes is None:
+                end = CompactionEnd(action, None, False, False, skipped=True)
+                return False
+            result = writing.write(self._log, changes, leaf)
+            self._needs.met(setup.model)
+            end = CompactionEnd(action, result, False, reason in ("overflow", "incomplete"))
+            return True
+        except Aborted:
+            return False
+        except SessionError as error:
+            end = CompactionEnd(action, None, False, False, str(error))
+            raise
+        except TauError as error:
+            if self._needs.give_up(setup.model, reading, need):
+                self._emit(Notice("warning", str(error), "compaction"))
+            end = CompactionEnd(action, None, False, False, str(error))
+            return False
+        finally:
+            self.running = False
+            self._emit(end)
+            if result is not None:
+                self._emit(Compacted(result.summary, result.tokens_before, True))
+
+    async def _changes(
+        self, reason: Reason, action: Action, setup: Setup, reading: Reading, need: Need
+    ) -> "Changes | None":
+        """What to write; None where a hook refuses. At an overflow its no only keeps the model out of it."""
+        frame = int(reading.frame * need.ratio)
+        if need.window - frame < SMALLEST_ROOM_TOKENS:
+            raise TauError(
+                f"The prompt and the tools alone take about {frame} of the {need.window} tokens that "
+                f"{setup.model.key} can take; use a model with a larger window, or fewer tools."
+            )
+        job = self._job(setup, reading, need, action=action)
+        if not await self._allowed(job.messages):
+            if reason != "overflow":
+                return None
+            job = replace(job, ask_model=False)
+        changes: Changes = await work.shrink(job)
+        folder = self._handoff_folder() if action == "handoff" else None
+        if folder is not None and changes.entry is not None:
+            handoffs.save(changes.entry.summary, folder)
+        return changes
+
+    async def _allowed(self, messages: list[AppMessage]) -> bool:
+        try:
+            return await self._hooks.before_compact(messages)
+        except TauError:
+            raise
+        except Exception as error:  # somebody else's mistake must not cost the user the session
+            log_file.error("A hook failed before a compaction.", error)
+            return True
+
+    def _drop_stale(self, reading: Reading) -> bool:
+        """Replace reads that a newer one has made superfluous, where a server's cache loses little by it."""
+        seen, self._looked_at = self._looked_at, len(reading.items)
+        if not self.settings.supersede_reads or self.settings.strategy == "off":
+            return False
+        new = [item.message for item in reading.items[seen:]]
+        if not any(isinstance(message, ToolResultMessage) and message.tool_name == "read" for message in new):
+            return False
+        stale = pruning.recent_stale_reads(reading.items, reading.costs, self._log.header.cwd)
+        return bool(stale) and writing.replace_messages(self._log, reading, stale) > 0

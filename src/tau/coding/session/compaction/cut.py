@@ -1,0 +1,80 @@
+"""Where a conversation may be cut: never between a call and its result, and the newest part stays whole."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from tau.ai.wire import AppMessage, AssistantMessage, ToolCall, ToolResultMessage
+
+
+class Cut(Struct, frozen=True):
+    """Messages from `first_kept` on stay; those from `turn_start` to there are the beginning of a turn
+    whose end stays. Where no turn is split, both are the same."""
+
+    first_kept: int
+    turn_start: int
+
+    @property
+    def splits(self) -> bool:
+        return self.turn_start < self.first_kept
+
+
+def valid_starts(messages: Sequence[AppMessage]) -> list[bool]:
+    """For each place, whether the kept part may begin there: with no result whose call is cut away."""
+    inside = [0] * (len(messages) + 1)  # how many pairs open and close here, summed up below
+    waiting: dict[str, list[int]] = {}
+    for place, message in enumerate(messages):
+        if isinstance(message, AssistantMessage):
+            for part in message.content:
+                if isinstance(part, ToolCall):
+                    waiting.setdefault(part.id, []).append(place)
+        elif isinstance(message, ToolResultMessage) and (calls := waiting.get(message.tool_call_id)):
+            inside[calls.pop() + 1] += 1
+            inside[place + 1] -= 1
+    valid = []
+    open_pairs = 0
+    for place, message in enumerate(messages):
+        open_pairs += inside[place]
+        valid.append(open_pairs == 0 and not isinstance(message, ToolResultMessage))
+    return valid
+
+
+def is_turn_start(message: AppMessage) -> bool:
+    """Whether something begins here that is not the model's own going on."""
+    return not isinstance(message, (AssistantMessage, ToolResultMessage))
+
+
+def last_unit(messages: Sequence[AppMessage], valid: Sequence[bool]) -> int:
+    """Where the newest messages begin that cannot go: what the next answer is about."""
+    return next((place for place in range(len(messages) - 1, -1, -1) if valid[place]), 0)
+
+
+def find_cut(
+    messages: Sequence[AppMessage], costs: Sequence[int], keep_tokens: float, valid: Sequence[bool]
+) -> Cut:
+    """Keep at most `keep_tokens` of the newest messages, but always the last ones that belong together.
+
+    A turn is split only where keeping whole ones would keep less than half. The part before the cut may be
+    empty: then everything is kept.
+    """
+    first = last_unit(messages, valid)
+    whole = None  # the earliest turn that is kept whole
+    kept = kept_whole = 0
+    for place in range(len(messages) - 1, -1, -1):
+        kept += costs[place]
+        if kept > keep_tokens:
+            break
+        if valid[place] and place <= first:
+            first = place
+            if is_turn_start(messages[place]):
+                whole, kept_whole = place, kept
+    if whole is not None and kept_whole * 2 >= sum(costs[first:]):
+        return Cut(whole, whole)
+    return Cut(first, _turn_start(messages, first))
+
+
+def _turn_start(messages: Sequence[AppMessage], first_kept: int) -> int:
+    if not messages or is_turn_start(messages[first_kept]):
+        return first_kept
+    starts = (place for place in range(first_kept - 1, -1, -1) if is_turn_start(messages[place]))
+    return next(starts, first_kept)

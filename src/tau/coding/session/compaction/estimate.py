@@ -1,0 +1,123 @@
+"""How many tokens something will take, guessed from its text: quick, and on the high side for most of it."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, assert_never
+
+import msgspec
+from msgspec import UnsetType
+
+from tau.ai.dialect import Request, ToolSpec
+from tau.ai.wire import (
+    AppMessage,
+    AssistantMessage,
+    BashExecutionMessage,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    CustomMessage,
+    ImageContent,
+    PythonExecutionMessage,
+    TextContent,
+    ThinkingContent,
+    ToolCall,
+    ToolResultMessage,
+    Usage,
+    UserContent,
+    UserMessage,
+)
+
+IMAGE_TOKENS = 1_200
+MESSAGE_TOKENS = 4  # what a server puts around each message
+CALL_TOKENS = 8  # the name and the id of a call
+_DIGITS = b"0123456789"
+
+
+def text_tokens(text: str) -> int:
+    """Words take a token for 3.5 letters, numbers one for 1.5 digits, other scripts more for each character.
+
+    Measured with the tokenizer of a small model: within 15 % for code and prose, up to 40 % too low for
+    columns of numbers, too high for long indents.
+    """
+    data = text.encode("utf-8", "surrogatepass")
+    digits = len(data) - len(data.translate(None, _DIGITS))
+    beyond_ascii = len(data) - len(text)
+    return ((len(text) - digits) * 12 + digits * 28 + beyond_ascii * 25 + 41) // 42
+
+
+def parts_tokens(content: str | Iterable[UserContent]) -> int:
+    if isinstance(content, str):
+        return text_tokens(content)
+    return sum(IMAGE_TOKENS if isinstance(part, ImageContent) else text_tokens(part.text) for part in content)
+
+
+def message_tokens(message: AppMessage) -> int:
+    """What one message adds to a request."""
+    match message:
+        case UserMessage():
+            size = parts_tokens(message.content) + _attachment_tokens(message)
+        case AssistantMessage():
+            size = sum(map(_answer_part, message.content))
+        case ToolResultMessage():
+            size = CALL_TOKENS + parts_tokens(message.content)
+        case BashExecutionMessage() | PythonExecutionMessage():
+            if message.exclude_from_context is True:
+                return 0
+            said = message.command if isinstance(message, BashExecutionMessage) else message.code
+            size = text_tokens(said) + text_tokens(message.output) + 20
+        case CustomMessage():
+            size = parts_tokens(message.content)
+        case BranchSummaryMessage() | CompactionSummaryMessage():
+            return summary_tokens(message.summary)
+        case _:
+            assert_never(message)
+    return MESSAGE_TOKENS + size
+
+
+def summary_tokens(summary: str) -> int:
+    """A summary as a message, with the sentence that stands before it."""
+    return MESSAGE_TOKENS + 30 + text_tokens(summary)
+
+
+def _answer_part(part: TextContent | ThinkingContent | ToolCall) -> int:
+    match part:
+        case TextContent():
+            return text_tokens(part.text)
+        case ThinkingContent():
+            return text_tokens(part.thinking)
+        case ToolCall():
+            return CALL_TOKENS + json_tokens(part.arguments)
+        case _:
+            assert_never(part)
+
+
+def json_tokens(value: Any) -> int:
+    try:
+        return text_tokens(msgspec.json.encode(value).decode())
+    except (TypeError, ValueError):  # half of a surrogate pair, or an object that is no JSON
+        return text_tokens(str(value))
+
+
+def _attachment_tokens(message: UserMessage) -> int:
+    if isinstance(message.attachments, UnsetType):
+        return 0
+    return sum(
+        IMAGE_TOKENS if one.type == "image" else 20 + text_tokens(one.extracted_text or "")
+        for one in message.attachments
+    )
+
+
+def frame_tokens(system: str, tools: Sequence[ToolSpec]) -> int:
+    """What every request of a session carries beside the conversation."""
+    return MESSAGE_TOKENS + text_tokens(system) + sum(map(_tool_tokens, tools))
+
+
+def _tool_tokens(tool: ToolSpec) -> int:
+    return CALL_TOKENS + text_tokens(tool.description) + json_tokens(tool.parameters)
+
+
+def request_tokens(request: Request) -> int:
+    return frame_tokens(request.system, request.tools) + sum(map(message_tokens, request.messages))
+
+
+def usage_tokens(usage: Usage) -> int:
+    """All that stood in the window when an answer was complete."""
+    return usage.input + usage.output + usage.cache_read + usage.cache_write

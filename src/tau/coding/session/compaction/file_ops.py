@@ -1,0 +1,258 @@
+"""Which files a conversation has read and changed: taken from the calls and their results, carried on."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from tau.agent.calls import STOPPED
+from tau.ai.wire import AppMessage, AssistantMessage, ToolCall, ToolResultMessage, text_of
+from tau.base.errors import ToolError
+from tau.coding.paths import split_selector
+from tau.coding.session.compaction.estimate import text_tokens
+from tau.coding.session.compaction.shorten import plain
+from tau.hashline.format import parse_header
+
+MAX_READ_SHOWN = 20
+MAX_READ_KEPT = 500
+_PATH_KEYS = ("path", "file_path", "file", "filename", "notebook_path")
+_ENVELOPE = re.compile(r"\*\*\*\s*(?:(?:Add|Delete|Update) File|Move to):[ \t]*(.*?)\s*$", re.IGNORECASE)
+_RENAME = re.compile(r"(?:rename|copy) (?:from|to) (.+?)\s*$")
+_BLOCK = re.compile(r"\n*<(modified|read)-files[^>]*>\n.*?\n</\1-files>", re.DOTALL)
+
+
+class FileOps(Struct, frozen=True):
+    """Paths as they were first written; a file that was changed is not among those that were only read."""
+
+    read: tuple[str, ...] = ()
+    modified: tuple[str, ...] = ()
+
+    def details(self) -> dict[str, list[str]]:
+        """As they stand in the `details` of a compaction or of a branch's summary."""
+        return {"readFiles": list(self.read), "modifiedFiles": list(self.modified)}
+
+
+class Called(Struct, frozen=True):
+    """A call, its result and where that stands; None and -1 where there is no result."""
+
+    call: ToolCall
+    result: ToolResultMessage | None
+    place: int
+
+    @property
+    def failed(self) -> bool:
+        """Whether it has done nothing: a call that the user stopped may have done part of its work."""
+        result = self.result
+        return result is not None and result.is_error and text_of(result.content) != STOPPED
+
+
+def earlier(details: Any) -> FileOps:
+    """What an earlier summary has noted down."""
+    found = plain(details)
+    if not isinstance(found, dict):
+        return FileOps()
+    return FileOps(_texts(found.get("readFiles")), _texts(found.get("modifiedFiles")))
+
+
+def file_ops(messages: Sequence[AppMessage], cwd: str, before: Iterable[FileOps] = ()) -> FileOps:
+    """All files of these messages and of the summaries `before` them."""
+    read: dict[str, str] = {}
+    modified: dict[str, str] = {}
+    for ops in before:
+        _note(read, ops.read, cwd)
+        _note(modified, ops.modified, cwd)
+    for called in calls_with_results(messages):
+        if called.failed:
+            continue
+        if called.call.name == "read":
+            if called.result is not None:
+                _note(read, read_paths(called.call), cwd)
+        else:
+            _note(modified, changed_paths(called.call, called.result), cwd)
+    only_read = [path for place, path in read.items() if place not in modified]
+    return FileOps(tuple(only_read[-MAX_READ_KEPT:]), tuple(modified.values()))
+
+
+def calls_with_results(messages: Sequence[AppMessage]) -> list[Called]:
+    """Every call in order, with its result."""
+    calls: list[ToolCall] = []
+    places: dict[int, int] = {}
+    waiting: dict[str, list[int]] = {}
+    for place, message in enumerate(messages):
+        if isinstance(message, AssistantMessage):
+            for call in message.tool_calls:
+                waiting.setdefault(call.id, []).append(len(calls))
+                calls.append(call)
+        elif isinstance(message, ToolResultMessage) and (open_calls := waiting.get(message.tool_call_id)):
+            places[open_calls.pop()] = place
+    found = []
+    for number, call in enumerate(calls):
+        at = places.get(number, -1)
+        result = messages[at] if at >= 0 else None
+        found.append(Called(call, result if isinstance(result, ToolResultMessage) else None, at))
+    return found
+
+
+def read_paths(call: ToolCall) -> list[str]:
+    return [path_of(text) for text in _named(call.arguments) if not _is_internal(text)]
+
+
+def path_of(text: str) -> str:
+    """The path without the lines that are asked for."""
+    try:
+        return split_selector(text)[0]
+    except ToolError:
+        return text
+
+
+def changed_paths(call: ToolCall, result: ToolResultMessage | None) -> list[str]:
+    """The files that a successful call has changed; those that an unfinished one may have changed."""
+    details = None if result is None else plain(result.details)
+    told = list(_told(details)) if isinstance(details, dict) else []
+    match call.name:
+        case "write":
+            named = _named(call.arguments)
+            if any(map(_is_internal, named)) and result is not None:
+                return [*_headers(text_of(result.content)), *told]
+            return [*(path for path in named if not _is_internal(path)), *told]
+        case "edit" | "multi_edit" | "apply_patch":
+            return [*_named(call.arguments), *_patched(call.arguments), *told]
+        case "ast_edit" | "resolve":
+            if isinstance(details, dict) and "state" in details:
+                return told if details["state"] == "applied" else []
+            return list(_strings(call.arguments.get("paths"))) if call.name == "ast_edit" else []
+    return []
+
+
+def file_lists(ops: FileOps, room_tokens: float) -> str:
+    """The files in words for the model, "" if there are none.
+
+    Every changed file is named. Where the list is longer than `room_tokens`, it is written by folders, and
+    only where even that does not fit, the end of it is a count.
+    """
+    text = ""
+    if ops.modified:
+        full = _block("modified-files", ops.modified)
+        if text_tokens(full) > room_tokens:
+            full = _block("modified-files", _by_folder(ops.modified))
+        if text_tokens(full) > room_tokens:
+            full = _counted("modified-files", ops.modified, room_tokens)
+        text += full
+    if ops.read:
+        shown = ops.read[-MAX_READ_SHOWN:]
+        more = f' shown="{len(shown)}" of="{len(ops.read)}"' if len(shown) < len(ops.read) else ""
+        block = _block("read-files", shown, more)
+        if text_tokens(text) + text_tokens(block) <= room_tokens:
+            text += block
+    return text
+
+
+def without_file_lists(summary: str) -> str:
+    """A summary's own words: the lists are made anew for the next one."""
+    return _BLOCK.sub("", summary).strip()
+
+
+def _note(found: dict[str, str], paths: Iterable[str], cwd: str) -> None:
+    for path in paths:
+        if path.strip() and "\0" not in path:
+            found.setdefault(place_of(path, cwd), path)
+
+
+def place_of(path: str, cwd: str) -> str:
+    """One name for a file however it is written; nothing is looked up on disk."""
+    return os.path.normpath(os.path.join(cwd, os.path.expanduser(path)))  # noqa: PTH111, PTH118
+
+
+def _named(arguments: dict[str, Any]) -> list[str]:
+    """The paths that stand in the arguments by name, also inside a list of edits."""
+    found = [path for key in _PATH_KEYS for path in _strings(arguments.get(key))]
+    edits = arguments.get("edits")
+    if isinstance(edits, list):
+        found += [path for edit in edits if isinstance(edit, dict) for path in _named(edit)]
+    for key in ("rename", "new_path", "move_to"):
+        found += _strings(arguments.get(key))
+    return found
+
+
+def _patched(arguments: dict[str, Any]) -> Iterator[str]:
+    """The paths that a patch names, in all the languages of patches."""
+    for key in ("input", "patch", "diff"):
+        for text in _strings(arguments.get(key)):
+            lines = text.splitlines()
+            yield from _headers(text)
+            for place, line in enumerate(lines):
+                if (head := _ENVELOPE.match(line)) is not None or (head := _RENAME.match(line)) is not None:
+                    yield head[1]
+                elif line.startswith("+++ ") and place and lines[place - 1].startswith("--- "):
+                    yield from filter(None, map(_diff_name, (lines[place - 1], line)))
+
+
+def _diff_name(line: str) -> str:
+    name = line[4:].split("\t")[0].strip().strip('"')
+    if name == "/dev/null":
+        return ""
+    return name[2:] if name[:2] in ("a/", "b/") else name
+
+
+def _headers(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        if line[:1] in ("¶", "[") and (header := parse_header(line)) is not None and header.path:
+            yield header.path
+
+
+def _told(details: dict[str, Any]) -> Iterator[str]:
+    """Paths in the details of a result that changed files."""
+    yield from _strings(details.get("path"))
+    for key in ("perFileResults", "files"):
+        rows = details.get(key)
+        if isinstance(rows, list):
+            for row in rows:
+                yield from _strings(row.get("path") if isinstance(row, dict) else row)
+
+
+def _strings(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value,)
+    return _texts(value)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+
+
+def _is_internal(path: str) -> bool:
+    return "://" in path and not path.startswith("file://")
+
+
+def _block(name: str, lines: Iterable[str], more: str = "") -> str:
+    return f"\n\n<{name}{more}>\n" + "\n".join(map(_line, lines)) + f"\n</{name}>"
+
+
+def _line(path: str) -> str:
+    """A path is one line, whatever characters somebody has put into its name."""
+    return path if path.isprintable() else path.encode("unicode_escape").decode()
+
+
+def _by_folder(paths: Sequence[str]) -> list[str]:
+    folders: dict[str, list[str]] = {}
+    for path in paths:
+        folder, slash, name = path.rpartition("/")
+        folders.setdefault(folder + slash, []).append(name)
+    return [
+        folder + names[0] if len(names) == 1 else f"{folder}{{{','.join(names)}}}"
+        for folder, names in folders.items()
+    ]
+
+
+def _counted(name: str, paths: Sequence[str], room_tokens: float) -> str:
+    shown: list[str] = []
+    left = room_tokens - 40
+    for path in paths:
+        left -= text_tokens(path) + 1
+        if left < 0:
+            break
+        shown.append(path)
+    shown.append(f"… and {len(paths) - len(shown)} more; the session's file has all of them")
+    return _block(name, shown)

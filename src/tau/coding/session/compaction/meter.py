@@ -1,0 +1,125 @@
+"""How full the context is: what the server counted with the latest answer, and an estimate of the rest.
+
+It is asked before each request, so it looks only at what is new since it was asked before.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from tau.agent.owner import Setup
+from tau.agent.tool import Tool
+from tau.ai.model import Model
+from tau.ai.wire import AppMessage, AssistantMessage
+from tau.coding.session.compaction.estimate import frame_tokens, message_tokens, usage_tokens
+from tau.coding.session.context import Item
+from tau.coding.session.log import SessionLog
+
+# An entry of these kinds changes what was sent before it: what a server counted earlier no longer holds.
+_REWRITES = frozenset({"compaction", "context_edit"})
+RATIOS = (0.5, 4.0)
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """`tokens` is the best figure there is; `costs` are estimates, one for each item.
+
+    `frame` is what the prompt and the tools take, `ratio` how many real tokens an estimated one is.
+    """
+
+    tokens: int
+    items: Sequence[Item]
+    costs: Sequence[int]
+    estimated: int  # frame and all items
+    frame: int
+    ratio: float = 1.0
+    counted: AssistantMessage | None = None  # the answer whose usage is part of `tokens`
+
+
+class Meter:
+    def __init__(self, log: SessionLog) -> None:
+        self._log = log
+        self._items: Sequence[Item] | None = None
+        self._known: dict[str, tuple[AppMessage, int]] = {}
+        self._costs: list[int] = []
+        self._total = 0
+        self._counted = -1  # place of the newest answer whose usage holds
+        self._up_to_counted = 0  # the estimate of all items up to it
+        self._frame: tuple[str, Sequence[Tool[Any]], Model, int] | None = None
+
+    def read(self, setup: Setup) -> Reading:
+        items = self._log.context().items
+        known = len(self._costs)
+        if items is not self._items or len(items) < known:
+            self._begin(items)
+            known = len(items)
+        for place in range(known, len(items)):
+            self._take(place, items[place])
+        frame = self._frame_tokens(setup)
+        estimated = frame + self._total
+        if self._counted < 0:
+            return Reading(tokens=estimated, items=items, costs=self._costs, estimated=estimated, frame=frame)
+        answer = items[self._counted].message
+        assert isinstance(answer, AssistantMessage)
+        used = usage_tokens(answer.usage)
+        low, high = RATIOS
+        return Reading(
+            tokens=used + self._total - self._up_to_counted,
+            items=items,
+            costs=self._costs,
+            estimated=estimated,
+            frame=frame,
+            ratio=min(max(used / (frame + self._up_to_counted), low), high),
+            counted=answer,
+        )
+
+    def _begin(self, items: Sequence[Item]) -> None:
+        """Another list: look at all of it, with the estimates that are known already."""
+        known, self._known = self._known, {}
+        self._items = items
+        self._costs = []
+        self._total = 0
+        self._counted = -1
+        fresh = self._fresh()
+        for place, item in enumerate(items):
+            old = known.get(item.id)
+            cost = old[1] if old is not None and old[0] is item.message else None
+            self._take(place, item, cost, counts=item.id in fresh)
+
+    def _take(self, place: int, item: Item, cost: int | None = None, *, counts: bool = True) -> None:
+        if cost is None:
+            cost = message_tokens(item.message)
+        self._known[item.id] = (item.message, cost)
+        self._costs.append(cost)
+        self._total += cost
+        if counts and _is_counted(item.message):
+            self._counted = place
+            self._up_to_counted = self._total
+
+    def _fresh(self) -> set[str]:
+        """The entries behind the latest one that changed what was sent before."""
+        ids: set[str] = set()
+        id = self._log.leaf
+        while id is not None and (node := self._log.node(id)) is not None and node.type not in _REWRITES:
+            ids.add(id)
+            id = node.parent_id
+        return ids
+
+    def _frame_tokens(self, setup: Setup) -> int:
+        frame = self._frame
+        if frame is not None and frame[0] == setup.system and frame[2] is setup.model:
+            tools = frame[1]
+            if tools is setup.tools or list(tools) == list(setup.tools):
+                return frame[3]
+        specs = [tool.spec.brief() if setup.model.demo else tool.spec for tool in setup.tools]
+        tokens = frame_tokens(setup.system, specs)
+        self._frame = (setup.system, setup.tools, setup.model, tokens)
+        return tokens
+
+
+def _is_counted(message: AppMessage) -> bool:
+    return (
+        isinstance(message, AssistantMessage)
+        and message.stop_reason not in ("error", "aborted")
+        and usage_tokens(message.usage) > 0
+    )

@@ -1,0 +1,91 @@
+"""What stays and what goes, so that a conversation fits: decided by numbers, before any model is asked."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from tau.ai.wire import AppMessage
+from tau.coding.session.compaction.cut import Cut, find_cut, valid_starts
+from tau.coding.session.compaction.estimate import message_tokens
+from tau.coding.session.compaction.shorten import fit
+
+FILES_SHARE = 0.3  # of the room, at most, before the list of files is written in short
+SUMMARY_SHARE = 0.3
+KEEP_SHARE = 0.4
+DIGEST_SHARE = 0.25
+DIGEST_TOKENS = 3_000
+DIGEST_FILL = 0.75  # what a cut without a summary leaves filled, so that the next one is not due at once
+FIT_FILL = 0.85  # the same where only large messages are made smaller
+SUMMARY_OF_RESERVE = 0.8
+MIN_CUT_TOKENS = 400  # less than this is not worth a summary
+OVERSHOOT = 1.25  # how much longer than asked for a summary may be
+
+
+class View:
+    """A conversation with changes that are not written yet. `edits` holds them by their places."""
+
+    def __init__(self, messages: Sequence[AppMessage], costs: Sequence[int]) -> None:
+        self.messages = list(messages)
+        self.costs = list(costs)
+        self.edits: dict[int, AppMessage] = {}
+
+    def edit(self, changes: Mapping[int, AppMessage]) -> None:
+        for place, message in changes.items():
+            self.messages[place] = message
+            self.costs[place] = message_tokens(message)
+            self.edits[place] = message
+
+    def tokens(self, start: int = 0) -> int:
+        return sum(self.costs[start:])
+
+
+class Plan(Struct, frozen=True):
+    """`kept_tokens` are those of the messages that stay, with `edits` made to them."""
+
+    cut: Cut
+    edits: dict[int, AppMessage]
+    kept_tokens: int
+
+
+class Shares(Struct, frozen=True):
+    """How the room beside prompt and tools is divided; estimated tokens, all of them."""
+
+    room: float
+    summary: float
+    files: float
+    keep: float
+
+
+def for_summary(room: float, files: int, keep: float, reserve: float) -> Shares:
+    """`files` is what a list of all files takes, `keep` and `reserve` what the settings say."""
+    files_room = min(float(files), room * FILES_SHARE)
+    summary = min(reserve * SUMMARY_OF_RESERVE, (room - files_room) * SUMMARY_SHARE)
+    return Shares(room, summary, files_room, min(keep, room * KEEP_SHARE))
+
+
+def for_digest(room: float, files: int) -> Shares:
+    """As much of the newest as fits."""
+    files_room = min(float(files), room * FILES_SHARE)
+    summary = min(DIGEST_TOKENS, (room - files_room) * DIGEST_SHARE)
+    return Shares(room, summary, files_room, room * DIGEST_FILL - files_room - summary)
+
+
+def make_plan(view: View, shares: Shares, previous_tokens: int) -> Plan:
+    """Where to cut, and which of the messages that stay must be made smaller."""
+    valid = valid_starts(view.messages)
+    cut = find_cut(view.messages, view.costs, shares.keep, valid)
+    if sum(view.costs[: cut.first_kept]) < MIN_CUT_TOKENS:
+        # So little goes by a cut that it is not the older part which is too large, but a message or two.
+        room = (shares.room - previous_tokens) * FIT_FILL
+        if (plan := _fitted(view, Cut(0, 0), room)).kept_tokens <= room:
+            return plan
+    taken = shares.summary * OVERSHOOT + shares.files if cut.first_kept else previous_tokens
+    return _fitted(view, cut, shares.room - taken)
+
+
+def _fitted(view: View, cut: Cut, room: float) -> Plan:
+    start = cut.first_kept
+    fitted = fit(view.messages[start:], view.costs[start:], max(room, 0))
+    edits = {place: message for place, message in view.edits.items() if place >= start}
+    edits |= {start + place: message for place, message in fitted.changed.items()}
+    return Plan(cut, edits, fitted.tokens)

@@ -1,0 +1,212 @@
+"""One message that is too large by itself: its beginning and its end stay, a note stands for the middle."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
+
+from tau.ai.wire import (
+    AppMessage,
+    AssistantContent,
+    AssistantMessage,
+    CustomMessage,
+    ImageContent,
+    TextContent,
+    ThinkingContent,
+    ToolCall,
+    ToolResultMessage,
+    UserContent,
+    UserMessage,
+)
+from tau.coding.session.compaction.estimate import (
+    IMAGE_TOKENS,
+    json_tokens,
+    message_tokens,
+    parts_tokens,
+    text_tokens,
+)
+
+NOTE_TOKENS = 40  # what the note in the middle takes
+SMALLEST_TOKENS = 64  # no message is made smaller than this
+IMAGE_NOTE = "[an image was here; it was taken out to save room]"
+
+
+class Fitted(Struct, frozen=True):
+    """Messages that fit, by place: only those that had to change."""
+
+    changed: dict[int, AppMessage]
+    tokens: int
+
+
+def fit(messages: Sequence[AppMessage], costs: Sequence[int], room_tokens: float) -> Fitted:
+    """Make the largest messages smaller until all take at most `room_tokens` together, or none can shrink."""
+    total = sum(costs)
+    if total <= room_tokens:
+        return Fitted({}, total)
+    cap = _cap(costs, room_tokens)
+    while True:  # some messages have more in them than can be cut, so the others must give more
+        fitted = _capped(messages, costs, cap)
+        if fitted.tokens <= room_tokens or cap <= SMALLEST_TOKENS:
+            return fitted
+        cap = max(cap * 2 // 3, SMALLEST_TOKENS)
+
+
+def _capped(messages: Sequence[AppMessage], costs: Sequence[int], cap: int) -> Fitted:
+    total = sum(costs)
+    changed: dict[int, AppMessage] = {}
+    for place, cost in enumerate(costs):
+        if cost > cap and (smaller := shortened(messages[place], cap)) is not None:
+            changed[place] = smaller
+            total += message_tokens(smaller) - cost
+    return Fitted(changed, total)
+
+
+def _cap(costs: Sequence[int], room_tokens: float) -> int:
+    """The most that each may take so that all fit: small ones as they are, large ones equally much."""
+    left = room_tokens
+    ordered = sorted(costs)
+    for place, cost in enumerate(ordered):
+        share = left / (len(ordered) - place)
+        if cost > share:
+            return max(int(share), SMALLEST_TOKENS)
+        left -= cost
+    return max(ordered[-1], SMALLEST_TOKENS)
+
+
+def shortened(message: AppMessage, max_tokens: int) -> AppMessage | None:
+    """The message within about `max_tokens`; None where it cannot be made smaller."""
+    max_tokens = max(max_tokens, SMALLEST_TOKENS)
+    smaller: AppMessage
+    match message:
+        case ToolResultMessage():
+            kept = _parts(message.content, max_tokens - 12, artifact_of(message.details))
+            smaller = replace(message, content=kept)
+        case UserMessage() | CustomMessage():
+            content = message.content
+            if isinstance(content, str):
+                smaller = replace(message, content=cut_text(content, max_tokens - 4))
+            else:
+                smaller = replace(message, content=_parts(content, max_tokens - 4, ""))
+        case AssistantMessage():
+            smaller = replace(message, content=_answer(message.content, max_tokens))
+        case _:
+            return None
+    return smaller if message_tokens(smaller) < message_tokens(message) else None
+
+
+def cut_text(text: str, max_tokens: int, more: str = "") -> str:
+    """The beginning and the end of a text; the note between them says how much is missing."""
+    tokens = text_tokens(text)
+    if tokens <= max_tokens:
+        return text
+    share = max(max_tokens - NOTE_TOKENS, 8) / tokens
+    while True:
+        head, tail = int(len(text) * share * 0.6), int(len(text) * share * 0.4)
+        missing = len(text) - head - tail
+        note = f"[… {missing} characters are left out here to save room{more} …]"
+        cut = f"{text[:head].rstrip()}\n{note}\n{text[len(text) - tail :].lstrip() if tail else ''}"
+        if text_tokens(cut) <= max_tokens or share < 0.001:
+            return cut
+        share *= 0.8
+
+
+def artifact_of(details: Any) -> str:
+    """Where the whole output stands, as the end of a sentence; nothing if it is not kept elsewhere."""
+    try:
+        found = plain(details)["meta"]["truncation"]["artifactId"]
+    except (KeyError, TypeError):
+        return ""
+    return f"; the whole output: artifact://{found}" if isinstance(found, str) else ""
+
+
+def plain(details: Any) -> Any:
+    """A tool's details as they stand in the log, whether they come from there or from the tool."""
+    if isinstance(details, (dict, list, str, UnsetType)) or details is None:
+        return details
+    try:
+        return msgspec.to_builtins(details, enc_hook=str, str_keys=True)
+    except (TypeError, ValueError):
+        return UNSET
+
+
+def _parts(content: Sequence[UserContent], max_tokens: int, more: str) -> list[UserContent]:
+    """Texts share the room by their size; pictures go when they take more than half of it."""
+    images = sum(isinstance(part, ImageContent) for part in content) * IMAGE_TOKENS
+    if images > max_tokens // 2:
+        content = [TextContent(IMAGE_NOTE) if isinstance(part, ImageContent) else part for part in content]
+        images = 0
+    texts = parts_tokens([part for part in content if isinstance(part, TextContent)])
+    room = max(max_tokens - images, 0)
+    share = room / max(texts, 1)
+    kept: list[UserContent] = []
+    for part in content:
+        if isinstance(part, ImageContent) or share >= 1:
+            kept.append(part)
+        elif (size := int(text_tokens(part.text) * share)) >= NOTE_TOKENS or not kept:
+            kept.append(TextContent(cut_text(part.text, size, more)))
+    return kept
+
+
+def _answer(content: Sequence[AssistantContent], max_tokens: int) -> list[AssistantContent]:
+    """Words, thoughts and arguments of calls are cut; signed thinking stays, for servers check it."""
+    sizes = [_size(part) for part in content]
+    share = max_tokens / max(sum(sizes), 1)
+    if share >= 1:
+        return list(content)
+    kept: list[AssistantContent] = []
+    for part, size in zip(content, sizes, strict=True):
+        room = int(size * share)
+        match part:
+            case TextContent():
+                kept.append(TextContent(cut_text(part.text, room)))
+            case ToolCall():
+                kept.append(replace(part, arguments=_arguments(part.arguments, size, room)))
+            case ThinkingContent() if size:
+                kept.append(replace(part, thinking=cut_text(part.thinking, room)))
+            case _:
+                kept.append(part)
+    return kept
+
+
+def _size(part: AssistantContent) -> int:
+    """What can be made smaller."""
+    match part:
+        case TextContent():
+            return text_tokens(part.text)
+        case ToolCall():
+            return json_tokens(part.arguments)
+        case ThinkingContent(thinking_signature=UnsetType()):
+            return text_tokens(part.thinking)
+    return 0
+
+
+def _arguments(arguments: dict[str, Any], size: int, room: int) -> dict[str, Any]:
+    """The same arguments with long texts cut; what has no long texts and is too large becomes a note."""
+    share = room / max(size, 1)
+    cut = {key: _value(value, share) for key, value in arguments.items()}
+    if json_tokens(cut) <= max(room, SMALLEST_TOKENS):
+        return cut
+    each = max(room // max(len(arguments), 1), 16)
+    brief = {
+        key: value if isinstance(value, (int, float, bool)) or value is None else _head(str(value), each)
+        for key, value in list(arguments.items())[:10]
+    }
+    return brief if json_tokens(brief) < size else arguments
+
+
+def _head(text: str, max_tokens: int) -> str:
+    """Where there is no room for a note with both ends: the beginning, in as many characters."""
+    return text if text_tokens(text) <= max_tokens else f"{text[: max_tokens * 2]}…"
+
+
+def _value(value: Any, share: float) -> Any:
+    if isinstance(value, str):
+        size = text_tokens(value)
+        return cut_text(value, max(int(size * share), NOTE_TOKENS + 8)) if size > 100 else value
+    if isinstance(value, list):
+        return [_value(item, share) for item in value]
+    if isinstance(value, dict):
+        return {key: _value(item, share) for key, item in value.items()}
+    return value

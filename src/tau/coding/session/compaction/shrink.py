@@ -1,0 +1,239 @@
+"""The work of one compaction: from a full context to what is to be written. It writes nothing itself."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Literal, TypeAlias
+
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from tau.ai.dialect import Request
+from tau.ai.model import Model
+from tau.ai.wire import AppMessage, AssistantMessage, Cost, Usage
+from tau.base import log
+from tau.base.errors import ProviderError, TauError
+from tau.base.tasks import spawn
+from tau.coding.session.compaction import plan as plans
+from tau.coding.session.compaction import prune, shake
+from tau.coding.session.compaction import summary as summaries
+from tau.coding.session.compaction.cut import Cut
+from tau.coding.session.compaction.digest import digest
+from tau.coding.session.compaction.estimate import summary_tokens, text_tokens
+from tau.coding.session.compaction.file_ops import FileOps, file_lists, file_ops
+from tau.coding.session.compaction.limits import RECOVERY
+from tau.coding.session.context import Item
+from tau.coding.session.entries import CompactionEntry, ContextEdit, Replacement
+from tau.config.settings import Compaction
+
+MIN_SUMMARY_TOKENS = 150  # with less room than this no model is asked
+NOTHING = "There is nothing to compact yet."
+TOO_LARGE = (
+    "The conversation takes about {tokens} tokens and cannot be made smaller; "
+    "use a model with a larger window, or start a new session."
+)
+
+Complete: TypeAlias = Callable[[Model, Request], Awaitable[AssistantMessage]]
+Action = Literal["context-full", "handoff", "shake"]
+
+
+class Job(Struct, frozen=True, kw_only=True):
+    """What is to be made smaller, and to what. Tokens are estimated ones but for `window` and `tokens`.
+
+    `written` are the messages of `items` as they stand in the log, `earlier` the files of earlier summaries.
+    `must`: where no model can summarise, cut without one.
+    """
+
+    items: Sequence[Item]  # without the summary of the latest compaction
+    written: Sequence[AppMessage]
+    costs: Sequence[int]
+    previous: str
+    earlier: Sequence[FileOps]
+    frame: int
+    estimated: int  # all of it, as it is now
+    limit: float  # what it must get below
+    keep: float
+    ratio: float
+    tokens: int  # the best figure, for the entry
+    window: int
+    model: Model
+    complete: Complete
+    settings: Compaction
+    cwd: str
+    action: Action = "context-full"
+    focus: str = ""
+    ask_model: bool = True
+    must: bool = True
+
+    @property
+    def messages(self) -> list[AppMessage]:
+        return [item.message for item in self.items]
+
+
+class Changes(Struct, frozen=True):
+    """What to append to the log. Without an entry, the conversation is only edited."""
+
+    edits: list[ContextEdit]
+    entry: CompactionEntry | None
+    after: float  # estimated tokens
+
+
+class Notes(Struct, frozen=True):
+    """A model's summary, or why there is none and whether to ask again; and what it has cost."""
+
+    text: str = ""
+    why: str = ""
+    usage: Usage = Usage()
+    again: bool = False
+
+
+async def shrink(job: Job) -> Changes:
+    """Raises TauError where the context cannot be made smaller, or need not be and no summary was made."""
+    view = plans.View(job.messages, job.costs)
+    if job.settings.supersede_reads:
+        protected = shake.protected_from(view.messages, view.costs, prune.PROTECTED_TOKENS)
+        view.edit(prune.stale_reads(view.messages, view.costs, job.cwd, changed_before=protected))
+    previous = summary_tokens(job.previous) if job.previous else 0
+    if job.action == "shake":
+        view.edit(shake.shaken(view.messages, view.costs))
+        if view.edits and job.frame + previous + view.tokens() <= job.limit * RECOVERY:
+            return _edited(job, view.edits, job.frame + previous + view.tokens())
+    room = max(job.limit - job.frame, 0)
+    files = text_tokens(file_lists(file_ops(job.written, job.cwd, job.earlier), float("inf")))
+    why = NOTHING
+    if job.ask_model:
+        shares = plans.for_summary(room, files, job.keep, job.settings.reserve_tokens / job.ratio)
+        plan = plans.make_plan(view, shares, previous)
+        if plan.cut.first_kept > 0 and shares.summary >= MIN_SUMMARY_TOKENS:
+            notes = await _notes(job, plan.cut, shares.summary)
+            why = notes.why
+            if notes.text and (changes := _changes(job, plan, shares, notes.text, notes.usage)):
+                return changes
+            why = why or "The summary is not smaller than what it would replace."
+    if not job.must:
+        raise TauError(why)
+    return _cut(job, view, room, files, previous)
+
+
+def _cut(job: Job, view: plans.View, room: float, files: int, previous: int) -> Changes:
+    """Without a model: as much of the newest as fits, and of the rest what can be said without one."""
+    shares = plans.for_digest(room, files)
+    plan = plans.make_plan(view, shares, previous)
+    if plan.cut.first_kept == 0:
+        after = job.frame + previous + plan.kept_tokens
+        if plan.edits and after < job.estimated:
+            return _edited(job, plan.edits, after)
+        raise TauError(TOO_LARGE.format(tokens=job.tokens))
+    text = digest(job.messages[: plan.cut.first_kept], job.previous, shares.summary)
+    changes = _changes(job, plan, shares, text, Usage(), fits=False)
+    if changes is None:
+        raise TauError(TOO_LARGE.format(tokens=job.tokens))
+    return changes
+
+
+def _edited(job: Job, edits: dict[int, AppMessage], after: float) -> Changes:
+    return Changes([edit_of(job.items[place].id, message) for place, message in edits.items()], None, after)
+
+
+def _changes(
+    job: Job, plan: plans.Plan, shares: plans.Shares, text: str, usage: Usage, *, fits: bool = True
+) -> Changes | None:
+    """What to write for a summary; None if it would not help. `fits`: it must also get below the limit."""
+    first = plan.cut.first_kept
+    ops = file_ops(job.written[:first], job.cwd, job.earlier)
+    summary = text + file_lists(ops, max(shares.files, 64))
+    after = job.frame + summary_tokens(summary) + plan.kept_tokens
+    if after >= job.estimated or (fits and after > job.limit):
+        return None
+    entry = CompactionEntry(
+        summary=summary,
+        first_kept_entry_id=job.items[first].id,
+        tokens_before=job.tokens,
+        details=ops.details(),
+        usage=usage if usage != Usage() else UNSET,
+    )
+    edits = [edit_of(job.items[place].id, message) for place, message in plan.edits.items()]
+    return Changes(edits, entry, after)
+
+
+def edit_of(id: str, message: AppMessage) -> ContextEdit:
+    content = getattr(message, "content", None)
+    assert content is not None, "only messages with a content are edited"
+    return ContextEdit(target_id=id, replacement=Replacement(content))
+
+
+async def _notes(job: Job, cut: Cut, room: float) -> Notes:
+    """The summary of what goes: two attempts at most, the second one asks for less, with less, at once."""
+    tokens = max(int(room * job.ratio), summaries.MIN_ANSWER_TOKENS)
+    kind: summaries.Kind = "handoff" if job.action == "handoff" else "summary"
+    whole = summaries.Wish(
+        kind=kind,
+        messages=job.messages[: cut.first_kept],
+        previous=job.previous,
+        focus=job.focus,
+        answer_tokens=tokens,
+    )
+    if cut.splits and kind == "summary" and cut.turn_start > 0:
+        first = await _in_two_parts(job, whole, cut, room)
+    else:
+        if cut.splits and kind == "summary" and not job.previous:
+            whole = replace(whole, kind="turn")
+        first = await ask(job, whole, room)
+    if first.text or not first.again:
+        return first
+    second = await ask(job, replace(whole, hard=True), room)
+    return replace(second, usage=added(first.usage, second.usage))
+
+
+async def _in_two_parts(job: Job, whole: summaries.Wish, cut: Cut, room: float) -> Notes:
+    """What came before the turn, and the turn's beginning, summarised side by side."""
+    turn, tokens = cut.turn_start, whole.answer_tokens
+    history = replace(whole, messages=whole.messages[:turn], answer_tokens=tokens * 2 // 3)
+    beginning = replace(
+        whole, kind="turn", previous="", messages=whole.messages[turn:], answer_tokens=tokens // 3
+    )
+    async with asyncio.TaskGroup() as group:
+        before = spawn(group, ask(job, history, room * 2 / 3))
+        after = spawn(group, ask(job, beginning, room / 3))
+    one, two = before.result(), after.result()
+    usage = added(one.usage, two.usage)
+    if one.text and two.text:
+        return Notes(summaries.joined(one.text, two.text), usage=usage)
+    failed = [notes for notes in (one, two) if not notes.text]
+    return Notes(why=failed[0].why, usage=usage, again=all(notes.again for notes in failed))
+
+
+async def ask(job: Job, wish: summaries.Wish, room: float) -> Notes:
+    """One request for a summary that takes about `room` estimated tokens; it does not raise."""
+    window = int(job.window / max(job.ratio, 1))
+    try:
+        answer = await job.complete(job.model, summaries.build_request(wish, job.model, window))
+    except ProviderError as error:
+        why = f"No summary could be made: {error}"
+        return Notes(why=why, again=error.retryable or error.overflow)
+    except TauError as error:
+        return Notes(why=f"No summary could be made: {error}")
+    except Exception as error:
+        log.error("A summary failed unexpectedly.", error)
+        return Notes(why="No summary could be made; the log file has the details.")
+    text = summaries.summary_of(answer, may_be_cut=wish.hard)
+    if text is None:
+        return Notes(why=f"{job.model.key} gave no summary.", usage=answer.usage, again=True)
+    if text_tokens(text) > room * plans.OVERSHOOT:
+        return Notes(why=f"The summary of {job.model.key} was too long.", usage=answer.usage, again=True)
+    return Notes(text, usage=answer.usage)
+
+
+def added(one: Usage, two: Usage) -> Usage:
+    return Usage(
+        one.input + two.input,
+        one.output + two.output,
+        one.cache_read + two.cache_read,
+        one.cache_write + two.cache_write,
+        Cost(
+            one.cost.input + two.cost.input,
+            one.cost.output + two.cost.output,
+            one.cost.cache_read + two.cost.cache_read,
+            one.cost.cache_write + two.cost.cache_write,
+            one.cost.total + two.cost.total,
+        ),
+    )

@@ -1,0 +1,170 @@
+"""What a session is called: a name that the user types, or a title that a small model makes."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from tau.agent.abort import Abort, Aborted
+from tau.ai.dialect import Request
+from tau.ai.history import clean
+from tau.ai.model import Model
+from tau.ai.wire import AssistantMessage, Usage, UserMessage
+from tau.base import log
+from tau.base.clock import now_ms
+from tau.base.errors import SessionError, TauError
+from tau.base.late import late
+from tau.base.text import clean_line
+from tau.coding.session import entries as s
+from tau.coding.session.log import SessionLog
+from tau.coding.session.snippets import one_line, spoken
+
+re = late("re")
+
+Complete: TypeAlias = Callable[[Model, Request], Awaitable[AssistantMessage]]
+
+TITLE_CHARS = 60
+NAME_CHARS = 200  # of a name that the user types
+READ_CHARS = 2_000  # of the message that the title is made from
+NONSENSE_CHARS = 120  # a longer line is an answer, not a title
+ANSWER_TOKENS = 1_024  # a title takes ten; some models cannot help thinking first
+UNTITLED = "Untitled session"
+
+_TALK = (
+    "i ",
+    "i'",
+    "i’",
+    "sorry",
+    "sure",
+    "certainly",
+    "of course",
+    "here is",
+    "here's",
+    "here’s",
+    "as an ai",
+)
+
+
+async def make_title(complete: Complete, model: Model, first_message: str) -> tuple[str, Usage]:
+    """A title for a conversation that begins like this, and what it has cost.
+
+    Where the model fails or says something that is no title, the message's first words take its place.
+    """
+    request = Request(
+        system=Path(__file__).with_name("title.md").read_text(encoding="utf-8").strip(),
+        messages=[UserMessage(clean(f"<message>\n{_beginning(first_message)}\n</message>"), now_ms())],
+        tools=[],
+        max_tokens=min(ANSWER_TOKENS, model.max_tokens),
+    )
+    try:
+        answer = await complete(model, request)
+    except TauError as error:
+        log.warning("No title could be made.", error)
+        return first_words(first_message), Usage()
+    if answer.stop_reason in ("error", "aborted"):
+        log.warning(f"No title could be made: {answer.error_message or answer.stop_reason}")
+        return first_words(first_message), answer.usage
+    return clean_title(answer.text) or first_words(first_message), answer.usage
+
+
+def clean_title(text: str) -> str | None:
+    """The title in a model's answer: one line, without decoration, not too long; None if there is none."""
+    text = re.sub(r"(?s)<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", " ", text)
+    lines = (clean_line(line) for line in text.splitlines())
+    line = next((line for line in lines if any(letter.isalnum() for letter in line)), "")
+    line = re.sub(r"</?[a-zA-Z]+>|`", "", line)
+    line = re.sub(r"(\*{1,3})(\S(?:[^*]*\S)?)\1", r"\2", line)
+    line = re.sub(
+        r"^(?:[#>•\-–\s]|\d{1,2}[.)]\s)*(?:(?i:(?:session |the )?(?:title|name))\s*[:：]\s*)?", "", line
+    )
+    line = line.strip(" \t\"'“”„‘’«»").rstrip(".。:;,").strip(" \"'“”„‘’«»")
+    if not any(letter.isalnum() for letter in line) or len(line) > NONSENSE_CHARS:
+        return None
+    if line.lower().startswith(_TALK):
+        return None
+    return _cut(line)
+
+
+def first_words(message: str) -> str:
+    """A title from the message itself. Never empty."""
+    lines = (one_line(line, NONSENSE_CHARS) for line in message[:READ_CHARS].splitlines())
+    line = next((line for line in lines if any(letter.isalnum() for letter in line)), "")
+    return _cut(line.strip("#>*` ")) or UNTITLED
+
+
+def _cut(line: str) -> str:
+    """At most `TITLE_CHARS`, cut between words where there are any."""
+    if len(line) <= TITLE_CHARS:
+        return line
+    kept = line[: TITLE_CHARS - 1]
+    whole, _, _ = kept.rpartition(" ")
+    return f"{(whole if len(whole) > TITLE_CHARS // 2 else kept).rstrip(' ,;:-–')}…"
+
+
+def _beginning(message: str) -> str:
+    return message if len(message) <= READ_CHARS else f"{message[:READ_CHARS]}\n[the rest is left out]"
+
+
+class Names:
+    """The part of a session that names it. `model` gives the small model at the time it is needed."""
+
+    def __init__(self, log: SessionLog, complete: Complete, model: Callable[[], Model]) -> None:
+        self._log = log
+        self._complete = complete
+        self._model = model
+        self._suggested = False
+
+    @property
+    def name(self) -> str | None:
+        return self._log.name
+
+    def rename(self, text: str) -> str | None:
+        """Call the session `text` from now on; an empty text takes its name away. Returns the name it has."""
+        name = one_line(text, NAME_CHARS)
+        if name != (self._log.name or ""):
+            self._log.append(s.SessionInfo(name=name))
+        return name or None
+
+    async def suggest(self, abort: Abort) -> str | None:
+        """Let the small model name the session, once, if nobody has; the title, or None if none was given.
+
+        What goes wrong is logged, never raised. After an abort it may be asked again.
+        """
+        first = None if self._suggested or self._is_named() else self._first_message()
+        if first is None:
+            return None
+        self._suggested = True
+        model = self._model()
+        try:
+            async with abort.scope():
+                title, usage = await make_title(self._complete, model, first)
+        except Aborted:
+            self._suggested = False
+            return None
+        except Exception as error:
+            log.error("A title could not be made.", error)
+            return None
+        try:
+            return self._give(title, model, usage)
+        except SessionError as error:
+            log.error("A title could not be written.", error)
+            return None
+
+    def _give(self, title: str, model: Model, usage: Usage) -> str | None:
+        """Write the title, unless the user has typed a name meanwhile, and what it has cost in any case."""
+        named = self._is_named()
+        if not named:
+            self._log.append(s.SessionInfo(name=title))
+        if usage != Usage():
+            self._log.append(s.UsageEntry(kind="title", provider=model.provider, model=model.id, usage=usage))
+        return None if named else title
+
+    def _is_named(self) -> bool:
+        """Whether there is a name, or the user has taken it away and wants none."""
+        return self._log.name is not None or any(n.type == "session_info" for n in self._log.nodes())
+
+    def _first_message(self) -> str | None:
+        for node in self._log.nodes():
+            entry = self._log.decode(node) if node.type == "message" else None
+            if isinstance(entry, s.MessageEntry) and isinstance(entry.message, UserMessage):
+                return spoken(entry.message.content)
+        return None

@@ -1,0 +1,493 @@
+"""Automatic and manual compaction: when it acts, what it writes, what it tells, and that it ends."""
+
+from typing import Any
+
+import pytest
+
+from tau.agent.events import Compacted, CompactionEnd, CompactionStart, Notice
+from tau.agent.hooks import Hooks
+from tau.ai.wire import AppMessage, CompactionSummaryMessage, ToolResultMessage, UserMessage, text_of
+from tau.base.errors import ProviderError, TauError
+from tau.coding.session.context import Item
+from tests.coding.session.compaction.rig import (
+    GOOD,
+    SYSTEM,
+    Rig,
+    Summariser,
+    model,
+    result,
+    run,
+    says,
+    sent_tokens,
+    step,
+    user,
+    words,
+)
+
+
+def long_session(turns: int = 12, tokens: int = 8_000) -> list[AppMessage]:
+    messages: list[AppMessage] = []
+    for turn in range(turns):
+        messages.append(user(f"Request {turn}: please change module {turn}."))
+        messages += step(f"r{turn}", "read", words(tokens), path=f"src/read_{turn}.py")
+        messages += step(f"w{turn}", "write", "ok", path=f"src/changed_{turn}.py", content="x")
+        messages.append(says(f"Module {turn} is changed."))
+    return messages
+
+
+def test_nothing_happens_below_the_threshold() -> None:
+    rig = Rig(long_session(4), model=model())
+    assert not rig.make_room()
+    assert rig.events == [] and rig.summariser.requests == []
+
+
+def test_above_the_threshold_the_older_part_becomes_a_summary() -> None:
+    rig = Rig([*long_session(), user("And now the last one.")], model=model(100_000))
+    before = rig.estimated
+    assert rig.make_room()
+    rig.check()
+    assert rig.estimated < before and rig.estimated <= rig.limit
+    items = rig.log.context().items
+    assert isinstance(items[0].message, CompactionSummaryMessage)
+    assert items[-1].message == user("And now the last one.")
+    assert GOOD in rig.summary
+    [start] = rig.told(CompactionStart)
+    [end] = rig.told(CompactionEnd)
+    [told] = rig.told(Compacted)
+    assert (start.reason, start.action) == ("threshold", "context-full")
+    assert end.result is not None and not end.aborted and not end.will_retry
+    assert told.summary == end.result.summary == rig.summary and told.auto is True
+    assert not rig.make_room()  # it fits now
+
+
+def test_every_changed_file_of_all_compactions_is_named_in_the_summary() -> None:
+    rig = Rig(model=model(60_000))
+    changed: list[str] = []
+    for round in range(4):
+        for turn in range(30):
+            path = f"src/{round}/file_{turn}.py"
+            changed.append(path)
+            rig.add(user("next"), *step(f"c{round}{turn}", "write", "ok", path=path, content=words(1_800)))
+        rig.make_room()
+        rig.check()
+    assert len(rig.told(Compacted)) >= 3
+    kept = {
+        call.arguments["path"]
+        for message in rig.log.messages()
+        for call in getattr(message, "tool_calls", [])
+        if call.name == "write"
+    }
+    lines = rig.summary.splitlines()
+    assert [path for path in changed if path not in kept and path not in lines] == []
+    details: Any = rig.log.context().compaction.details  # type: ignore[union-attr]
+    assert set(details["modifiedFiles"]) | kept == set(changed)
+
+
+def test_a_second_compaction_updates_the_first_summary() -> None:
+    rig = Rig(long_session(), model=model(100_000))
+    assert rig.make_room()
+    first = rig.summary
+    rig.add(*long_session())
+    assert rig.make_room()
+    rig.check()
+    text = rig.summariser.text(-1)
+    assert "<notes>" in text and GOOD in text and "modified-files" not in text
+    assert len(first.split("<modified-files>")) == len(rig.summary.split("<modified-files>")) == 2
+
+
+def test_a_turn_larger_than_the_budget_is_summarised_in_two_parts() -> None:
+    turn: list[AppMessage] = [user("Do all of it.")]
+    for number in range(40):
+        turn += step(f"c{number}", "bash", words(2_000), command=f"make {number}")
+    rig = Rig([*long_session(3), *turn], model=model(100_000))
+    assert rig.make_room()
+    rig.check()
+    assert len(rig.summariser.requests) == 2
+    both = rig.summariser.text(0) + rig.summariser.text(1)
+    assert "beginning of one long turn" in both and "Request 0" in both and "Do all of it." in both
+    assert "## Beginning of the turn under way" in rig.summary
+
+
+def test_the_first_turn_alone_is_summarised_in_one_part() -> None:
+    turn: list[AppMessage] = [user("Do all of it.")]
+    for number in range(60):
+        turn += step(f"c{number}", "bash", words(2_000), command=f"make {number}")
+    rig = Rig(turn, model=model(100_000))
+    assert rig.make_room()
+    rig.check()
+    assert len(rig.summariser.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("answers", "most_requests"),
+    [
+        ([ProviderError("Overloaded.", retryable=True)], 2),
+        ([ProviderError("Too long.", overflow=True)], 2),
+        ([ProviderError("No.", status=401)], 1),
+        ([TauError("There is no key.")], 1),
+        ([ValueError("broken")], 1),
+        ([""], 2),
+        (["I cannot help with that."], 2),
+        ([says("## Goal\nhalf", stop="aborted")], 2),
+        ([says("", error="failed")], 2),
+        ([f"## Goal\n{words(60_000)}"], 2),
+    ],
+)
+def test_without_a_usable_summary_the_context_is_cut_and_fits(answers: list[Any], most_requests: int) -> None:
+    summariser = Summariser(*answers)
+    rig = Rig([*long_session(), user("Last.")], model=model(100_000), complete=summariser)
+    assert rig.make_room()
+    rig.check()
+    assert 1 <= len(summariser.requests) <= most_requests
+    assert rig.estimated <= rig.limit
+    assert "Request 0" in rig.summary and "src/changed_0.py" in rig.summary.splitlines()
+    assert rig.log.messages()[-1] == user("Last.")
+
+
+def test_the_second_try_asks_for_less_with_less() -> None:
+    summariser = Summariser("no headings", GOOD)
+    rig = Rig(long_session(), model=model(100_000), complete=summariser)
+    assert rig.make_room()
+    assert GOOD in rig.summary
+    assert len(summariser.text(1)) < len(summariser.text(0)) / 2
+
+
+def test_a_summary_that_was_cut_off_is_asked_for_again_and_then_taken() -> None:
+    summariser = Summariser(says(GOOD, stop="length"))
+    rig = Rig(long_session(), model=model(100_000), complete=summariser)
+    assert rig.make_room()
+    assert len(summariser.requests) == 2 and GOOD in rig.summary
+
+
+def test_a_giant_tool_result_is_shortened_in_context_and_stays_whole_in_the_log() -> None:
+    text = "BEGIN " + words(60_000) + " END"
+    rig = Rig([user("Look."), *step("c", "bash", text, command="cat big")], model=model(32_000))
+    assert rig.make_room()
+    rig.check()
+    assert rig.estimated <= rig.limit and rig.summariser.requests == []
+    shown = rig.log.messages()[-1]
+    assert isinstance(shown, ToolResultMessage)
+    seen = text_of(shown.content)
+    assert seen.startswith("BEGIN") and seen.endswith("END") and "left out here" in seen
+    nodes = [node for node in rig.log.nodes() if node.type == "message"]
+    kept: Any = rig.log.decode(nodes[-1])
+    assert kept.message.content[0].text == text
+    assert not rig.make_room()
+
+
+def test_a_giant_result_names_its_artifact() -> None:
+    details = {"meta": {"truncation": {"artifactId": "7"}}}
+    big = result("c", "bash", words(40_000), details=details)
+    rig = Rig([user("Look."), step("c", "bash", "", command="x")[0], big], model=model(32_000))
+    assert rig.make_room()
+    assert "artifact://7" in str(rig.log.messages()[-1])
+
+
+def test_a_giant_prompt_is_shortened_in_context() -> None:
+    rig = Rig([*long_session(2, 500), user("Fix this:\n" + words(50_000) + "\nthe end")], model=model(32_000))
+    assert rig.make_room()
+    rig.check()
+    last = rig.log.messages()[-1]
+    assert isinstance(last, UserMessage) and isinstance(last.content, str)
+    assert last.content.startswith("Fix this:") and last.content.endswith("the end")
+    assert rig.estimated <= rig.limit
+
+
+def test_many_results_of_one_answer_shrink_together_and_keep_their_calls() -> None:
+    calls = [step(f"c{number}", "bash", words(20_000), command="x") for number in range(8)]
+    answer = says(*[pair[0].content[0] for pair in calls], stop="toolUse")  # type: ignore[union-attr]
+    rig = Rig([user("Go."), answer, *[pair[1] for pair in calls]], model=model(64_000))
+    assert rig.make_room()
+    rig.check()
+    assert rig.estimated <= rig.limit
+    assert len(rig.log.messages()) == 10
+
+
+@pytest.mark.parametrize("window", [2_048, 4_096, 8_192, 16_384, 32_768])
+def test_small_windows_are_kept(window: int) -> None:
+    rig = Rig(model=model(window, 512))
+    for turn in range(12):
+        rig.add(user(f"Request {turn}"), *step(f"c{turn}", "bash", words(window // 9), command="ls"))
+        rig.make_room()
+        rig.check()
+        assert sent_tokens(rig) <= rig.limit
+    assert rig.told(Compacted)
+
+
+def test_a_prompt_that_fills_the_window_alone_is_told_once_and_costs_no_request() -> None:
+    rig = Rig(model=model(500, 100))
+    rig.setup = lambda: _large_setup(rig)  # type: ignore[method-assign]
+    rig.compactor._setup = rig.setup
+    for turn in range(5):
+        rig.add(user(f"Request {turn} {words(200)}"), says("ok"))
+        assert not rig.make_room()
+        assert not rig.make_room("overflow")
+    rig.check()
+    assert rig.summariser.requests == []
+    [notice] = rig.told(Notice)
+    assert "The prompt and the tools alone take" in notice.message
+
+
+def _large_setup(rig: Rig) -> Any:
+    from msgspec.structs import replace
+
+    return replace(Rig.setup(rig), system=words(2_000))
+
+
+def test_an_overflow_shrinks_even_where_the_numbers_say_that_it_fits() -> None:
+    rig = Rig([*long_session(3), user("Go on.")], model=model(1_000_000))
+    before = rig.estimated
+    assert rig.make_room("overflow")
+    rig.check()
+    assert rig.estimated < before * 0.6
+    [end] = rig.told(CompactionEnd)
+    assert end.will_retry
+
+
+def test_repeated_overflows_shrink_each_time_and_end() -> None:
+    rig = Rig([*long_session(), user("Go on.")], model=model(1_000_000))
+    sizes: list[int] = []
+    for _ in range(30):
+        rig.add(says(error="Context length exceeded."))
+        before = rig.estimated
+        if not rig.make_room("overflow"):
+            break
+        rig.check()
+        sizes.append(rig.estimated)
+        assert rig.estimated < before
+    else:
+        raise AssertionError("it never gave up")
+    assert 3 <= len(sizes) <= 10 and len(rig.summariser.requests) <= 2
+    assert sizes[-1] < 2_000
+
+
+def test_the_window_that_a_server_states_is_believed() -> None:
+    error = "faux answered 400: This model's maximum context length is 16384 tokens. However, you requested"
+    rig = Rig([*long_session(), user("Go on."), says(error=error)], model=model(1_000_000))
+    assert rig.make_room("overflow")
+    rig.check()
+    assert rig.compactor.usage().window == 16_384
+    assert rig.estimated <= 8_192
+
+
+def test_an_answer_cut_off_by_a_full_window_makes_room() -> None:
+    full = says("so", used=95_000, stop="length")
+    rig = Rig([*long_session(), full], model=model(100_000))
+    assert rig.make_room("incomplete")
+    rig.check()
+    assert rig.estimated <= rig.limit
+
+
+def test_an_answer_that_reached_its_own_limit_makes_none() -> None:
+    from msgspec.structs import replace
+
+    from tau.ai.wire import Usage
+
+    long_answer = replace(says("so", stop="length"), usage=Usage(input=10_000, output=8_192))
+    rig = Rig([user("write"), long_answer], model=model(100_000))
+    assert not rig.make_room("incomplete")
+    assert rig.events == []
+
+
+def test_usage_from_before_a_compaction_does_not_start_another() -> None:
+    rig = Rig([*long_session(), says("done", used=99_000), user("more")], model=model(100_000))
+    assert rig.make_room()
+    assert not rig.make_room()
+    assert rig.compactor.usage().tokens < 60_000
+    rig.add(says("fine", used=30_000))
+    assert rig.compactor.usage().tokens == 30_000
+
+
+class Refusing(Hooks):
+    async def before_compact(self, messages: list[AppMessage]) -> bool:
+        assert messages
+        return False
+
+
+class Broken(Hooks):
+    async def before_compact(self, messages: list[AppMessage]) -> bool:
+        raise ValueError("a mistake")
+
+
+def test_a_hook_may_refuse_but_not_at_an_overflow() -> None:
+    rig = Rig(long_session(), model=model(100_000), hooks=Refusing())
+    assert not rig.make_room()
+    [end] = rig.told(CompactionEnd)
+    assert end.skipped is True and rig.summary == ""
+    with pytest.raises(TauError, match="hook refused"):
+        rig.compact()
+    assert rig.make_room("overflow")
+    rig.check()
+    assert rig.summary and rig.summariser.requests == []
+
+
+def test_a_broken_hook_does_not_stop_the_compaction() -> None:
+    rig = Rig(long_session(), model=model(100_000), hooks=Broken())
+    assert rig.make_room()
+    rig.check()
+
+
+def test_switched_off_nothing_happens_by_itself() -> None:
+    rig = Rig(long_session(), model=model(100_000))
+    rig.compactor.enabled = False
+    assert not rig.make_room() and not rig.make_room("overflow")
+    assert rig.compact().summary
+
+
+def test_the_strategy_off_acts_at_overflows_only() -> None:
+    rig = Rig(long_session(), model=model(100_000), strategy="off")
+    assert not rig.make_room()
+    assert rig.make_room("overflow")
+    [start] = rig.told(CompactionStart)
+    assert start.action == "context-full"
+
+
+def test_shake_drops_heavy_output_without_a_model() -> None:
+    rig = Rig(long_session(), model=model(100_000), strategy="shake")
+    items: list[Item] = list(rig.log.context().items)
+    assert rig.make_room()
+    rig.check()
+    assert rig.summariser.requests == [] and rig.summary == ""
+    assert rig.estimated <= rig.limit * 0.8
+    assert [item.id for item in rig.log.context().items] == [item.id for item in items]
+    [end] = rig.told(CompactionEnd)
+    assert end.action == "shake" and end.result is None
+
+
+def test_shake_that_is_not_enough_falls_on_to_a_summary() -> None:
+    messages = [message for turn in range(200) for message in (user(words(500)), says("ok"))]
+    rig = Rig(messages, model=model(100_000), strategy="shake")
+    assert rig.make_room()
+    rig.check()
+    assert GOOD in rig.summary and rig.estimated <= rig.limit
+
+
+def test_a_user_can_shake_everything() -> None:
+    rig = Rig(long_session(2), model=model())
+    before = rig.estimated
+    saved = rig.compactor.shake()
+    rig.check()
+    assert rig.estimated == before - saved < before / 4
+    with pytest.raises(TauError, match="no heavy output"):
+        rig.compactor.shake()
+
+
+def test_handoff_by_itself_puts_the_document_in_place(tmp_path: Any) -> None:
+    rig = Rig(
+        long_session(), model=model(100_000), strategy="handoff", handoff_save_to_disk=True, folder=tmp_path
+    )
+    assert rig.make_room()
+    rig.check()
+    assert "new session" in rig.summariser.text()
+    [path] = tmp_path.glob("*/handoff-*.md")
+    assert path.read_text() == rig.summary
+    rig.log.close()
+
+
+def test_a_handoff_leaves_the_session_alone(tmp_path: Any) -> None:
+    rig = Rig(long_session(), model=model(), folder=tmp_path, handoff_save_to_disk=True)
+    before = rig.log.leaf
+    made = run(rig.compactor.handoff("the tests", rig.abort))
+    assert rig.log.leaf == before and rig.events == []
+    assert made.document.startswith(GOOD) and "src/changed_11.py" in made.document
+    assert made.path is not None and made.path.read_text() == made.document
+    assert made.document in made.prompt
+    assert "the tests" in rig.summariser.text()
+    rig.log.close()
+
+
+def test_a_handoff_without_a_document_is_an_error() -> None:
+    rig = Rig(long_session(), model=model(), complete=Summariser("no"))
+    with pytest.raises(TauError, match="gave no summary"):
+        run(rig.compactor.handoff("", rig.abort))
+
+
+def test_what_a_user_asks_for_is_done_with_the_focus() -> None:
+    rig = Rig(long_session(2), model=model())
+    done = rig.compact(" the lexer ")
+    rig.check()
+    assert "the lexer" in rig.summariser.text()
+    assert done.summary == rig.summary and done.tokens_before > 0
+    [told] = rig.told(Compacted)
+    assert told.auto is not True and rig.told(CompactionStart) == []
+
+
+def test_an_empty_or_short_conversation_is_not_compacted() -> None:
+    rig = Rig(model=model())
+    with pytest.raises(TauError, match="nothing to compact"):
+        rig.compact()
+    rig.add(user("hello"), says("hi"))
+    with pytest.raises(TauError, match="nothing to compact"):
+        rig.compact()
+    assert rig.summariser.requests == []
+
+
+def test_a_manual_compaction_that_fails_changes_nothing_while_there_is_room() -> None:
+    rig = Rig(long_session(3), model=model(), complete=Summariser(ProviderError("Down.", retryable=True)))
+    leaf = rig.log.leaf
+    with pytest.raises(TauError, match=r"No summary could be made: Down\."):
+        rig.compact()
+    assert rig.log.leaf == leaf and not rig.compactor.running
+
+
+def test_two_compactions_do_not_run_at_once() -> None:
+    rig = Rig(long_session(), model=model(100_000), complete=Summariser(None))
+
+    async def main() -> None:
+        import asyncio
+
+        first = asyncio.ensure_future(rig.compactor.make_room(rig.abort))
+        await asyncio.sleep(0.01)
+        assert rig.compactor.running
+        with pytest.raises(TauError, match="under way"):
+            await rig.compactor.compact("", rig.abort)
+        assert not await rig.compactor.make_room(rig.abort)
+        rig.abort.abort()
+        assert not await first
+
+    run(main())
+    rig.check()
+
+
+def test_idle_compaction_waits_for_a_long_conversation_and_never_cuts_blindly() -> None:
+    rig = Rig(long_session(), model=model(), idle_enabled=True, idle_threshold_tokens=150_000)
+    assert not run(rig.compactor.idle(rig.abort))
+    failing = Rig(
+        long_session(),
+        model=model(),
+        idle_enabled=True,
+        idle_threshold_tokens=50_000,
+        complete=Summariser("no"),
+    )
+    assert not run(failing.compactor.idle(failing.abort))
+    failing.check()
+    assert failing.summary == "" and failing.told(Notice) == []
+    assert not run(failing.compactor.idle(failing.abort))  # the same is not tried twice
+    assert len(failing.told(CompactionStart)) == 1
+    rig = Rig(long_session(), model=model(), idle_enabled=True, idle_threshold_tokens=50_000)
+    assert run(rig.compactor.idle(rig.abort))
+    [start] = rig.told(CompactionStart)
+    assert start.reason == "idle" and rig.summary
+
+
+def test_the_rules_of_the_prompt_are_no_part_of_any_summary_request() -> None:
+    rig = Rig(long_session(), model=model(100_000))
+    assert rig.make_room()
+    for request in rig.summariser.requests:
+        assert "RULE-7" not in request.system + str(request.messages)
+        assert request.tools == []
+    assert "RULE-7" not in rig.summary and rig.setup().system == SYSTEM
+
+
+def test_a_session_that_moved_to_another_branch_is_left_alone() -> None:
+    rig = Rig(long_session(), model=model(100_000))
+    root = next(iter(rig.log.nodes())).id
+
+    async def moving(model: Any, request: Any) -> Any:
+        rig.log.move(root)
+        return says(GOOD)
+
+    rig.compactor._complete = moving
+    assert not rig.make_room()
+    rig.check()
+    assert rig.summary == "" and rig.log.leaf == root

@@ -1,0 +1,129 @@
+"""A session's work over the scripted model, with what surrounds it in plain sight."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from tau.agent.abort import Abort
+from tau.agent.events import AgentEvent, Notice
+from tau.agent.hooks import Hooks
+from tau.agent.loop import Outcome
+from tau.agent.queue import Queue
+from tau.ai.complete import complete
+from tau.ai.faux import FAUX_MODEL, Faux, Step
+from tau.ai.model import Model
+from tau.ai.wire import ImageContent, TextContent, UserMessage
+from tau.base.errors import ProviderError
+from tau.base.run import LocalRunner
+from tau.coding.artifacts import TemporaryArtifacts
+from tau.coding.context import CodingWorld, ModelRoles
+from tau.coding.local_fs import LocalFileSystem
+from tau.coding.session.fallback import Fallbacks
+from tau.coding.session.log import SessionLog
+from tau.coding.session.runs import RoomReason
+from tau.coding.session.work import SessionParts, Work
+from tau.coding.snapshots import SeenFiles
+from tau.coding.urls.router import SchemeRouter
+from tau.config.settings import Retry
+from tests.agent.world import Echo, names
+
+QUICK = Retry(max_retries=2, base_delay_ms=1)
+PICTURE = ImageContent("iVBORw0KGgo=", "image/png")
+
+
+def busy(**fields: Any) -> ProviderError:
+    return ProviderError("busy, come back", **{"status": 529, "retryable": True, **fields})
+
+
+def other_model(name: str) -> Model:
+    return replace(FAUX_MODEL, id=name, provider="other")
+
+
+class Driver:
+    """`asked` are the reasons for which room was wanted; `room` answers them in turn, the last one stays."""
+
+    def __init__(
+        self,
+        script: Sequence[Sequence[Step]],
+        *,
+        retry: Retry = QUICK,
+        log: SessionLog | None = None,
+        model: Model = FAUX_MODEL,
+        find: Callable[[str], Model | None] = other_model,
+        room: Sequence[bool] | None = None,
+    ) -> None:
+        self.faux = Faux(script)
+        self.log = log or SessionLog.new(None, Path("/"))
+        self.models = ModelRoles(model)
+        self.events: list[AgentEvent] = []
+        self.asked: list[RoomReason] = []
+        self._room = list(room or ())
+
+        async def resolve(pattern: str) -> Model | None:
+            return find(pattern)
+
+        world = CodingWorld(
+            cwd=Path("/"),
+            fs=LocalFileSystem(),
+            run=LocalRunner(),
+            artifacts=TemporaryArtifacts(),
+            urls=SchemeRouter(),
+            snapshots=SeenFiles(),
+            models=self.models,
+            jobs=None,  # type: ignore[arg-type]
+            conflicts=lambda: None,  # type: ignore[arg-type,return-value]
+        )
+        self.work = Work(
+            SessionParts(
+                log=self.log,
+                thinking="off",
+                system=lambda model: "",
+                tools=[Echo()],
+                stream=self.faux.stream,
+                world=world,
+                hooks=Hooks(),
+                queue=Queue(),
+                retry=retry,
+                complete=lambda model, request: complete(self.faux.stream, model, request),
+                resolve_model=resolve,
+            )
+        )
+        self.work.subscribe(self.events.append)
+        if room is not None:
+            self.work.runs.make_room = self._make_room
+
+    @property
+    def fallbacks(self) -> Fallbacks:
+        assert self.work.runs.fallbacks is not None
+        return self.work.runs.fallbacks
+
+    @property
+    def told(self) -> list[str]:
+        return [event.message for event in self.events if isinstance(event, Notice)]
+
+    def heard(self, word: str) -> list[str]:
+        """The names of the events that have this word in them."""
+        return [name for name in names(self.events) if word in name]
+
+    async def prompt(self, text: str = "go", *images: ImageContent, abort: Abort | None = None) -> Outcome:
+        content: Any = [TextContent(text), *images] if images else text
+        return await self.work.run([UserMessage(content, 1)], abort or Abort())
+
+    async def _make_room(self, abort: Abort, *, reason: RoomReason) -> bool:
+        if reason == "threshold":
+            return False
+        self.asked.append(reason)
+        return self._room.pop(0) if len(self._room) > 1 else self._room[0]
+
+
+def go(driver: Driver, text: str = "go", *images: ImageContent) -> Outcome:
+    return asyncio.run(in_time(driver.prompt(text, *images)))
+
+
+async def in_time(work: Coroutine[Any, Any, Outcome]) -> Outcome:
+    """So that a test that would hang fails."""
+    async with asyncio.timeout(20):
+        return await work
