@@ -1,18 +1,19 @@
 """The limits that the pages on tools tell, each with the number that the code has."""
 
 from tau.ai.images import MAX_IMAGE_BYTES
+from tau.backends.kernels import cells, pool
 from tau.backends.syntax.languages import MAX_PARSED_CHARS, MAX_SUMMARY_BYTES, MAX_SUMMARY_LINES
 from tau.backends.syntax.readings import MAX_PATTERN_CHARS
 from tau.backends.syntax.summary import SummaryOptions
 from tau.base.sizes import format_bytes
-from tau.coding import code_files, images, path_lists
+from tau.coding import code_files, images, jobs, path_lists
 from tau.coding.documents import limits as document_limits
 from tau.coding.edits import plan, source
 from tau.coding.output import ARTIFACT_CAP_BYTES, OutputLimits
 from tau.coding.readers import archive, large, sqlite_open, sqlite_rows, sqlite_select, text, tree
 from tau.coding.readers.archive_index import ArchiveLimits
 from tau.coding.search import hits, pages, query
-from tau.coding.tools import ast_edit, ast_grep, find, inspect_image, search, write
+from tau.coding.tools import ast_edit, ast_grep, find, inspect_image, job, search, write
 from tau.config.settings import Settings
 from tau.hashline import preview, snapshots
 
@@ -127,6 +128,29 @@ LIMITS: dict[str, list[Row]] = {
             setting(count(SETTINGS.tools.output_max_columns), "tools.outputMaxColumns"),
         ),
         ("output kept as an artifact", format_bytes(ARTIFACT_CAP_BYTES)),
+    ],
+    "job": [
+        (
+            "wait of a poll",
+            f"{setting(SETTINGS.async_.poll_wait_duration, 'async.pollWaitDuration')},"
+            f" one of {', '.join(job.POLL_WAITS_S)}",
+        ),
+        ("running jobs", f"{setting(count(SETTINGS.async_.max_jobs), 'async.maxJobs')}, 1 to 100"),
+        ("ended jobs kept", f"{count(jobs.MAX_KEPT)}, for {jobs.RETENTION_S // 60:g} min"),
+        ("results of one call", format_bytes(job.RESULTS.bytes)),
+        ("result in a message of its own", format_bytes(jobs.DELIVERED.bytes)),
+        ("time between updates", f"{job.UPDATE_INTERVAL_S * 1000:g} ms"),
+    ],
+    "eval": [
+        ("time of a cell", f"{count(cells.DEFAULT_TIMEOUT_S, 's')}, 1 to {count(cells.MAX_TIMEOUT_S)}"),
+        ("kernels at once", count(pool.KernelLimits().count)),
+        ("idle kernel is ended after", f"{pool.KernelLimits().idle_s // 60:g} min"),
+        (
+            "output shown",
+            setting(f"{SETTINGS.tools.artifact_spill_threshold} KiB", "tools.artifactSpillThreshold"),
+        ),
+        ("lines shown", count(OUTPUT.lines)),
+        ("parallel work", setting(count(SETTINGS.task.max_concurrency), "task.maxConcurrency")),
     ],
     "ast_grep": [
         *matches("matches of each, several files looked at", "matches of one file looked at alone"),

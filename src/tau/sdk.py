@@ -1,5 +1,6 @@
 """The composition root and the public API: wires files, models, tools and a log into a session."""
 
+import asyncio
 import os
 import stat
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -9,14 +10,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, field
+from msgspec.structs import force_setattr, replace
 
 from tau.agent.events import Notice
 from tau.agent.hooks import HookChain, Hooks
 from tau.agent.output import ToolOutput
 from tau.agent.owner import StreamFunction
 from tau.agent.queue import Queue
+from tau.agent.tool import Tool
 from tau.agent.ui import Ui
 from tau.ai.catalog import Catalog, load_catalog, pick_model
 from tau.ai.client import Client
@@ -25,8 +27,10 @@ from tau.ai.http import HttpTransport
 from tau.ai.model import Model, ThinkingLevel, thinking_level
 from tau.ai.transport import Timeouts
 from tau.ai.wire import AssistantMessage, ToolCall
+from tau.backends.kernels.pool import Kernels
+from tau.backends.shell.session import ShellSession
 from tau.base import log
-from tau.base.errors import ToolError, UsageError
+from tau.base.errors import TauError, ToolError, UsageError
 from tau.base.files import mode_of, temporary_folder, typed_path
 from tau.base.late import late
 from tau.base.run import LocalRunner
@@ -61,6 +65,7 @@ artifact_urls = late("tau.coding.urls.artifact")
 completion = late("tau.ai.complete")
 conflict_store = late("tau.coding.readers.conflict_store")
 fallback = late("tau.coding.session.fallback")
+job_texts = late("tau.coding.job_texts")
 docs_urls = late("tau.coding.urls.docs")
 faux = late("tau.ai.faux")
 local_urls = late("tau.coding.urls.local")
@@ -69,7 +74,7 @@ local_urls = late("tau.coding.urls.local")
 class SessionOptions(Struct, frozen=True, kw_only=True):
     """What a caller may ask for; everything else comes from the user's and the project's files."""
 
-    cwd: Path
+    cwd: Path = field(default_factory=current_folder)
     provider: str | None = None
     model: str | None = None  # PATTERN[:thinking]
     thinking: ThinkingLevel | None = None
@@ -78,6 +83,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     system_prompt: str | None = None  # text, or the path of a file
     append_system_prompt: str | None = None
     tools: tuple[str, ...] | None = None  # None: the usual ones; (): none
+    add_tools: tuple[Tool[Any], ...] = ()  # of your own, beside those
     resume: str | None = None  # id, beginning of an id, or path
     fork: str | None = None  # the same, for a copy of that session
     continue_recent: bool = False
@@ -90,12 +96,19 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     stream: StreamFunction | None = None  # takes the place of a real model; see tau.ai.faux
     hooks: tuple[Hooks, ...] = ()  # asked in this order, the approval after them
 
+    def __post_init__(self) -> None:
+        """A folder that is given relative to the current one stays the same folder, wherever we go."""
+        force_setattr(self, "cwd", Path(self.cwd).resolve())
+
 
 @asynccontextmanager
 async def create_session(
-    options: SessionOptions, environ: Mapping[str, str] = os.environ
+    options: SessionOptions | None = None, environ: Mapping[str, str] = os.environ
 ) -> AsyncIterator[Session]:
     """A session ready to be prompted; leaving the block closes it and all that it started."""
+    options = options or SessionOptions()
+    if not options.cwd.is_dir():
+        raise UsageError(f'There is no folder "{options.cwd}".')
     paths = user_paths(environ)
     log.to(paths.logs)
     async with AsyncExitStack() as services:
@@ -115,14 +128,21 @@ async def _compose(
     services.callback(runner.close)
     models = await _models(options, settings, paths, environ, runner, conversation, services)
     artifacts = _artifacts(conversation.artifacts_folder, services)
-    world = await _world(options.cwd, runner, artifacts, models.roles, options.ui, services)
+    queue = Queue(settings.steering_mode, settings.follow_up_mode)
+    tool_settings = _tool_settings(settings, environ, models.found.model)
+    jobs = _jobs(queue, settings, artifacts, tool_settings.command_output)
+    world = await _world(options.cwd, runner, artifacts, models.roles, options.ui, jobs, services)
+    shell = ShellSession(runner, cwd=options.cwd, cache=paths.cache / "shell")
+    await services.enter_async_context(shell)
+    kernels = Kernels(runner, python=settings.python.interpreter, mode=settings.python.kernel_mode)
+    await services.enter_async_context(kernels)
     stream = options.stream or models.client.stream
 
     def complete(model: Model, request: Request) -> Awaitable[AssistantMessage]:
         answer: Awaitable[AssistantMessage] = completion.complete(stream, model, request)
         return answer
 
-    tool_settings = _tool_settings(settings, environ, models.found.model)
+    tools = create_tools(options.tools, tool_settings, complete, shell=shell, kernels=kernels)
     prompt, prompt_warnings = _prompt(options, paths, settings)
     warnings = [*loaded.warnings, *models.warnings, *conversation.warnings, *prompt_warnings]
     notices = [Notice("warning", warning) for warning in warnings]
@@ -131,11 +151,12 @@ async def _compose(
             log=conversation,
             thinking=_thinking(options, models.found, conversation, settings),
             system=prompt,
-            tools=create_tools(options.tools, tool_settings, complete),
+            tools=_with_own(tools, options.add_tools),
             stream=stream,
             world=world,
             hooks=_hooks(options, paths, settings, environ),
-            queue=Queue(settings.steering_mode, settings.follow_up_mode),
+            queue=queue,
+            shell=shell,
             retry=settings.retry,
             compaction=settings.compaction,
             branch_summary=settings.branch_summary,
@@ -149,6 +170,72 @@ async def _compose(
     models.client.warn = lambda warning: session.emit(Notice("warning", warning))
     session.note_changes()
     return session
+
+
+def run_sync(
+    prompt: str, options: SessionOptions | None = None, environ: Mapping[str, str] = os.environ
+) -> AssistantMessage:
+    """The answer to one prompt, for a script that has no event loop. Raises TauError where there is none."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        pass
+    else:
+        raise TauError("An event loop runs here, so use `async with create_session()` instead of run_sync.")
+
+    async def main() -> AssistantMessage:
+        async with create_session(options, environ) as session:
+            outcome = await session.prompt(prompt)
+        if outcome.error is not None:
+            raise outcome.error
+        if outcome.message is None:
+            raise TauError("There is no answer, because a hook kept the prompt back.")
+        return outcome.message
+
+    return asyncio.run(main())
+
+
+class Connection(Struct, frozen=True):
+    """A model, and the way to it: what an `Agent` needs."""
+
+    model: Model
+    stream: StreamFunction
+
+
+@asynccontextmanager
+async def connect(
+    options: SessionOptions | None = None, environ: Mapping[str, str] = os.environ
+) -> AsyncIterator[Connection]:
+    """The model that a session with these options would use, without the session; for an `Agent`."""
+    options = options or SessionOptions()
+    paths = user_paths(environ)
+    log.to(paths.logs)
+    async with AsyncExitStack() as services:
+        settings = load_settings(
+            paths, options.cwd, files=options.config_files, flags=options.settings
+        ).settings
+        runner = LocalRunner(shell=settings.shell_path)
+        services.callback(runner.close)
+        nothing = SessionLog.new(None, options.cwd)
+        models = await _models(options, settings, paths, environ, runner, nothing, services)
+        yield Connection(models.found.model, options.stream or models.client.stream)
+
+
+def _with_own(tools: Sequence[Tool[Any]], own: Sequence[Tool[Any]]) -> list[Tool[Any]]:
+    """All of them, each under a name of its own: a model calls them by name. Raises UsageError."""
+    for tool in own:
+        try:
+            _ = tool.spec
+        except Exception as error:
+            raise UsageError(
+                f"The tool {type(tool).__name__} cannot be described to a model; it needs a name, a label, "
+                f"a description and parameters: {error}"
+            ) from error
+    names = [tool.name for tool in (*tools, *own)]
+    double = sorted({name for name in names if names.count(name) > 1})
+    if double:
+        raise UsageError(f"There are two tools with the name {double[0]}; give yours another one.")
+    return [*tools, *own]
 
 
 def session_factory(options: SessionOptions, environ: Mapping[str, str] = os.environ) -> SessionFactory:
@@ -187,7 +274,8 @@ async def call_tool(
         services.callback(runner.close)
         tools = create_tools((name, "read"), _tool_settings(settings, environ))
         artifacts = _artifacts(None, services)
-        world = await _world(cwd, runner, artifacts, ModelRoles(faux.FAUX_MODEL), None, services)
+        models = ModelRoles(faux.FAUX_MODEL)
+        world = await _world(cwd, runner, artifacts, models, None, SessionJobs(), services)
         ctx = CodingCall(world, ToolCall("call", name, arguments), lambda partial: None)
         read, tool = tools[0], tools[-1]
         params, _ = tool.decode(arguments)
@@ -198,12 +286,24 @@ async def call_tool(
         return await tool.run(params, ctx)
 
 
+def _jobs(queue: Queue, settings: Settings, artifacts: FolderArtifacts, limits: OutputLimits) -> SessionJobs:
+    """What runs in the background tells its end to the conversation."""
+    return SessionJobs(
+        lambda job: job_texts.put_result(queue, job),
+        retract=lambda id: job_texts.take_back_result(queue, id),
+        max_running=settings.async_.max_jobs,
+        artifacts=artifacts,
+        limits=limits,
+    )
+
+
 async def _world(
     cwd: Path,
     runner: LocalRunner,
     artifacts: FolderArtifacts,
     models: ModelRoles,
     ui: Ui | None,
+    jobs: SessionJobs,
     services: AsyncExitStack,
 ) -> CodingWorld:
     conflicts = cache(lambda: conflict_store.ConflictStore())
@@ -217,7 +317,7 @@ async def _world(
         conflicts=conflicts,
         snapshots=SeenFiles(),
         models=models,
-        jobs=await services.enter_async_context(SessionJobs()),
+        jobs=await services.enter_async_context(jobs),
     )
 
 
@@ -384,7 +484,7 @@ def _text_or_file(value: str | None) -> str | None:
 def _tool_settings(
     settings: Settings, environ: Mapping[str, str], model: Model | None = None
 ) -> ToolSettings:
-    tools, edit = settings.tools, settings.edit
+    tools, edit, background = settings.tools, settings.edit, settings.bash.auto_background
     mode = _edit_mode(environ.get("TAU_EDIT_MODE", ""), edit, model)
     return ToolSettings(
         bash_timeout_s=settings.bash.timeout_seconds,
@@ -403,6 +503,16 @@ def _tool_settings(
         resize_images=settings.images.auto_resize,
         block_images=settings.images.block_images,
         inspect_images=settings.inspect_image.enabled,
+        intercept_commands=settings.bash.interceptor,
+        strip_head_tail=settings.bash.strip_trailing_head_tail,
+        auto_background_ms=background.threshold_ms if background.enabled else None,
+        background=settings.async_.enabled,
+        poll_wait=settings.async_.poll_wait_duration,
+        eval_python=settings.eval.py,
+        eval_js=settings.eval.js,
+        python=settings.python.interpreter,
+        kernel_mode=settings.python.kernel_mode,
+        max_concurrency=settings.task.max_concurrency,
     )
 
 

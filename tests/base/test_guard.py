@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,7 +37,7 @@ def test_what_is_watched_ends_with_the_guard() -> None:
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes can be found by their id on Linux only")
 def test_what_was_announced_ends_before_its_group_is_known() -> None:
     guard = Guard()
-    guard.announce("0123456789abcdef")
+    guard.announce("TAU_RUN", "0123456789abcdef")
     with running("echo; exec sleep 100", TAU_RUN="0123456789abcdef") as child:
         del guard
         assert child.wait(timeout=10) == -15
@@ -53,10 +54,29 @@ def test_what_is_deaf_to_a_request_is_made_to_end() -> None:
 def test_what_was_forgotten_lives_on() -> None:
     guard = Guard()
     with running("echo; exec sleep 100") as kept, running("echo; exec sleep 100") as ended:
-        guard.announce("a")
+        guard.announce("TAU_RUN", "a")
         for child in (kept, ended):
             guard.watch(child.pid)
-        guard.forget("a", kept.pid)
+        guard.forget("TAU_RUN", "a", kept.pid)
         del guard
         assert ended.wait(timeout=10) == -15
         assert kept.poll() is None
+
+
+def test_a_folder_is_removed_with_the_guard_unless_it_was_tidied(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("kept", "removed", "with a blank")]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "file").touch()
+    guard = Guard()
+    with running("echo; exec sleep 100") as child:
+        guard.watch(child.pid)
+        for folder in folders:
+            guard.keep_tidy(folder)
+        guard.tidied(folders[0])
+        del guard
+        assert child.wait(timeout=10) == -15
+    deadline = time.monotonic() + 10
+    while folders[1].exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert [folder.exists() for folder in folders] == [True, False, True]

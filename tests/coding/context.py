@@ -12,6 +12,7 @@ from tau.agent.ports import FileSystem
 from tau.agent.tool import Tool
 from tau.agent.ui import Ui
 from tau.ai.wire import TextContent
+from tau.base.errors import ToolError
 from tau.base.run import LocalRunner, Runner
 from tau.coding.artifacts import FolderArtifacts, TemporaryArtifacts
 from tau.coding.local_fs import LocalFileSystem
@@ -42,6 +43,9 @@ class CallContext:
 
     def update(self, partial: ToolOutput) -> None:
         self.updates.append(partial)
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> ToolOutput:
+        raise ToolError("Other tools cannot be called from here.")
 
 
 @contextmanager

@@ -26,7 +26,14 @@ def test_every_setting_is_described_and_its_default_fits() -> None:
 
 def test_what_loosens_or_runs_anything_belongs_to_the_user() -> None:
     users = {setting.key for setting in describe_settings() if setting.scope == "user"}
-    assert users == {"shellPath", "sessionDir", "tools.approvalMode", "local.discover", "local.embedded"}
+    assert users == {
+        "shellPath",
+        "sessionDir",
+        "tools.approvalMode",
+        "local.discover",
+        "local.embedded",
+        "python.interpreter",
+    }
 
 
 def test_types_are_told_in_words() -> None:

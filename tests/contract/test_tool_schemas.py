@@ -1,8 +1,10 @@
 """What models see of the tools and what faces get from them: changes here are changes of a contract."""
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from inline_snapshot import snapshot
 
 from tau.coding.edits.report import EditDetails
@@ -36,6 +38,14 @@ def test_schemas() -> None:
                     "command": {"description": "Shell text", "type": "string"},
                     "timeout": {"type": "integer", "description": "Seconds, 1 to 3600"},
                     "cwd": {"type": "string", "description": "Directory to run in"},
+                    "env": {
+                        "description": "Variables for this call",
+                        "type": "object",
+                        "additionalProperties": {"type": "string"},
+                    },
+                    "pty": {"description": "Run in a terminal", "type": "boolean"},
+                    "async": {"description": "Run as a job", "type": "boolean"},
+                    "fresh": {"description": "Run in a new shell", "type": "boolean"},
                 },
                 "required": ["command"],
             },
@@ -137,11 +147,66 @@ def test_schemas() -> None:
                 },
                 "required": ["action"],
             },
+            "job": {
+                "type": "object",
+                "properties": {
+                    "poll": {
+                        "type": "array",
+                        "items": {"type": "string"},
+                        "description": "Ids of jobs to wait for until the first one ends",
+                    },
+                    "cancel": {
+                        "type": "array",
+                        "items": {"type": "string"},
+                        "description": "Ids of jobs to stop",
+                    },
+                    "list": {"description": "Show every job now, without waiting", "type": "boolean"},
+                },
+                "required": [],
+            },
+            "eval": {
+                "type": "object",
+                "properties": {
+                    "cells": {
+                        "description": "Run in this order",
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "language": {
+                                    "description": "Kernel to run it in",
+                                    "enum": ["js", "py"],
+                                    "type": "string",
+                                },
+                                "code": {"description": "Code as it is, no fences", "type": "string"},
+                                "title": {"type": "string", "description": "Short label"},
+                                "timeout": {
+                                    "description": "Seconds, 1 to 600",
+                                    "type": "integer",
+                                    "minimum": 1,
+                                    "maximum": 600,
+                                    "default": 30,
+                                },
+                                "reset": {
+                                    "description": "Start this language's kernel anew first",
+                                    "type": "boolean",
+                                },
+                            },
+                            "required": ["language", "code"],
+                        },
+                        "minItems": 1,
+                    }
+                },
+                "required": ["cells"],
+            },
         }
     )
 
 
-def test_prompts() -> None:
+def test_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = tmp_path / "node"  # what is said about JavaScript depends on it
+    node.touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     assert {tool.name: tool.spec.description for tool in create_tools()} == snapshot(
         {
             "read": """\
@@ -226,6 +291,26 @@ are now; of matches inside one another the outer one is changed.
 You get a preview. Nothing is written until you call resolve with action `apply`.\
 """,
             "resolve": "Apply or discard the change that a tool has just shown as a preview. Nothing is written before you apply it.",
+            "job": """\
+Wait for background jobs, stop them, or look at them. Without parameters: wait until one of the running jobs ends.
+`poll` waits for the first of the named jobs to end, at most 30 s; then call again for the others. `cancel` stops
+jobs and does not wait. `list` shows all jobs at once and goes alone.
+What a job has to say when it ends comes to you by itself: wait only when you cannot go on without it.\
+""",
+            "eval": """\
+Run code in kernels that keep their variables between cells and calls, instead of `python -c` or `node -e` in bash. Cells run in
+order and stop at the first failure; `reset` starts the kernel of that language anew. You see what is printed, the value of the
+last line, and what is displayed: `display(x)` shows lists and objects as JSON, images as images. Nobody types: stdin fails.
+py: the project's own Python. Top-level await works. Figures of matplotlib are shown after the cell. Markdown(text) and HTML(text)
+make rich text.
+js: Node.js. Top-level await, return and import work; const and let may be declared again. The helpers below that touch files or
+tau are async, and options are a trailing object: await read("a.txt", {limit: 10}).
+Helpers: read(path, offset=1, limit=None), write(path, text), append(path, text), tree(path, max_depth=3, hidden=False),
+diff(path, path), env(key, value), sort(text, reverse, unique), uniq(text, count), counter(items, limit, reverse), output(artifact_id),
+log(message), phase(title). tool.NAME(argument=value) calls another tool and gives its text. completion(prompt,
+model="default"|"smol"|"slow", system=None, schema=None) asks a model, parallel([function, ...]) and pipeline(items, stage, ...) work
+side by side.\
+""",
         }
     )
 
@@ -236,8 +321,8 @@ def test_the_tools_of_a_request_stay_small() -> None:
     def size(names: tuple[str, ...] | None) -> int:
         return len(msgspec.json.encode([msgspec.structs.asdict(tool.spec) for tool in create_tools(names)]))
 
-    assert size(("read", "bash", "edit", "write")) < 4_000
-    assert size(None) < 8_500
+    assert size(("read", "bash", "edit", "write")) < 4_200
+    assert size(None) < 12_000
 
 
 def test_details_on_the_wire() -> None:

@@ -152,12 +152,10 @@ def test_a_killed_program_leaves_no_command_behind(tau: Program) -> None:
     wait_until_gone(*children)
 
 
-def test_what_a_finished_command_left_in_the_background_survives_the_program(tau: Program) -> None:
-    tau.script(Call("bash", {"command": "sleep 100 >/dev/null 2>&1 & echo $! > pid"}), "started")
+def test_what_a_finished_command_left_in_the_background_ends_with_the_program(tau: Program) -> None:
+    tau.script(Call("bash", {"command": "setsid sleep 100 >/dev/null 2>&1 & echo $! > pid"}), "started")
     assert tau.ask("hi").stdout == "started\n"
-    child = int(wait_for(tau.project / "pid"))
-    assert is_alive(child)
-    os.kill(child, 9)
+    wait_until_gone(int(wait_for(tau.project / "pid")))
 
 
 def test_ctrl_c_reaches_a_command_that_left_its_process_group(tau: Program) -> None:

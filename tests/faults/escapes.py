@@ -3,10 +3,12 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tau.agent.abort import Aborted
 from tau.agent.events import AgentEvent
 from tau.agent.hooks import Hooks
 from tau.ai.dialect import Request
@@ -101,6 +103,18 @@ def steered(scene: Scene) -> list[list[Step]]:
     return [[Say("Half"), Act(steer), scene.arrive, Wait()]]
 
 
+async def compact(session: Session) -> None:
+    await session.prompt("many words " * 4_000)
+    with suppress(Aborted):
+        await session.compact()
+
+
+async def name(session: Session) -> None:
+    await session.prompt("go")
+    with session.activities.begin() as abort:
+        await session.names.suggest(abort)
+
+
 SLOW_RETRIES = {"settings": {"retry.baseDelayMs": 60_000, "retry.maxDelayMs": 90_000}}
 STATES = {
     "before the first byte": State(lambda scene: [[scene.arrive, Wait()]]),
@@ -128,6 +142,8 @@ STATES = {
         lambda scene: [[Use("write", path=str(scene.folder.parent / "outside.txt"), content="x")]],
         lambda scene: {"ui": HangingUi(scene)},
     ),
+    "a compaction": State(lambda scene: [[Say("Yes.")], [Say("## Go"), scene.arrive, Wait()]], start=compact),
+    "a title is made": State(lambda scene: [[Say("Yes.")], [Say("Half"), scene.arrive, Wait()]], start=name),
     "a hook hangs": State(lambda scene: [[Say("x")]], lambda scene: {"hooks": (HangingHooks(scene),)}),
 }
 

@@ -17,7 +17,7 @@ from tau.agent.ports import ToolContext
 from tau.agent.queue import Queue
 from tau.agent.streaming import events_of
 from tau.agent.tool import Tool
-from tau.agent.world import CallContext, World
+from tau.agent.world import CallContext, NestedCall, World
 from tau.ai.dialect import Delta, Request
 from tau.ai.model import Model, ThinkingLevel
 from tau.ai.wire import AppMessage, ImageContent, TextContent, ToolCall, UserMessage
@@ -46,7 +46,12 @@ class Agent:
     ) -> None:
         setup = Setup(model=model, thinking=thinking, system=system, tools=tools, max_tokens=model.max_tokens)
         self._owner = _Owner(
-            setup, stream, world or _no_world(), hooks or Hooks(), Queue() if queue is None else queue, list(messages)
+            setup,
+            stream,
+            world or _no_world(),
+            hooks or Hooks(),
+            Queue() if queue is None else queue,
+            list(messages),
         )
         self._abort: Abort | None = None
 
@@ -152,8 +157,10 @@ class _Owner:
     def stream(self, model: Model, request: Request) -> AsyncGenerator[Delta, None]:
         return self._stream(model, request)
 
-    def tool_context(self, call: ToolCall, update: Callable[[ToolOutput], None]) -> ToolContext:
-        return CallContext(self._world, call, update)
+    def tool_context(
+        self, call: ToolCall, update: Callable[[ToolOutput], None], nested: NestedCall
+    ) -> ToolContext:
+        return CallContext(self._world, call, update, nested)
 
 
 class _NoPort:

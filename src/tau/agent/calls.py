@@ -11,7 +11,7 @@ from tau.agent.output import ToolOutput
 from tau.agent.owner import Owner, Setup
 from tau.agent.repeats import FailedCalls
 from tau.agent.tool import Tool
-from tau.ai.wire import AssistantMessage, TextContent, ToolCall, ToolResultMessage, text_of
+from tau.ai.wire import AssistantMessage, TextContent, ToolCall, ToolResultMessage, new_call_id, text_of
 from tau.base import log
 from tau.base.clock import now_ms
 from tau.base.errors import ToolError
@@ -156,7 +156,7 @@ class _Calls:
         if problem is not None:
             raise ToolError(sentence(f"This call of {call.name} cannot run: {problem}"))
         params, ignored = tool.decode(call.arguments)
-        context = self.owner.tool_context(call, self.updater(call))
+        context = self.owner.tool_context(call, self.updater(call), self.nested)
         effects = tool.effects(params, context.cwd)
         question = ToolQuestion(call, tool, effects, context, self.setup.model)
         refusal = await self.owner.hooks.before_tool(question)
@@ -167,6 +167,10 @@ class _Calls:
             note = TextContent(f"[Ignored unknown parameters: {', '.join(ignored)}]")
             output = ToolOutput([*output.content, note], output.details, output.is_error)
         return output
+
+    async def nested(self, name: str, arguments: dict[str, Any]) -> ToolOutput:
+        """A call that another call makes. It has no result of its own in the conversation."""
+        return await self.output(ToolCall(new_call_id(), name, arguments))
 
     def updater(self, call: ToolCall) -> Callable[[ToolOutput], None]:
         def update(partial: ToolOutput) -> None:

@@ -12,6 +12,7 @@ from tau.agent.output import ToolOutput
 from tau.agent.ports import ToolContext
 from tau.agent.queue import Queue
 from tau.agent.tool import Tool
+from tau.agent.world import NestedCall
 from tau.ai.dialect import Delta, Request
 from tau.ai.model import Model, ThinkingLevel
 from tau.ai.wire import AppMessage, ToolCall
@@ -52,4 +53,8 @@ class Owner(Protocol):
 
     def emit(self, event: AgentEvent) -> None: ...
     def stream(self, model: Model, request: Request) -> AsyncGenerator[Delta, None]: ...
-    def tool_context(self, call: ToolCall, update: Callable[[ToolOutput], None]) -> ToolContext: ...
+    def tool_context(
+        self, call: ToolCall, update: Callable[[ToolOutput], None], nested: NestedCall
+    ) -> ToolContext:
+        """`nested` runs a call that this call makes."""
+        ...

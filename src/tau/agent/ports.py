@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -79,4 +79,8 @@ class ToolContext(Protocol):
     def artifacts(self) -> Artifacts: ...
     def update(self, partial: ToolOutput) -> None:
         """Show progress; the last word is what `run` returns."""
+        ...
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> ToolOutput:
+        """Run another tool as if the model had called it: same checks, same questions to the person."""
         ...

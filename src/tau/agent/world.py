@@ -1,7 +1,8 @@
 """The ports put together: the world that a session's tools see, and the view that one call gets of it."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
@@ -9,7 +10,10 @@ from tau.agent.output import ToolOutput
 from tau.agent.ports import Artifacts, FileSystem
 from tau.agent.ui import Ui
 from tau.ai.wire import ToolCall
+from tau.base.errors import ToolError
 from tau.base.run import Runner
+
+NestedCall: TypeAlias = Callable[[str, dict[str, Any]], Awaitable[ToolOutput]]
 
 
 class World(Struct, frozen=True, kw_only=True):
@@ -25,7 +29,13 @@ class World(Struct, frozen=True, kw_only=True):
 class CallContext:
     """A `ToolContext` over a `World`, for one call."""
 
-    def __init__(self, world: World, call: ToolCall, update: Callable[[ToolOutput], None]) -> None:
+    def __init__(
+        self,
+        world: World,
+        call: ToolCall,
+        update: Callable[[ToolOutput], None],
+        nested: NestedCall | None = None,
+    ) -> None:
         self.call_id = call.id
         self.cwd = world.cwd
         self.fs = world.fs
@@ -33,3 +43,9 @@ class CallContext:
         self.artifacts = world.artifacts
         self.ui = world.ui
         self.update = update
+        self._nested = nested
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> ToolOutput:
+        if self._nested is None:
+            raise ToolError("Other tools cannot be called from here.")
+        return await self._nested(name, arguments)

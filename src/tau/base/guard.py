@@ -4,14 +4,16 @@ A small shell waits at a pipe whose other end only we hold. The kernel closes it
 """
 
 import os
+import re
 import subprocess
 from contextlib import suppress
+from pathlib import Path
 
 # It is told the process groups that begin (+) and end (-), and ends those that are left like `kill` does.
-# A command is announced by its run id before it starts, when its number is not known yet: on Linux its
-# processes are found by that id, also those that left the group. The loop is a grandchild: nobody has to wait
-# for it, and a Ctrl+C at the terminal does not reach it. Work in the background has no standard input, hence
-# number 3.
+# A command is announced by a variable of its environment before it starts, when its number is not known yet:
+# on Linux its processes are found by that, also those that left the group. A folder is removed at the end.
+# The loop is a grandchild: nobody has to wait for it, and a Ctrl+C at the terminal does not reach it. Work in
+# the background has no standard input, hence number 3.
 SCRIPT = """
 cd /
 exec 3<&0
@@ -22,7 +24,8 @@ end() {
     for mark; do
         case $mark in
             group*) kill -s $signal -- "-${mark#group}" ;;
-            *) for place in $(grep -lsz "^TAU_RUN=$mark\\$" /proc/[0-9]*/environ); do
+            /*) [ $signal = KILL ] && rm -rf "$mark" ;;
+            *) for place in $(grep -lsz "^$mark\\$" /proc/[0-9]*/environ); do
                 place=${place%/environ}
                 kill -s $signal "${place##*/}"
             done ;;
@@ -66,16 +69,25 @@ class Guard:
         finally:
             os.close(reading)
 
-    def announce(self, run_id: str) -> None:
-        """End what carries this id if we are gone before `forget`."""
-        self._tell(f"+ {run_id}\n")
+    def announce(self, name: str, value: str) -> None:
+        """End what carries this variable in its environment if we are gone before `forget`."""
+        self._tell(f"+ {name}={value}\n")
 
     def watch(self, group: int) -> None:
         """The same for a process group."""
         self._tell(f"+ group{group}\n")
 
-    def forget(self, run_id: str, group: int | None = None) -> None:
-        self._tell(f"- {run_id}\n" + (f"- group{group}\n" if group is not None else ""))
+    def forget(self, name: str, value: str, group: int | None = None) -> None:
+        self._tell(f"- {name}={value}\n" + (f"- group{group}\n" if group is not None else ""))
+
+    def keep_tidy(self, folder: Path) -> None:
+        """Remove this folder if we are gone before `tidied`."""
+        if _is_plain(folder):
+            self._tell(f"+ {folder}\n")
+
+    def tidied(self, folder: Path) -> None:
+        if _is_plain(folder):
+            self._tell(f"- {folder}\n")
 
     def _tell(self, line: str) -> None:
         with suppress(OSError):
@@ -83,3 +95,8 @@ class Guard:
 
     def __del__(self) -> None:
         os.close(self._pipe)
+
+
+def _is_plain(folder: Path) -> bool:
+    """Whether a shell that splits a list at blanks reads this name as one word."""
+    return re.fullmatch(r"/[\w./+-]+", str(folder), re.ASCII) is not None

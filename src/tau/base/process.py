@@ -9,56 +9,118 @@ import asyncio
 import os
 import signal
 import subprocess
+import termios
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
 
-from tau.base import log
+from msgspec import Struct
+
+from tau.base import log, strays
+from tau.base.family import end_all
 from tau.base.files import temporary_folder, write_all
 from tau.base.guard import Guard
-from tau.base.run import RUN_ID, Command, Exit, Limits
-from tau.base.sizes import KIB, MIB
+from tau.base.pipe import Pipe
+from tau.base.run import ABORT_GRACE_S, RUN_ID, Command, Exit, Family, Limits, Stdin, Terminal
 from tau.base.tasks import shielded
 
-CHUNK_BYTES = 64 * KIB
-QUIET_S = 0.05  # after the exit, output is over when the pipe is silent for this long,
-DRAIN_S = 0.5  # or after this time at the latest,
-DRAIN_BYTES = MIB  # or after this much, which is more than a pipe can hold
 POLL_S = 0.005
 STUCK_S = 2.0
+END_OF_INPUT = b"\x04"  # Ctrl+D
+# A session leader without a terminal gets the first one that it opens.
+ENTER_TERMINAL = ("/bin/sh", "-c", 'exec "$@" 0<>"$0" 1>&0 2>&0')
 
 
-def launch(command: Command, limits: Limits, stdin: bytes | None, guard: Guard) -> "LocalProcess":
+class Ends(Struct, frozen=True, kw_only=True):
+    """Both sides of what joins us and a child. Ours are -1 where there is nothing to write into."""
+
+    reading: int
+    writing: int = -1
+    stdin: int
+    stdout: int
+    argv: tuple[str, ...] = ()  # what stands before the command
+
+    def close_theirs(self) -> None:
+        for fd in {self.stdin, self.stdout} - {subprocess.DEVNULL}:
+            os.close(fd)
+
+    def close_ours(self) -> None:
+        for fd in {self.reading, self.writing} - {-1}:
+            os.close(fd)
+
+
+def launch(
+    command: Command,
+    limits: Limits,
+    guard: Guard,
+    *,
+    stdin: Stdin = None,
+    fds: Sequence[int] = (),
+    terminal: Terminal | None = None,
+    family: Family | None = None,
+) -> "LocalProcess":
     """Start a child in its own session; call it from the event loop that shall look after it."""
     run_id = command.env.get(RUN_ID, "")
-    guard.announce(run_id)
-    reading, writing = os.pipe()
-    given = subprocess.DEVNULL
+    ends = _pipes(stdin) if terminal is None else _terminal(terminal)
+    guard.announce(RUN_ID, run_id)
     try:
-        os.set_blocking(reading, False)
-        if stdin is not None:
-            given = _file_with(stdin)
         child = subprocess.Popen(
-            command.argv,
+            [*ends.argv, *command.argv],
             cwd=command.cwd,
             env=command.env,
-            stdin=given,
-            stdout=writing,
-            stderr=writing,
+            stdin=ends.stdin,
+            stdout=ends.stdout,
+            stderr=ends.stdout,
             close_fds=True,
+            pass_fds=fds,
             start_new_session=True,
         )
     except BaseException:
-        guard.forget(run_id)
-        os.close(reading)
+        guard.forget(RUN_ID, run_id)
+        ends.close_ours()
         raise
     finally:
-        os.close(writing)
-        if given >= 0:
-            os.close(given)
+        ends.close_theirs()
     guard.watch(child.pid)
-    return LocalProcess(child, reading, limits, guard, run_id)
+    return LocalProcess(child, ends, limits, guard, run_id, family)
+
+
+def _pipes(stdin: Stdin) -> Ends:
+    reading, stdout = os.pipe()
+    writing, given = -1, subprocess.DEVNULL
+    try:
+        if stdin == "open":
+            given, writing = os.pipe()
+            os.set_blocking(writing, False)
+        elif stdin is not None:
+            given = _file_with(stdin)
+    except BaseException:
+        os.close(reading)
+        os.close(stdout)
+        raise
+    return Ends(reading=reading, writing=writing, stdin=given, stdout=stdout)
+
+
+def _terminal(wanted: Terminal) -> Ends:
+    ours, theirs = os.openpty()
+    try:
+        os.set_blocking(ours, False)
+        termios.tcsetwinsize(theirs, (wanted.rows, wanted.columns))
+        modes = termios.tcgetattr(theirs)
+        if not wanted.echo:
+            modes[3] &= ~termios.ECHO
+        termios.tcsetattr(theirs, termios.TCSANOW, modes)
+        return Ends(
+            reading=ours,
+            writing=ours,
+            stdin=theirs,
+            stdout=theirs,
+            argv=(*ENTER_TERMINAL, os.ttyname(theirs)),
+        )
+    except BaseException:
+        os.close(ours)
+        os.close(theirs)
+        raise
 
 
 def _file_with(data: bytes) -> int:
@@ -82,24 +144,28 @@ class LocalProcess:
     """Implements `tau.base.run.Process`."""
 
     def __init__(
-        self, child: subprocess.Popen[bytes], pipe: int, limits: Limits, guard: Guard, run_id: str
+        self,
+        child: subprocess.Popen[bytes],
+        ends: Ends,
+        limits: Limits,
+        guard: Guard,
+        run_id: str,
+        family: Family | None = None,
     ) -> None:
         self._child = child
         self._guard = guard
         self._run_id = run_id
-        self._pipe = pipe
+        self._family = family
+        self._pipe = Pipe(ends.reading)
+        self._input = Input(ends.writing, is_terminal=ends.writing == ends.reading)
         self._limits = limits
         self._loop = asyncio.get_running_loop()
         self._gone = asyncio.Event()
+        self._calls: list[Callable[[Exit], None]] = []
         self._status = 0  # as in Popen.returncode: minus the signal if one ended it
         self._timed_out = False
         self._kill_at: float | None = None
         self._group_ended = False
-        self._output_ended = False
-        self._busy = False
-        self._drain_until = 0.0
-        self._drained_bytes = 0
-        self._news: asyncio.Future[bool] | None = None
         self._timers: list[asyncio.TimerHandle] = []
         self._exit_fd = self._watch()
         if limits.timeout is not None:
@@ -109,47 +175,65 @@ class LocalProcess:
     def pid(self) -> int:
         return self._child.pid
 
-    def output(self) -> AsyncIterator[bytes]:
+    def output(self) -> "ProcessOutput":
         return ProcessOutput(self)
 
     async def read(self) -> bytes:
-        """The next piece of output, empty at the end. Never reads ahead: a slow reader slows the child."""
-        if self._busy:
-            await asyncio.sleep(0)  # a child that never pauses must not keep the loop from everything else
-        while not self._output_ended:
-            try:
-                chunk = os.read(self._pipe, CHUNK_BYTES)
-            except BlockingIOError:
-                self._busy = False
-                self._output_ended = not await self._more_to_come()
-                continue
-            if self._gone.is_set():
-                self._drained_bytes += len(chunk)
-            self._busy = True
-            self._output_ended = not chunk or self._drained_bytes > DRAIN_BYTES
-            if chunk:
-                return chunk
-        await self._gone.wait()
-        return b""
+        """The next piece of output, empty at the end."""
+        chunk = await self._pipe.read()
+        if not chunk:
+            await self._gone.wait()
+        return chunk
+
+    async def write(self, data: bytes) -> None:
+        await self._input.write(data)
+
+    async def end_input(self) -> None:
+        await self._input.end()
 
     async def wait(self) -> Exit:
         """How the process ended. Read its output before or beside this: a full pipe blocks it for ever."""
         await self._gone.wait()
-        code, number = (self._status, None) if self._status >= 0 else (None, -self._status)
-        return Exit(code=code, signal=number, timed_out=self._timed_out)
+        return _exit(self._status, timed_out=self._timed_out)
 
-    async def kill(self) -> None:
+    def when_gone(self, call: Callable[[Exit], None]) -> None:
+        if self._gone.is_set():
+            self._loop.call_soon(call, _exit(self._status, timed_out=self._timed_out))
+        else:
+            self._calls.append(call)
+
+    async def kill(self, *, since: float | None = None, grace: float | None = None) -> None:
         """TERM to the group, after the grace period KILL to who is left; returns when the process is gone."""
         if self._group_ended:
             return
-        deadline = self._terminate()
-        _signal_strays(self._run_id, signal.SIGTERM)
+        if since is not None and strays.can_be_found():
+            await end_all(lambda: self._younger(since), self._limits.grace if grace is None else grace)
+        else:
+            await self._kill_group(grace)
+        if not self._gone.is_set():
+            log.warning(f"Process {self.pid} could not be killed and is left alone.")
+
+    async def __aenter__(self) -> "LocalProcess":
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """What a command left in the background lives on if it ended by itself and nobody interrupted us."""
+        interrupted = kind is not None and not issubclass(kind, Exception)
+        try:
+            if interrupted or self._timed_out or not self._gone.is_set():
+                await shielded(self.kill(grace=ABORT_GRACE_S if interrupted else None))
+        finally:
+            self._close()
+
+    async def _kill_group(self, grace: float | None) -> None:
+        deadline = self._terminate(grace)
+        strays.send(strays.marked(RUN_ID, self._run_id), signal.SIGTERM)
         try:
             async with asyncio.timeout_at(deadline):
                 await self._gone.wait()
                 self._child.wait()
                 pause = POLL_S
-                while self._signal(0) and _anyone_lives_in(self.pid):
+                while strays.anyone_lives_in(self.pid, signal_group=self._signal):
                     await asyncio.sleep(pause)
                     pause = min(2 * pause, 20 * POLL_S)
                 self._group_ended = True
@@ -162,21 +246,12 @@ class LocalProcess:
             async with asyncio.timeout(STUCK_S):
                 await self._gone.wait()
         self._group_ended = True
-        _signal_strays(self._run_id, signal.SIGKILL)
-        if not self._gone.is_set():
-            log.warning(f"Process {self.pid} could not be killed and is left alone.")
+        await end_all(lambda: strays.marked(RUN_ID, self._run_id), 0)
 
-    async def __aenter__(self) -> "LocalProcess":
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """What a command left in the background lives on if it ended by itself and nobody interrupted us."""
-        interrupted = kind is not None and not issubclass(kind, Exception)
-        try:
-            if interrupted or self._timed_out or not self._gone.is_set():
-                await shielded(self.kill())
-        finally:
-            self._close()
+    def _younger(self, since: float) -> list[int]:
+        """The process itself while it lives, and those that it started later than `since`."""
+        found = strays.marked(RUN_ID, self._run_id, since=since)
+        return found if self._gone.is_set() or self.pid in found else [self.pid, *found]
 
     def _watch(self) -> int:
         """Have `_on_exit` called, by a process descriptor where there is one, else (-1) by a thread."""
@@ -199,49 +274,25 @@ class LocalProcess:
             os.close(self._exit_fd)
             self._exit_fd = -1
         self._status = _exit_status(self._child) if status is None else status
-        self._drain_until = self._loop.time() + DRAIN_S
         self._gone.set()
-        self._tell(False)
-
-    async def _more_to_come(self) -> bool:
-        """Wait until the pipe has something; False if the process is gone and nothing came."""
-        if not self._gone.is_set():
-            await self._next_news(None)
-            return True
-        seconds = min(QUIET_S, self._drain_until - self._loop.time())
-        return seconds > 0 and await self._next_news(seconds)
-
-    async def _next_news(self, seconds: float | None) -> bool:
-        """Wait for output (True), the exit or the end of `seconds` (False)."""
-        if self._news is not None:
-            raise RuntimeError("The output of a process has one reader at a time")
-        self._news = self._loop.create_future()
-        self._loop.add_reader(self._pipe, self._tell, True)
-        timer = None if seconds is None else self._loop.call_later(seconds, self._tell, False)
-        try:
-            return await self._news
-        finally:
-            self._news = None
-            self._loop.remove_reader(self._pipe)
-            if timer is not None:
-                timer.cancel()
-
-    def _tell(self, readable: bool) -> None:
-        if self._news is not None and not self._news.done():
-            self._news.set_result(readable)
+        self._pipe.ending()
+        for call in self._calls:
+            call(_exit(self._status, timed_out=self._timed_out))
 
     def _expire(self) -> None:
         if not self._gone.is_set():
             self._timed_out = True
             self._terminate()
 
-    def _terminate(self) -> float:
+    def _terminate(self, grace: float | None = None) -> float:
         """Ask the group to end, once; returns the time at which it is made to."""
+        kill_at = self._loop.time() + (self._limits.grace if grace is None else grace)
         if self._kill_at is None:
             self._signal(signal.SIGTERM)
             self._signal(signal.SIGCONT)  # a stopped process cannot obey
-            self._kill_at = self._loop.time() + self._limits.grace
-            self._timers.append(self._loop.call_at(self._kill_at, self._signal, signal.SIGKILL))
+        if self._kill_at is None or kill_at < self._kill_at:
+            self._kill_at = kill_at
+            self._timers.append(self._loop.call_at(kill_at, self._signal, signal.SIGKILL))
         return self._kill_at
 
     def _signal(self, number: int) -> bool:
@@ -259,15 +310,59 @@ class LocalProcess:
             timer.cancel()
         if self._gone.is_set():
             self._child.wait()
-        self._group_ended = self._output_ended = True
-        self._guard.forget(self._run_id, self.pid)
+        self._group_ended = True
+        self._guard.forget(RUN_ID, self._run_id, self.pid)
         if self._exit_fd >= 0:
             self._loop.remove_reader(self._exit_fd)
             os.close(self._exit_fd)
             self._exit_fd = -1
-        if self._pipe >= 0:
-            os.close(self._pipe)
-            self._pipe = -1
+        self._input.close()
+        pipe = self._pipe.release()
+        if pipe < 0:
+            return
+        if self._family is None:
+            os.close(pipe)
+        else:
+            self._family.adopt(pipe)
+
+
+class Input:
+    """What a child reads, as we write it; at a terminal the descriptor is that of the output."""
+
+    def __init__(self, fd: int, *, is_terminal: bool) -> None:
+        self._fd = fd
+        self._is_terminal = is_terminal and fd >= 0
+
+    async def write(self, data: bytes) -> None:
+        if self._fd < 0:
+            raise BrokenPipeError("This process has nothing to read from")
+        loop = asyncio.get_running_loop()
+        rest = memoryview(data)
+        while rest:
+            try:
+                rest = rest[os.write(self._fd, rest) :]
+            except BlockingIOError:
+                await _until_writable(loop, self._fd)
+
+    async def end(self) -> None:
+        if self._is_terminal:
+            await self.write(END_OF_INPUT)
+        else:
+            self.close()
+
+    def close(self) -> None:
+        if self._fd >= 0 and not self._is_terminal:
+            os.close(self._fd)
+        self._fd = -1
+
+
+async def _until_writable(loop: asyncio.AbstractEventLoop, fd: int) -> None:
+    ready = asyncio.Event()
+    loop.add_writer(fd, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_writer(fd)
 
 
 class ProcessOutput:
@@ -286,28 +381,9 @@ class ProcessOutput:
         return chunk
 
 
-def _anyone_lives_in(group: int) -> bool:
-    """Whether a process group that is not empty has more than dead members whom nobody has waited for."""
-    try:
-        processes = [entry.path for entry in os.scandir("/proc") if entry.name.isdigit()]
-    except OSError:
-        return True  # no way to tell here
-    for path in processes:
-        with suppress(OSError), open(f"{path}/stat", "rb") as file:  # noqa: PTH123 - many, and fast
-            state, _, its_group = file.read().rpartition(b")")[2].split()[:3]
-            if int(its_group) == group and state not in b"ZX":
-                return True
-    return False
-
-
-def _signal_strays(run_id: str, number: int) -> None:
-    """Reach those that left the process group, as `setsid` does: they still carry the id of their command."""
-    mark = f"\0{RUN_ID}={run_id}\0".encode()
-    with suppress(OSError):  # where there is no /proc, they cannot be found
-        for entry in os.scandir("/proc"):
-            with suppress(OSError):
-                if entry.name.isdigit() and mark in b"\0" + Path(f"{entry.path}/environ").read_bytes():
-                    os.kill(int(entry.name), number)
+def _exit(status: int, *, timed_out: bool) -> Exit:
+    code, number = (status, None) if status >= 0 else (None, -status)
+    return Exit(code=code, signal=number, timed_out=timed_out)
 
 
 def _exit_status(child: subprocess.Popen[bytes]) -> int:

@@ -5,9 +5,10 @@
 
 import errno
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from types import MappingProxyType
+from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -17,9 +18,31 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tau.base.guard import Guard
 
+families = late("tau.base.family")
 process = late("tau.base.process")
 
+ABORT_GRACE_S = 0.12  # where a person has stopped a command, and waits
 RUN_ID = "TAU_RUN"  # the variable by which the processes of one command know each other
+FAMILY_ID = "TAU_FAMILY"  # the same for all commands of one family
+
+# What commands find in their environment when nobody is there to page, answer or look at colours.
+QUIET: Mapping[str, str] = MappingProxyType(
+    {
+        "PAGER": "cat",
+        "GIT_PAGER": "cat",
+        "MANPAGER": "cat",
+        "SYSTEMD_PAGER": "",
+        "GIT_EDITOR": "true",
+        "GIT_TERMINAL_PROMPT": "0",
+        "DEBIAN_FRONTEND": "noninteractive",
+        "TERM": "dumb",
+        "NO_COLOR": "1",
+    }
+)
+# A program that was given a terminal may use it.
+IN_TERMINAL: Mapping[str, str] = MappingProxyType({**QUIET, "TERM": "xterm-256color"})
+
+Stdin: TypeAlias = bytes | Literal["open"] | None  # what a child reads; "open": `Process.write` says it
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -35,6 +58,14 @@ class Exit(Struct, frozen=True, kw_only=True):
     code: int | None
     signal: int | None = None
     timed_out: bool = False
+
+
+class Terminal(Struct, frozen=True, kw_only=True):
+    """A terminal of the child's own; `echo` shows what is typed into it."""
+
+    columns: int = 80
+    rows: int = 24
+    echo: bool = False
 
 
 class Command(Struct, frozen=True, kw_only=True):
@@ -60,16 +91,53 @@ class Process(Protocol):
         """
         ...
 
+    async def write(self, data: bytes) -> None:
+        """Give the process something to read, if it was started with an open stdin or a terminal.
+
+        Raises BrokenPipeError when it reads no more.
+        """
+        ...
+
+    async def end_input(self) -> None:
+        """There is no more to read; at a terminal that is said once, as by Ctrl+D."""
+        ...
+
     async def wait(self) -> Exit: ...
-    async def kill(self) -> None:
-        """TERM to the group, KILL after the grace period; returns when the process is gone."""
+    async def kill(self, *, since: float | None = None, grace: float | None = None) -> None:
+        """TERM to the group, KILL after the grace period; returns when the process is gone.
+
+        With `since` (of `time.monotonic`) older processes of the group live on, where they can be told apart.
+        """
+        ...
+
+    def when_gone(self, call: Callable[[Exit], None]) -> None:
+        """Have `call` called once the process has exited."""
         ...
 
     async def __aenter__(self) -> "Process": ...
-    async def __aexit__(self, *_: object) -> None: ...
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None: ...
+
+
+class Family(Protocol):
+    """Processes that end together, those in the background included, at the latest when tau is gone."""
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """The variable that makes a process a member."""
+        ...
+
+    def adopt(self, pipe: int) -> None: ...
+    async def end(self) -> None:
+        """TERM to every member, KILL after a second; returns when none is left."""
+        ...
 
 
 class Runner(Protocol):
+    @property
+    def shell(self) -> str:
+        """The program that runs shell text."""
+        ...
+
     async def start(
         self,
         command: str | Sequence[str],
@@ -78,13 +146,25 @@ class Runner(Protocol):
         env: Mapping[str, str] | None = None,
         sandbox: Sandbox | None = None,
         limits: Limits | None = None,
-        stdin: bytes | None = None,
+        stdin: Stdin = None,
+        fds: Sequence[int] = (),
+        terminal: Terminal | None = None,
+        family: Family | None = None,
     ) -> Process:
         """Start an argument list, or shell text.
 
-        `env` is added to our own environment. stdin is closed unless given.
+        `env` is added to our own environment. stdin is closed unless given. The child gets `fds` under the
+        same numbers; they stay ours to close. With `terminal` it reads from and writes to one, and what is
+        not known to a pipe (`stdin`) does not apply.
         """
         ...
+
+    def family(self) -> Family: ...
+    def keep_tidy(self, folder: Path) -> None:
+        """Have a temporary folder removed if we are gone without doing it ourselves, until `tidied`."""
+        ...
+
+    def tidied(self, folder: Path) -> None: ...
 
 
 class NoSandbox:
@@ -116,29 +196,56 @@ class LocalRunner:
         env: Mapping[str, str] | None = None,
         sandbox: Sandbox | None = None,
         limits: Limits | None = None,
-        stdin: bytes | None = None,
+        stdin: Stdin = None,
+        fds: Sequence[int] = (),
+        terminal: Terminal | None = None,
+        family: Family | None = None,
     ) -> Process:
         """Raises OSError, with the name of what is missing, if the program or `cwd` cannot be used.
 
-        Every child sees TAU=1, and in TAU_RUN an id by which those that left our process group can be found.
+        Every child sees TAU=1, and in TAU_RUN an id by which those that left our process group can be found;
+        whoever must know that id before the start gives one of their own in `env`.
         """
         argv = [self.shell, "-c", command] if isinstance(command, str) else list(command)
         if not argv:
             raise ValueError("There is no command to run")
-        everything = {**os.environ, **(env or {}), "TAU": "1", RUN_ID: os.urandom(8).hex()}
+        marks = {"TAU": "1", RUN_ID: os.urandom(8).hex(), **(family.env if family else {})}
+        everything = {**os.environ, **marks, **(env or {})}
         wrapped = (sandbox or self._sandbox).wrap(Command(argv=argv, cwd=cwd, env=everything))
         try:
-            self._guard = self._guard or process.Guard()
-            started: Process = process.launch(wrapped, limits or Limits(), stdin, self._guard)
+            started: Process = process.launch(
+                wrapped,
+                limits or Limits(),
+                self._guarded(),
+                stdin=stdin,
+                fds=fds,
+                terminal=terminal,
+                family=family,
+            )
         except PermissionError as error:
             if _is_missing(program := wrapped.argv[0], wrapped.env, error):
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program) from None
             raise
         return started
 
+    def family(self) -> Family:
+        family: Family = families.LocalFamily(self._guarded())
+        return family
+
+    def keep_tidy(self, folder: Path) -> None:
+        self._guarded().keep_tidy(folder)
+
+    def tidied(self, folder: Path) -> None:
+        self._guarded().tidied(folder)
+
     def close(self) -> None:
         """Let go of the guard over our commands; those that still run keep it until they end."""
         self._guard = None
+
+    def _guarded(self) -> "Guard":
+        if self._guard is None:
+            self._guard = process.Guard()
+        return self._guard
 
 
 class Captured(Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from tau.agent.output import ToolOutput
-from tau.agent.world import CallContext, World
+from tau.agent.world import CallContext, NestedCall, World
 from tau.ai.model import Model
 from tau.ai.wire import ToolCall
 from tau.coding.ports import Jobs, Snapshots, UrlRouter
@@ -35,8 +35,14 @@ class CodingWorld(World, frozen=True, kw_only=True):
 class CodingCall(CallContext):
     """A `CodingContext` over a `CodingWorld`, for one call."""
 
-    def __init__(self, world: CodingWorld, call: ToolCall, update: Callable[[ToolOutput], None]) -> None:
-        super().__init__(world, call, update)
+    def __init__(
+        self,
+        world: CodingWorld,
+        call: ToolCall,
+        update: Callable[[ToolOutput], None],
+        nested: NestedCall | None = None,
+    ) -> None:
+        super().__init__(world, call, update, nested)
         self.urls = world.urls
         self.snapshots = world.snapshots
         self.models = world.models

@@ -1,9 +1,9 @@
 """The ports that a coding agent's tools see on top of the loop's own."""
 
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -13,6 +13,14 @@ from tau.ai.model import Model
 if TYPE_CHECKING:
     from tau.coding.readers.conflict_store import ConflictStore
     from tau.hashline.snapshots import SnapshotStore
+
+
+JobKind = Literal["bash", "task"]
+JobStatus = Literal["running", "completed", "failed", "cancelled"]
+CancelStatus = Literal["cancelled", "not_found", "already_completed"]
+Report: TypeAlias = Callable[[str], None]
+# Is given the way to report what there is so far, as a whole each time; returns what there is in the end.
+JobWork: TypeAlias = Callable[[Report], Coroutine[Any, Any, str]]
 
 
 class ChangedFile(Struct, frozen=True):
@@ -80,18 +88,52 @@ class Models(Protocol):
 
 
 class Job(Struct, frozen=True, kw_only=True):
+    """A job as it is at this moment. `progress` is the end of what it has reported so far."""
+
     id: str
+    kind: JobKind
     label: str
-    state: Literal["running", "done", "failed", "cancelled"]
-    result: Any = None
+    status: JobStatus
+    duration_ms: int
+    result_text: str | None = None
+    error_text: str | None = None
+    progress: str = ""
+
+    @property
+    def running(self) -> bool:
+        return self.status == "running"
 
 
 class Jobs(Protocol):
-    """Work that goes on while the conversation does; it ends with the session."""
+    """Work that goes on while the conversation does; it ends with the session.
 
-    def start(self, label: str, work: Callable[[], Coroutine[Any, Any, Any]]) -> str: ...
+    What an ended job has to say is delivered to the conversation, unless somebody has shown it before.
+    """
+
+    def start(self, kind: JobKind, label: str, work: JobWork) -> str:
+        """Begin `work` and return its id. Raises ToolError where too many jobs are running."""
+        ...
+
+    def get(self, id: str) -> Job | None:
+        """None if there is no such job, or it ended too long ago."""
+        ...
+
     def list(self) -> Sequence[Job]: ...
-    def cancel(self, id: str) -> None: ...
+    def cancel(self, id: str) -> CancelStatus:
+        """The job counts as cancelled from now on; its end is not waited for."""
+        ...
+
+    def watching(self, ids: Iterable[str]) -> AbstractContextManager[None]:
+        """Inside, results of these jobs are not delivered; after it, those that nobody acknowledged are."""
+        ...
+
+    async def wait(self, ids: Iterable[str], seconds: float) -> bool:
+        """True as soon as one of them does not run, False when the time is up."""
+        ...
+
+    def acknowledge(self, ids: Iterable[str]) -> None:
+        """The model is being shown what these jobs had to say: do not deliver it."""
+        ...
 
 
 class CodingContext(ToolContext, Protocol):

@@ -39,6 +39,10 @@ class Paths(Struct, frozen=True):
         return self.home / "blobs"
 
     @property
+    def cache(self) -> Path:
+        return self.home / "cache"
+
+    @property
     def logs(self) -> Path:
         return self.home / "logs"
 

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct, to_builtins
+from msgspec import Meta, Struct, field, to_builtins
 from msgspec.json import schema
 from msgspec.structs import fields
 
@@ -130,7 +130,17 @@ class Tools(Struct, frozen=True, rename="camel"):
     ] = 768
 
 
+class AutoBackground(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[bool, Meta(description="Let a command that takes long go on as a job")] = False
+    threshold_ms: Annotated[int, Meta(description="How long one waits for it before", ge=1)] = 60_000
+
+
 class Bash(Struct, frozen=True, rename="camel"):
+    interceptor: Annotated[bool, Meta(description="Refuse commands that a tool does better")] = False
+    strip_trailing_head_tail: Annotated[
+        bool, Meta(description="Leave out a final head or tail where output is limited anyway")
+    ] = True
+    auto_background: AutoBackground = AutoBackground()
     timeout_seconds: Annotated[
         int, Meta(description="Time limit of a command that asks for none", ge=1, le=3_600)
     ] = 300
@@ -150,6 +160,38 @@ class Summarize(Struct, frozen=True, rename="camel"):
     unfold_limit: Annotated[
         int, Meta(description="No body is shown that would lead beyond this many lines", ge=0)
     ] = 100
+
+
+class Async(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[bool, Meta(description="Let commands run in the background")] = True
+    max_jobs: Annotated[
+        int, Meta(description="Background jobs that may run at the same time", ge=1, le=100)
+    ] = 100
+    poll_wait_duration: Annotated[
+        Literal["5s", "10s", "30s", "1m", "5m"], Meta(description="How long the tool job waits for a job")
+    ] = "30s"
+
+
+class Eval(Struct, frozen=True, rename="camel"):
+    py: Annotated[bool, Meta(description="Let the tool eval run Python")] = True
+    js: Annotated[bool, Meta(description="Let the tool eval run JavaScript, where node is installed")] = True
+
+
+class Python(Struct, frozen=True, rename="camel"):
+    interpreter: Annotated[
+        str | None,
+        Meta(description="Python that runs cells; else the project's own environment", extra=USER),
+    ] = None
+    kernel_mode: Annotated[
+        Literal["session", "per-call"],
+        Meta(description="session: variables last; per-call: each cell begins anew"),
+    ] = "session"
+
+
+class Task(Struct, frozen=True, rename="camel"):
+    max_concurrency: Annotated[
+        int, Meta(description="How much of parallel work runs at once; 0: all of it", ge=0, le=1000)
+    ] = 32
 
 
 class Read(Struct, frozen=True, rename="camel"):
@@ -246,6 +288,10 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     stream: Stream = Stream()
     tools: Tools = Tools()
     bash: Bash = Bash()
+    async_: Async = field(name="async", default=Async())
+    eval: Eval = Eval()
+    python: Python = Python()
+    task: Task = Task()
     read: Read = Read()
     edit: Edit = Edit()
     search: Search = Search()
@@ -304,13 +350,13 @@ def settings_schema() -> dict[str, Any]:
 
 def _walk(struct: type[Struct], prefix: str) -> dict[str, Setting]:
     found: dict[str, Setting] = {}
-    for field in fields(struct):
-        key = prefix + field.encode_name
-        if isinstance(field.type, type) and issubclass(field.type, Struct):
-            found |= _walk(field.type, key + ".")
+    for one in fields(struct):
+        key = prefix + one.encode_name
+        if isinstance(one.type, type) and issubclass(one.type, Struct):
+            found |= _walk(one.type, key + ".")
             continue
-        (meta,) = field.type.__metadata__
-        default = field.default_factory() if callable(field.default_factory) else field.default
+        (meta,) = one.type.__metadata__
+        default = one.default_factory() if callable(one.default_factory) else one.default
         scope: Scope = (meta.extra or {}).get("scope", "any")
-        found[key] = Setting(key, describe_type(field.type), default, meta.description, scope, field.type)
+        found[key] = Setting(key, describe_type(one.type), default, meta.description, scope, one.type)
     return found

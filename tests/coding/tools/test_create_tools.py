@@ -8,6 +8,7 @@ from tau.coding.tools import EDIT_MODES, TOOLS, ToolSettings, create_tools
 
 def test_all_tools_in_their_fixed_order() -> None:
     names = ["read", "bash", "edit", "write", "search", "find", "ast_grep", "ast_edit", "resolve"]
+    names += ["job", "eval"]
     assert [tool.name for tool in create_tools()] == names
     assert [tool.name for tool in create_tools(settings=ToolSettings(inspect_images=True))] == list(TOOLS)
     assert [tool.name for tool in create_tools(["inspect_image"])] == ["inspect_image"]
@@ -33,9 +34,9 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
         create_tools(["read", "cat", "ls"])
 
 
-def test_only_what_shares_a_preview_is_exclusive_and_each_has_a_label_and_a_prompt() -> None:
+def test_only_what_shares_something_is_exclusive_and_each_has_a_label_and_a_prompt() -> None:
     for tool in create_tools():
-        assert tool.exclusive == (tool.name in ("ast_edit", "resolve"))
+        assert tool.exclusive == (tool.name in ("ast_edit", "resolve", "eval"))
         assert tool.label
         assert tool.description and "{{" not in tool.description
 

@@ -3,7 +3,6 @@
 import re
 from pathlib import PurePath
 
-
 CHECKED_BYTES = 1024
 HEADER_LINES = 40
 

@@ -101,6 +101,7 @@ class Session:
             emit=self.emit,
             busy=lambda: self.activities.running,
             limits=parts.command_output,
+            shell=parts.shell,
         )
         return shell
 

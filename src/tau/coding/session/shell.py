@@ -3,6 +3,7 @@
 import asyncio
 from codecs import getincrementaldecoder
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET, UnsetType
 
@@ -15,12 +16,12 @@ from tau.ai.wire import BashExecutionMessage
 from tau.base import log
 from tau.base.clock import now_ms
 from tau.base.errors import TauError
-from tau.base.late import late
-from tau.base.run import Exit, Process
+from tau.base.run import QUIET, Exit, Process
 from tau.coding.output import OutputLimits, OutputSink, notice, with_notice
 from tau.coding.session.log import SessionLog
 
-bash = late("tau.coding.tools.bash")
+if TYPE_CHECKING:
+    from tau.backends.shell.session import ShellSession
 
 Show = Callable[[str], None]
 
@@ -42,6 +43,7 @@ class UserShell:
         emit: Callable[[AgentEvent], None],
         busy: Callable[[], bool],
         limits: OutputLimits | None = None,
+        shell: "ShellSession | None" = None,
     ) -> None:
         self._world = world
         self._log = log
@@ -50,6 +52,7 @@ class UserShell:
         self._emit = emit
         self._busy = busy  # whether a run of the agent is under way
         self._limits = limits or OutputLimits()
+        self._shell = shell
 
     async def run(
         self, command: str, *, exclude: bool = False, abort: Abort, show: Show | None = None
@@ -85,7 +88,9 @@ class UserShell:
 
     async def _start(self, command: str) -> Process:
         """The one place that knows what runs the line."""
-        return await self._world.run.start(command, cwd=self._world.cwd, env=bash.QUIET)
+        if self._shell is not None:
+            return (await self._shell.start(command)).process
+        return await self._world.run.start(command, cwd=self._world.cwd, env=QUIET)
 
     async def _until_exit(self, command: str, sink: OutputSink, show: Show | None) -> Exit:
         try:

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -16,6 +16,7 @@ from tau.agent.owner import InterruptMode, Listener, Setup, StreamFunction
 from tau.agent.ports import ToolContext
 from tau.agent.queue import Prompt, Queue
 from tau.agent.tool import Tool
+from tau.agent.world import NestedCall
 from tau.ai.dialect import Delta, Request
 from tau.ai.model import Model, ThinkingLevel
 from tau.ai.wire import AppMessage, ToolCall
@@ -27,6 +28,9 @@ from tau.coding.session.log import SessionLog
 from tau.coding.session.runs import Runs
 from tau.coding.tools import Complete, tools_for
 from tau.config.settings import BranchSummary, Compaction, Retry
+
+if TYPE_CHECKING:
+    from tau.backends.shell.session import ShellSession
 
 fallback = late("tau.coding.session.fallback")
 
@@ -50,6 +54,7 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     compaction: Compaction = Compaction()
     branch_summary: BranchSummary = BranchSummary()
     command_output: OutputLimits = OutputLimits()
+    shell: "ShellSession | None" = None  # keeps its state between commands
     resolve_model: Callable[[str], Awaitable[Model | None]] | None = None
     interrupt_mode: InterruptMode = "immediate"
     notices: list[Notice] = []
@@ -117,8 +122,10 @@ class Work:
     def stream(self, model: Model, request: Request) -> AsyncGenerator[Delta, None]:
         return self._parts.stream(model, request)
 
-    def tool_context(self, call: ToolCall, update: Callable[[ToolOutput], None]) -> ToolContext:
-        return CodingCall(self._parts.world, call, update)
+    def tool_context(
+        self, call: ToolCall, update: Callable[[ToolOutput], None], nested: NestedCall
+    ) -> ToolContext:
+        return CodingCall(self._parts.world, call, update, nested)
 
     def _model(self) -> Model:
         return self._parts.world.models.default

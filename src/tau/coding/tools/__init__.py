@@ -16,6 +16,8 @@ from tau.coding.output import OutputLimits
 from tau.config.settings import Summarize
 
 if TYPE_CHECKING:
+    from tau.backends.kernels.pool import Kernels
+    from tau.backends.shell.session import ShellSession
     from tau.coding.edits.change import FileChange
     from tau.coding.edits.plan import Guard
 
@@ -25,9 +27,11 @@ _bash = late("tau.coding.tools.bash")
 _edit = late("tau.coding.tools.edit")
 _edit_hashline = late("tau.coding.tools.edit_hashline")
 _edit_patch = late("tau.coding.tools.edit_patch")
+_eval = late("tau.coding.tools.eval")
 _find = late("tau.coding.tools.find")
 _generated = late("tau.coding.readers.generated")
 _inspect_image = late("tau.coding.tools.inspect_image")
+_job = late("tau.coding.tools.job")
 _previews = late("tau.coding.previews")
 _read = late("tau.coding.tools.read")
 _resolve = late("tau.coding.tools.resolve")
@@ -55,6 +59,16 @@ class ToolSettings(Struct, frozen=True, kw_only=True):
     resize_images: bool = True
     block_images: bool = False
     inspect_images: bool = False
+    intercept_commands: bool = False
+    strip_head_tail: bool = True
+    auto_background_ms: int | None = None
+    background: bool = True
+    poll_wait: str = "30s"
+    eval_python: bool = True
+    eval_js: bool = True
+    python: str | None = None
+    kernel_mode: Literal["session", "per-call"] = "session"
+    max_concurrency: int = 32
 
 
 Complete: TypeAlias = Callable[[Model, Request], Awaitable[AssistantMessage]]
@@ -64,11 +78,22 @@ class Parts:
     """What the tools of one session are made of; `previews` is shared by those that propose and apply.
 
     `complete` sends a request on the side and gives the whole answer; without it, what needs it is not there.
+    `shell` and `kernels` keep their state between calls; without them each call begins anew.
     """
 
-    def __init__(self, settings: ToolSettings, complete: Complete | None = None) -> None:
+    def __init__(
+        self,
+        settings: ToolSettings,
+        complete: Complete | None = None,
+        *,
+        shell: "ShellSession | None" = None,
+        kernels: "Kernels | None" = None,
+    ) -> None:
         self.settings = settings
         self.complete = complete
+        self.shell = shell
+        self.kernels = kernels
+        self.names: Sequence[str] = tuple(TOOLS)  # of the tools that are made
 
     @cached_property
     def previews(self) -> Any:
@@ -80,7 +105,7 @@ Factory: TypeAlias = Callable[[Parts], Tool[Any]]
 # The order is that of every request, which keeps the prefix that servers cache.
 TOOLS: dict[str, Factory] = {
     "read": lambda parts: _read.Read(parts.settings),
-    "bash": lambda parts: _bash.Bash(parts.settings),
+    "bash": lambda parts: _bash_tool(parts),
     "edit": lambda parts: _edit_tool(parts.settings),
     "write": lambda parts: _write.Write(parts.settings),
     "search": lambda parts: _search.Search(
@@ -92,6 +117,8 @@ TOOLS: dict[str, Factory] = {
     "ast_grep": lambda parts: _ast_grep.AstGrep(tagged=parts.settings.hash_lines),
     "ast_edit": lambda parts: _ast_edit.AstEdit(parts.previews, _guard(parts.settings)),
     "resolve": lambda parts: _resolve.Resolve(parts.previews),
+    "job": lambda parts: _job.JobTool(_job.POLL_WAITS_S[parts.settings.poll_wait]),
+    "eval": lambda parts: _eval_tool(parts),
     "inspect_image": lambda parts: _inspect_image.InspectImage(
         parts.complete,
         block_images=parts.settings.block_images,
@@ -100,6 +127,32 @@ TOOLS: dict[str, Factory] = {
 }
 # Offered only where it is asked for by name, or by a setting.
 OPTIONAL = ("inspect_image",)
+
+
+def _bash_tool(parts: Parts) -> Tool[Any]:
+    settings = parts.settings
+    options = _bash.BashOptions(
+        intercept=settings.intercept_commands,
+        strip_limits=settings.strip_head_tail,
+        auto_background_ms=settings.auto_background_ms,
+        background=settings.background,
+        tools=parts.names,
+    )
+    tool: Tool[Any] = _bash.Bash(settings, shell=parts.shell, options=options)
+    return tool
+
+
+def _eval_tool(parts: Parts) -> Tool[Any]:
+    settings = parts.settings
+    cells = _eval.EvalSettings(
+        py=settings.eval_python,
+        js=settings.eval_js,
+        interpreter=settings.python,
+        kernel_mode=settings.kernel_mode,
+        max_concurrency=settings.max_concurrency,
+    )
+    tool: Tool[Any] = _eval.Eval(parts.kernels, settings, cells, parts.complete)
+    return tool
 
 
 def _edit_tool(settings: ToolSettings) -> Tool[Any]:
@@ -141,15 +194,18 @@ def create_tools(
     names: Sequence[str] | None = None,
     settings: ToolSettings | None = None,
     complete: Complete | None = None,
+    *,
+    shell: "ShellSession | None" = None,
+    kernels: "Kernels | None" = None,
 ) -> list[Tool[Any]]:
     """The named tools, or the usual ones, in their fixed order. Raises UsageError for an unknown name."""
     unknown = [name for name in names or () if name not in TOOLS]
     if unknown:
         missing = " or ".join(f'"{name}"' for name in unknown)
         raise UsageError(f"There is no tool {missing}; there are {', '.join(TOOLS)}.")
-    parts = Parts(settings or ToolSettings(), complete)
-    wanted = [name for name in TOOLS if name in names] if names is not None else _usual(parts.settings)
-    return [TOOLS[name](parts) for name in wanted]
+    parts = Parts(settings or ToolSettings(), complete, shell=shell, kernels=kernels)
+    parts.names = [name for name in TOOLS if name in names] if names is not None else _usual(parts.settings)
+    return [TOOLS[name](parts) for name in parts.names]
 
 
 def _usual(settings: ToolSettings) -> list[str]:

@@ -1,39 +1,45 @@
 """bash: one shell command, its output as it comes, and how it ended."""
 
 import asyncio
-import signal
-import time
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec.structs import replace
 
 from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base import run
 from tau.base.errors import ToolError
-from tau.coding.output import OutputMeta, OutputSink, notice, with_notice
+from tau.base.late import late
+from tau.base.run import IN_TERMINAL, QUIET
+from tau.base.text import clean_line, shortened
+from tau.coding.output import OutputMeta, OutputSink
 from tau.coding.paths import failure, resolve, shown
-from tau.coding.ports import CodingContext
+from tau.coding.ports import CodingContext, JobWork
 from tau.coding.tools import ToolSettings
 
-UPDATE_INTERVAL_S = 0.1
-# Nobody is there to page, answer or look at colours.
-QUIET: Mapping[str, str] = MappingProxyType(
-    {
-        "PAGER": "cat",
-        "GIT_PAGER": "cat",
-        "MANPAGER": "cat",
-        "GIT_EDITOR": "true",
-        "GIT_TERMINAL_PROMPT": "0",
-        "TERM": "dumb",
-        "NO_COLOR": "1",
-    }
-)
+if TYPE_CHECKING:
+    from tau.backends.shell.session import Running, ShellSession
+    from tau.coding.running_command import Report, RunningCommand
+    from tau.coding.shell_text import Limited
+
+commands = late("tau.coding.running_command")
+sessions = late("tau.backends.shell.session")
+shell_text = late("tau.coding.shell_text")
+shlex = late("shlex")
+
+__all__ = ["QUIET", "Bash", "BashDetails", "BashOptions", "BashParams"]
+
+MAX_TIMEOUT_S = 3600
+LABEL_CHARS = 120
+TERMINAL_SIZE = (120, 40)
+RESERVED = (run.RUN_ID, run.FAMILY_ID)
 
 
 class BashParams(Struct, frozen=True):
@@ -42,6 +48,10 @@ class BashParams(Struct, frozen=True):
     command: Annotated[str, Meta(description="Shell text")]
     timeout: Annotated[int | None, Meta(description="Seconds, 1 to 3600")] = None
     cwd: Annotated[str | None, Meta(description="Directory to run in")] = None
+    env: Annotated[dict[str, str], Meta(description="Variables for this call")] = {}
+    pty: Annotated[bool, Meta(description="Run in a terminal")] = False
+    in_background: Annotated[bool, Meta(description="Run as a job")] = field(name="async", default=False)
+    fresh: Annotated[bool, Meta(description="Run in a new shell")] = False
 
 
 class BashDetails(Struct, frozen=True, rename="camel", kw_only=True):
@@ -54,123 +64,215 @@ class BashDetails(Struct, frozen=True, rename="camel", kw_only=True):
     timed_out: bool = False
     duration_ms: int = 0
     meta: OutputMeta | UnsetType = UNSET
+    job_id: str | UnsetType = UNSET  # it runs in the background under this id
+    stripped: str | UnsetType = UNSET  # what was taken from the end of the command and done by us
+    notes: Sequence[str] | UnsetType = UNSET
+
+
+class BashOptions(Struct, frozen=True, kw_only=True):
+    """What the user's settings say about commands, and which tools there are beside this one."""
+
+    intercept: bool = False
+    strip_limits: bool = True
+    auto_background_ms: int | None = None
+    background: bool = True
+    tools: Collection[str] = ()
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """A call as it will be done. `folder` is None for "where the shell is"; `stay`: the shell stays there."""
+
+    command: str
+    folder: Path | None = None
+    stay: bool = False
+    limited: "Limited | None" = None
 
 
 class Bash(Tool[BashParams]):
+    """With a `shell` commands share its state; without one each has a fresh shell of `ctx.run`."""
+
     name, label = "bash", "Bash"
 
-    def __init__(self, settings: ToolSettings | None = None) -> None:
+    def __init__(
+        self,
+        settings: ToolSettings | None = None,
+        *,
+        shell: "ShellSession | None" = None,
+        options: BashOptions | None = None,
+    ) -> None:
         wanted = settings or ToolSettings()
         self._timeout_s = wanted.bash_timeout_s
         self._limits = wanted.command_output
+        self._shell = shell
+        self._options = options or BashOptions()
 
     @cached_property
     def description(self) -> str:
-        return super().description.replace("{{seconds}}", str(self._timeout_s))
+        fresh = "Run a command in a fresh shell: `cd` and variables end with the call."
+        lasting = "Run a command in your shell: directory, variables and functions stay for later calls."
+        text = super().description.replace("{{seconds}}", str(self._timeout_s))
+        return text.replace("{{shell}}", fresh if self._shell is None else lasting)
 
     def effects(self, params: BashParams, cwd: Path) -> Effects:
-        return Effects(runs=(params.command,))
+        """The command as it will run, and where, if that is not where the session works."""
+        plan = self._plan(params, cwd)
+        folder = self._folder(plan, cwd)
+        there = "" if folder == cwd else f"cd {shlex.quote(str(folder))} && "
+        return Effects(runs=(there + plan.command,))
 
     async def run(self, params: BashParams, ctx: CodingContext) -> ToolOutput:
+        self._check(params)
+        plan = self._plan(params, ctx.cwd)
+        if params.cwd is not None:
+            await _check_folder(resolve(params.cwd, ctx.cwd), ctx)
+        plan = replace(plan, command=await _with_paths(plan.command, ctx))
+        seconds = min(max(self._timeout_s if params.timeout is None else params.timeout, 1), MAX_TIMEOUT_S)
+        if params.in_background:
+            return self._in_background(params, plan, seconds, ctx)
+        async with await self._started(params, plan, seconds, ctx) as command:
+            try:
+                async with asyncio.timeout(self._wait_s(params, seconds)):
+                    await command.follow()
+            except TimeoutError:
+                with suppress(ToolError):  # as many jobs as there may be: wait for it here
+                    return self._detached(command, ctx)
+                await command.follow()
+            return command.report()
+
+    def _check(self, params: BashParams) -> None:
         if not params.command.strip():
             raise ToolError("`command` is empty; there is nothing to run.")
-        if "\0" in params.command:
-            raise ToolError("`command` contains a NUL character, which no shell can take.")
-        cwd = await _folder(params.cwd, ctx)
-        seconds = min(max(self._timeout_s if params.timeout is None else params.timeout, 1), 3600)
-        began = time.monotonic()
-        with OutputSink(ctx.artifacts, self.name, self._limits) as sink:
-            progress = _Progress(sink, BashDetails(command=params.command, cwd=str(cwd)), ctx)
-            limits = run.Limits(timeout=seconds)
-            try:
-                process = await ctx.run.start(params.command, cwd=cwd, env=QUIET, limits=limits)
-                async with process:
-                    async for chunk in process.output():
-                        sink.push(chunk)
-                        progress.note()
-                    exited = await process.wait()
-            except asyncio.CancelledError:
-                progress.send()
-                raise
-            except OSError as error:
-                if error.filename and str(error.filename) != str(cwd):
-                    raise failure("start", str(error.filename), error) from error
-                raise failure("run the command in", shown(cwd, ctx.cwd), error) from error
-            finally:
-                progress.stop()
-            duration_ms = round((time.monotonic() - began) * 1000)
-            return _report(params.command, cwd, sink, exited, seconds, duration_ms)
+        if any("\0" in text for text in (params.command, *params.env, *params.env.values())):
+            raise ToolError("`command` or `env` contains a NUL character, which no shell can take.")
+        wrong = [name for name in params.env if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII)]
+        if wrong or not set(RESERVED).isdisjoint(params.env):
+            named = ", ".join(wrong or RESERVED)
+            raise ToolError(f"`env` cannot set {named}; use names of letters, digits and underscores.")
+        if params.in_background and not self._options.background:
+            raise ToolError("Background jobs are switched off (async.enabled); leave `async` out.")
+        if params.pty and params.in_background:
+            raise ToolError("A command with `pty` cannot run in the background; leave one of the two out.")
+        if self._options.intercept:
+            reason = shell_text.better_tool(params.command, self._options.tools)
+            if reason is not None:
+                raise ToolError(reason)
+
+    def _plan(self, params: BashParams, cwd: Path) -> Plan:
+        """Fold a leading `cd`, and take a trailing `head` or `tail` on us, where that is safe."""
+        here = cwd if self._shell is None else self._shell.cwd
+        folder = None if params.cwd is None else resolve(params.cwd, cwd)
+        command, stay = params.command.strip("\n"), False
+        folded = shell_text.fold_cd(command)
+        if folded is not None and (there := resolve(folded.folder, folder or here)).is_dir():
+            command, folder, stay = folded.rest, there, params.cwd is None
+        limited = None
+        if self._options.strip_limits and not params.pty:
+            limited = shell_text.without_limit(command, self._limits.lines)
+        return Plan(
+            command=command if limited is None else limited.command,
+            folder=folder,
+            stay=stay,
+            limited=limited,
+        )
+
+    async def _started(
+        self, params: BashParams, plan: Plan, seconds: int, ctx: CodingContext, *, beside: bool = False
+    ) -> "RunningCommand":
+        keyboard = getattr(ctx.ui, "terminal", None) if params.pty else None
+        terminal = None
+        if params.pty:
+            columns, rows = TERMINAL_SIZE if keyboard is None else keyboard.size
+            terminal = run.Terminal(columns=columns, rows=rows, echo=keyboard is not None)
+        limits = run.Limits(timeout=seconds)
+        folder = self._folder(plan, ctx.cwd)
+        try:
+            if self._shell is None:
+                env = {**(QUIET if terminal is None else IN_TERMINAL), **params.env}
+                process = await ctx.run.start(
+                    plan.command, cwd=folder, env=env, limits=limits, terminal=terminal
+                )
+                running: Running = sessions.Running(process=process, cwd=folder)
+            else:
+                running = await self._shell.start(
+                    plan.command,
+                    cwd=plan.folder,
+                    stay=plan.stay,
+                    env=params.env,
+                    limits=limits,
+                    fresh=params.fresh,
+                    beside=beside,
+                    terminal=terminal,
+                )
+        except OSError as error:
+            if error.filename and str(error.filename) != str(folder):
+                raise failure("start", str(error.filename), error) from error
+            raise failure("run the command in", shown(folder, ctx.cwd), error) from error
+        started: RunningCommand = commands.RunningCommand(
+            running,
+            ctx,
+            OutputSink(ctx.artifacts, self.name, self._limits),
+            details=BashDetails(command=plan.command, cwd=str(running.cwd)),
+            seconds=seconds,
+            limited=plan.limited,
+            keyboard=commands.Keyboard(keyboard) if params.pty else None,
+        )
+        return started
+
+    def _folder(self, plan: Plan, cwd: Path) -> Path:
+        return plan.folder or (cwd if self._shell is None else self._shell.cwd)
+
+    def _wait_s(self, params: BashParams, seconds: int) -> float | None:
+        """How long to wait before a command goes on in the background; None for its whole time."""
+        threshold = self._options.auto_background_ms
+        if threshold is None or params.pty:
+            return None
+        return min(threshold / 1000, max(seconds - 1, seconds / 2))
+
+    def _in_background(self, params: BashParams, plan: Plan, seconds: int, ctx: CodingContext) -> ToolOutput:
+        async def work(report: "Report") -> str:
+            async with await self._started(params, plan, seconds, ctx, beside=True) as command:
+                return await command.to_end(report)
+
+        details = BashDetails(command=plan.command, cwd=str(self._folder(plan, ctx.cwd)))
+        return self._job(details, work, ctx)
+
+    def _detached(self, command: "RunningCommand", ctx: CodingContext) -> ToolOutput:
+        """It takes long: the call ends here and the command goes on as a job. Raises ToolError: it cannot."""
+
+        async def work(report: "Report") -> str:
+            async with rest:
+                return await command.to_end(report)
+
+        output = self._job(command.details, work, ctx, already=command.tail())
+        if self._shell is not None:
+            self._shell.let_go(command.running)
+        rest = command.handed_over()
+        return output
+
+    def _job(self, details: BashDetails, work: JobWork, ctx: CodingContext, already: str = "") -> ToolOutput:
+        id = ctx.jobs.start("bash", shortened(clean_line(details.command), LABEL_CHARS), work)
+        before = f"{already.rstrip()}\n" if already.strip() else ""
+        text = f"{before}[Runs in the background as {id}; the result comes by itself, or use job]"
+        return ToolOutput.text(text, replace(details, job_id=id))
 
 
-async def _folder(text: str | None, ctx: CodingContext) -> Path:
-    if text is None:
-        return ctx.cwd
-    cwd = resolve(text, ctx.cwd)
-    stat = await ctx.fs.stat(cwd)
+async def _check_folder(folder: Path, ctx: CodingContext) -> None:
+    stat = await ctx.fs.stat(folder)
     if stat is None or not stat.is_dir:
-        raise ToolError(f"`cwd` is not a directory: {shown(cwd, ctx.cwd)}.")
-    return cwd
+        raise ToolError(f"`cwd` is not a directory: {shown(folder, ctx.cwd)}.")
 
 
-class _Progress:
-    """Shows the end of the output while the command runs, at most so many times a second."""
-
-    def __init__(self, sink: OutputSink, details: BashDetails, ctx: CodingContext) -> None:
-        self._sink = sink
-        self._details = details
-        self._ctx = ctx
-        self._timer: asyncio.TimerHandle | None = None
-
-    def note(self) -> None:
-        """Something came: show it soon, with what else comes until then."""
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(UPDATE_INTERVAL_S, self.send)
-
-    def send(self) -> None:
-        self.stop()
-        self._ctx.update(ToolOutput.text(self._sink.tail(), self._details))
-
-    def stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-
-def _report(
-    command: str, cwd: Path, sink: OutputSink, exited: run.Exit, seconds: int, duration_ms: int
-) -> ToolOutput:
-    output = sink.finish()
-    text = with_notice(output.text, notice(output.truncation))
-    ending = _ending(exited, seconds)
-    if not text.strip():
-        text = "" if ending else "[No output]"
-    details = BashDetails(
-        command=command,
-        cwd=str(cwd),
-        exit_code=exited.code,
-        signal=UNSET if exited.signal is None else _signal_name(exited.signal),
-        timed_out=exited.timed_out,
-        duration_ms=duration_ms,
-        meta=output.meta,
-    )
-    return ToolOutput.text(with_notice(text, ending), details, is_error=bool(ending))
-
-
-def _ending(exited: run.Exit, seconds: int) -> str:
-    """How the command ended, if not well."""
-    if exited.timed_out:
-        return f"[Stopped: it ran longer than its time limit of {seconds} s]"
-    if exited.signal is not None:
-        return f"[Ended by signal {_signal_name(exited.signal)}]"
-    if not exited.code:
-        return ""
-    # A shell reports a command that a signal ended as 128 and the number of the signal.
-    name = _signal_name(exited.code - 128) if exited.code > 128 else ""
-    return f"[Exit code {exited.code} ({name})]" if name.startswith("SIG") else f"[Exit code {exited.code}]"
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return str(number)
+async def _with_paths(command: str, ctx: CodingContext) -> str:
+    """The command with the files behind addresses of ours in their place."""
+    parts: list[str] = []
+    done = 0
+    for match in shell_text.internal_urls(command):
+        resource = await ctx.urls.resolve(match[0], ctx)
+        if resource.path is None:
+            raise ToolError(f"{match[0]} has no file that a command could use; read shows what it holds.")
+        parts += [
+            command[done : match.start()],
+            shell_text.quoted_at(command, match.start(), str(resource.path)),
+        ]
+        done = match.end()
+    return "".join((*parts, command[done:]))

@@ -1,0 +1,71 @@
+"""Measures background jobs: what one costs, and how fast many that end together are delivered."""
+
+import asyncio
+import time
+from statistics import median
+
+from report import Row, milliseconds
+
+from tau.agent.queue import Queue
+from tau.coding.job_texts import put_result
+from tau.coding.jobs import SessionJobs
+from tau.coding.ports import Report
+
+JOBS = 100
+ROUNDS = 20
+QUICK_ROUNDS = 5
+
+
+def measure(quick: bool) -> list[tuple[Row, float]]:
+    """Each figure with its row; times are the median of some rounds."""
+    rounds = QUICK_ROUNDS if quick else ROUNDS
+    together = median(asyncio.run(_together()) for _ in range(rounds))
+    one = median(asyncio.run(_one()) for _ in range(rounds))
+    return [
+        (Row("job_ms", "a job that does nothing, start to delivery", None, milliseconds), one),
+        (
+            Row("jobs_ms", f"{JOBS} jobs that end together, end to last delivery", None, milliseconds),
+            together,
+        ),
+    ]
+
+
+async def _together() -> float:
+    queue = Queue()
+    moment = asyncio.Event()
+
+    async def work(report: Report) -> str:
+        await moment.wait()
+        return "done"
+
+    async with SessionJobs(lambda job: put_result(queue, job)) as jobs:
+        for _ in range(JOBS):
+            jobs.start("bash", "work", work)
+        await asyncio.sleep(0)
+        began = time.perf_counter()
+        moment.set()
+        await jobs.quiet()
+        took = time.perf_counter() - began
+    if len(queue.waiting()) != JOBS:
+        raise AssertionError(f"{len(queue.waiting())} of {JOBS} results were delivered")
+    return took * 1000
+
+
+async def _one() -> float:
+    queue = Queue()
+
+    async def work(report: Report) -> str:
+        return "done"
+
+    async with SessionJobs(lambda job: put_result(queue, job)) as jobs:
+        jobs.start("bash", "work", work)
+        await jobs.quiet()  # the modules are loaded
+        began = time.perf_counter()
+        jobs.start("bash", "work", work)
+        await jobs.quiet()
+        return (time.perf_counter() - began) * 1000
+
+
+if __name__ == "__main__":
+    for row, value in measure(quick=False):
+        print(f"{row.title}: {value:.3f} ms")

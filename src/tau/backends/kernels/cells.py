@@ -1,0 +1,115 @@
+"""A cell and what comes of it: what it shows while it runs, how it ended, what it may ask of its host."""
+
+from collections.abc import Callable
+from typing import Any, Literal, Protocol, TypeAlias
+
+from msgspec import Struct
+
+from tau.base.errors import ToolError
+
+Language = Literal["python", "js"]
+LABELS: dict[Language, str] = {"python": "Python", "js": "JavaScript"}
+DEFAULT_TIMEOUT_S = 30
+MIN_TIMEOUT_S = 1
+MAX_TIMEOUT_S = 600
+
+
+class KernelError(ToolError):
+    """A kernel cannot be started or used; `str(error)` says why and what to do."""
+
+
+class Cell(Struct, frozen=True, kw_only=True):
+    """`timeout_s` does not count the time in which the cell waits for its host. `reset`: a kernel anew."""
+
+    language: Language
+    code: str
+    timeout_s: float = DEFAULT_TIMEOUT_S
+    reset: bool = False
+
+
+class CellEnd(Struct, frozen=True, kw_only=True):
+    """How a cell ended. `lost`: its kernel is gone, and all variables with it.
+
+    What went wrong in the code itself stands in the output; `reason` says what else did.
+    """
+
+    status: Literal["ok", "error", "interrupted", "died"]
+    exit_code: int | None = None
+    timed_out: bool = False
+    stdin_wanted: bool = False
+    lost: bool = False
+    reason: str = ""
+
+
+class Text(Struct, frozen=True):
+    """Output of the cell, its threads and its child processes, as it was written."""
+
+    data: bytes
+
+
+class Json(Struct, frozen=True):
+    value: Any
+
+
+class Picture(Struct, frozen=True):
+    data: str  # base64
+    mime_type: str
+
+
+class Markdown(Struct, frozen=True):
+    text: str
+
+
+class Html(Struct, frozen=True):
+    text: str
+
+
+class Status(Struct, frozen=True):
+    """What a helper did, for people: `{"op": "read", "path": ...}`."""
+
+    event: dict[str, Any]
+
+
+CellEvent: TypeAlias = Text | Json | Picture | Markdown | Html | Status
+Listen: TypeAlias = Callable[[CellEvent], None]
+
+
+class Host(Protocol):
+    """What cells may ask for while they run. A failure is raised; a ToolError's text goes to the cell."""
+
+    async def tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Call a tool as a model does: `text`, `details` and `images` of its result."""
+        ...
+
+    async def completion(
+        self, prompt: str, model: str, system: str | None, schema: dict[str, Any] | None
+    ) -> Any: ...
+    async def agent(self, prompt: str, options: dict[str, Any]) -> Any: ...
+    async def output(self, id: str) -> str:
+        """The path of an artifact."""
+        ...
+
+    async def concurrency(self) -> int:
+        """How many calls `parallel` makes side by side; 0 for all."""
+        ...
+
+
+class NoHost:
+    """For cells that nobody helps, such as a user's own."""
+
+    async def tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        raise ToolError("Tools cannot be called from this cell.")
+
+    async def completion(
+        self, prompt: str, model: str, system: str | None, schema: dict[str, Any] | None
+    ) -> Any:
+        raise ToolError("Models cannot be asked from this cell.")
+
+    async def agent(self, prompt: str, options: dict[str, Any]) -> Any:
+        raise ToolError("Agents cannot be started from this cell.")
+
+    async def output(self, id: str) -> str:
+        raise ToolError("There are no artifacts here.")
+
+    async def concurrency(self) -> int:
+        return 32

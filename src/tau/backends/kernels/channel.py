@@ -1,0 +1,114 @@
+"""The private channel between tau and one kernel: JSON lines over a pair of sockets that has no name."""
+
+import asyncio
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any, Literal, TypeAlias, cast
+
+import msgspec
+from msgspec import Struct
+
+from tau.base import log
+from tau.base.sizes import MIB
+
+VARIABLE = "TAU_KERNEL"  # tells a kernel the number of its end of the channel
+MAX_LINE_BYTES = 64 * MIB
+
+
+class Ready(Struct, frozen=True, tag_field="t", tag="ready"):
+    """`mark` begins the marks that the kernel leaves in its output."""
+
+    version: str
+    mark: str
+
+
+class Call(Struct, frozen=True, tag_field="t", tag="call"):
+    id: int
+    op: str
+    args: dict[str, Any]
+
+
+class Show(Struct, frozen=True, tag_field="t", tag="show"):
+    """`seq` is the number of the mark in the output at which this is to be shown."""
+
+    seq: int
+    kind: str
+    text: str = ""
+    value: Any = None
+    data: str = ""
+    mime: str = ""
+
+
+class StatusMessage(Struct, frozen=True, tag_field="t", tag="status"):
+    event: dict[str, Any]
+
+
+class Done(Struct, frozen=True, tag_field="t", tag="done"):
+    id: int
+    seq: int
+    status: Literal["ok", "error", "interrupted"]
+    exit: int
+    stdin: bool = False
+
+
+class Pong(Struct, frozen=True, tag_field="t", tag="pong"):
+    id: int
+
+
+Message: TypeAlias = Ready | Call | Show | StatusMessage | Done | Pong
+_DECODER: msgspec.json.Decoder[Message] = msgspec.json.Decoder(cast(Any, Message))
+
+
+class Channel(asyncio.Protocol):
+    """Gives each message to `take`, and calls `lost` once when the other side is gone."""
+
+    def __init__(self, take: Callable[[Message], None], lost: Callable[[], None]) -> None:
+        self._take = take
+        self._lost = lost
+        self._rest = bytearray()
+        self._transport: asyncio.WriteTransport | None = None
+
+    @classmethod
+    async def over(
+        cls, ours: socket.socket, take: Callable[[Message], None], lost: Callable[[], None]
+    ) -> "Channel":
+        ours.setblocking(False)
+        loop = asyncio.get_running_loop()
+        _, channel = await loop.create_unix_connection(partial(cls, take, lost), sock=ours)
+        return channel
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.WriteTransport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._rest += data
+        if b"\n" not in data:
+            if len(self._rest) > MAX_LINE_BYTES:
+                log.warning("A kernel sent a message that is too long; it is ended.")
+                self.close()
+            return
+        *lines, rest = bytes(self._rest).split(b"\n")
+        self._rest = bytearray(rest)
+        for line in lines:
+            try:
+                message = _DECODER.decode(line)
+            except msgspec.MsgspecError as error:
+                log.error("A kernel sent a message that cannot be read.", error)
+                continue
+            self._take(message)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._lost()
+
+    def send(self, kind: str, **fields: Any) -> None:
+        """Raises TypeError for what JSON cannot hold."""
+        line = msgspec.json.encode({"t": kind, **fields}) + b"\n"
+        if self._transport is not None and not self._transport.is_closing():
+            with suppress(OSError):
+                self._transport.write(line)
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()

@@ -1,0 +1,127 @@
+"""The small helpers of Python cells for files, text and the environment."""
+
+import difflib
+import os
+from collections import Counter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+TREE_ENTRIES = 1000
+LEFT_OUT = {".git", "node_modules", "__pycache__", ".venv", "venv"}
+
+
+def env(kernel: "Any", key: "str | None" = None, value: "str | None" = None) -> "dict[str, str] | str | None":
+    """All variables, one of them, or one with a new value."""
+    if key is None:
+        kernel.status("env", count=len(os.environ))
+        return dict(sorted(os.environ.items()))
+    if value is not None:
+        os.environ[key] = str(value)
+    kernel.status("env", key=key, set=value is not None)
+    return os.environ.get(key)
+
+
+def read(kernel: "Any", path: "Any", offset: int = 1, limit: "int | None" = None) -> str:
+    """The text of a file, or `limit` of its lines from line `offset` on."""
+    place = _place(path)
+    with open(place, encoding="utf-8", errors="replace", newline="") as file:  # noqa: PTH123 - slow to import
+        text = file.read()
+    if offset > 1 or limit is not None:
+        first = max(offset, 1) - 1
+        text = "".join(text.splitlines(True)[first : None if limit is None else first + limit])
+    kernel.status("read", path=place, chars=len(text))
+    return text
+
+
+def write(kernel: "Any", path: "Any", content: str) -> str:
+    """Put text into a file, making its folders; gives the path."""
+    return _put(kernel, "write", path, content, "w")
+
+
+def append(kernel: "Any", path: "Any", content: str) -> str:
+    """Add text at the end of a file, making it where it is missing; gives the path."""
+    return _put(kernel, "append", path, content, "a")
+
+
+def sort(kernel: "Any", text: str, *, reverse: bool = False, unique: bool = False) -> str:
+    """The lines of a text in order."""
+    lines = text.splitlines()
+    return "\n".join(sorted(set(lines) if unique else lines, reverse=reverse))
+
+
+def uniq(kernel: "Any", text: str, *, count: bool = False) -> "str | list[tuple[int, str]]":
+    """The lines of a text without repetitions of the line before; with `count`, pairs of number and line."""
+    runs: list[tuple[int, str]] = []
+    for line in text.splitlines():
+        if runs and runs[-1][1] == line:
+            runs[-1] = (runs[-1][0] + 1, line)
+        else:
+            runs.append((1, line))
+    return runs if count else "\n".join(line for _, line in runs)
+
+
+def counter(
+    kernel: "Any", items: "str | Iterable[Any]", *, limit: "int | None" = None, reverse: bool = False
+) -> "list[tuple[int, Any]]":
+    """How often each item, or line of a text, occurs: pairs of number and item, the most frequent first."""
+    counted = Counter(items.splitlines() if isinstance(items, str) else items)
+    pairs = sorted(counted.items(), key=lambda pair: pair[1], reverse=not reverse)
+    return [(number, item) for item, number in pairs[:limit]]
+
+
+def tree(kernel: "Any", path: "Any" = ".", *, max_depth: int = 3, hidden: bool = False) -> str:
+    """The files and folders below a folder, as an indented list."""
+    place = _place(path)
+    lines = [place]
+    _branches(place, "", max_depth, hidden, lines)
+    if len(lines) > TREE_ENTRIES:
+        lines[TREE_ENTRIES:] = [f"[… only the first {TREE_ENTRIES} entries are listed]"]
+    kernel.status("tree", path=place, entries=len(lines) - 1)
+    return "\n".join(lines)
+
+
+def diff(kernel: "Any", first: "Any", second: "Any") -> str:
+    """How two files differ, as a unified diff; nothing if they do not."""
+    texts = [read(kernel, path).splitlines(True) for path in (first, second)]
+    lines = difflib.unified_diff(texts[0], texts[1], str(first), str(second))
+    return "".join(line if line.endswith("\n") else line + "\n" for line in lines)
+
+
+def log(kernel: "Any", message: "Any") -> None:
+    """A line about the progress of the work, for the person who looks on."""
+    kernel.status("log", message=str(message))
+
+
+def phase(kernel: "Any", title: "Any") -> None:
+    """The beginning of another part of the work, for the person who looks on."""
+    kernel.status("phase", title=str(title))
+
+
+def _put(kernel: "Any", op: str, path: "Any", content: str, mode: str) -> str:
+    place = _place(path)
+    os.makedirs(os.path.dirname(place), exist_ok=True)  # noqa: PTH103, PTH120 - pathlib is slow to import
+    with open(place, mode, encoding="utf-8", newline="") as file:  # noqa: PTH123 - the same
+        file.write(content)
+    kernel.status(op, path=place, chars=len(content))
+    return place
+
+
+def _place(path: "Any") -> str:
+    text = str(os.fspath(path))
+    if "://" in text:
+        raise ValueError(f"{text} is no file; tool.read(path=...) takes addresses.")
+    return os.path.abspath(os.path.expanduser(text))  # noqa: PTH100, PTH111 - the same
+
+
+def _branches(folder: str, indent: str, depth: int, hidden: bool, lines: "list[str]") -> None:
+    if depth <= 0 or len(lines) > TREE_ENTRIES:
+        return
+    entries = [entry for entry in os.scandir(folder) if hidden or not entry.name.startswith(".")]
+    for entry in sorted(entries, key=lambda entry: (not entry.is_dir(), entry.name)):
+        is_folder = entry.is_dir(follow_symlinks=False)
+        lines.append(indent + "  " + entry.name + ("/" if is_folder else ""))
+        if is_folder and entry.name not in LEFT_OUT:
+            _branches(entry.path, indent + "  ", depth - 1, hidden, lines)

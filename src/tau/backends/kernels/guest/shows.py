@@ -1,0 +1,167 @@
+"""What a value looks like: JSON, pictures, Markdown and HTML where it has them, else its `repr`."""
+
+import json
+import sys
+import warnings
+from binascii import b2a_base64
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+MAX_IMAGE_BYTES = 20 * 1024 * 1024
+SIGNATURES = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"RIFF", "image/webp"),
+)
+PICTURES = (("_repr_png_", "image/png"), ("_repr_jpeg_", "image/jpeg"))
+
+
+class Rich:
+    """Text with a kind of its own, for `display` or as the last line of a cell."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        self.kind = kind
+        self.text = text
+
+    def _repr_mimebundle_(self, **_: "Any") -> "Any":
+        return {"text/" + self.kind: self.text}
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def HTML(kernel: "Any", text: str) -> Rich:
+    return Rich("html", text)
+
+
+def Markdown(kernel: "Any", text: str) -> Rich:
+    return Rich("markdown", text)
+
+
+def display(kernel: "Any", *values: "Any") -> None:
+    """Show values: lists and dictionaries as JSON, pictures as pictures, the rest as text."""
+    for value in values:
+        if isinstance(value, str):
+            kernel.write(value + "\n")
+        elif isinstance(value, dict) and value.get("type") == "image" and "data" in value:
+            _picture(kernel, value["data"], value.get("mimeType"))
+        elif isinstance(value, (dict, list, tuple)):
+            _json(kernel, value)
+        else:
+            show_value(kernel, value)
+
+
+def show_value(kernel: "Any", value: "Any") -> None:
+    """The richest form that the value has, without `None`."""
+    if isinstance(value, (bytes, bytearray)) and _signature(bytes(value)) is not None:
+        _picture(kernel, bytes(value), None)
+    elif isinstance(value, (str, bytes, int, float, dict, list, tuple, set)) or not _rich(kernel, value):
+        kernel.write(repr(value) + "\n")
+
+
+def prepare_figures(kernel: "Any") -> None:
+    """Nobody looks at a window: have matplotlib draw for us, and not complain about it."""
+    if not kernel.figures:
+        kernel.figures = True
+        warnings.filterwarnings("ignore", message=".*non-interactive, and thus cannot be shown")
+
+
+def show_figures(kernel: "Any") -> None:
+    """The figures that the cell drew, which are closed then."""
+    pyplot = sys.modules["matplotlib.pyplot"]
+    try:
+        numbers = list(pyplot.get_fignums())
+    except AttributeError:  # its import was cut short
+        return
+    for number in numbers:
+        _figure(kernel, pyplot.figure(number))
+    if numbers:
+        pyplot.close("all")
+
+
+def _rich(kernel: "Any", value: "Any") -> bool:
+    """Show a value by one of its `_repr_*_` methods; False if it has none that fits."""
+    if isinstance(value, type):
+        return False
+    if type(value).__module__.startswith("matplotlib.") and hasattr(value, "savefig"):
+        _figure(kernel, value)
+        pyplot = sys.modules.get("matplotlib.pyplot")
+        if pyplot is not None:
+            pyplot.close(value)
+        return True
+    bundle = _asked(value, "_repr_mimebundle_") or {}
+    if isinstance(bundle, tuple):
+        bundle = bundle[0]
+    for method, mime in PICTURES:
+        data = bundle.get(mime) or _asked(value, method)
+        if isinstance(data, tuple):
+            data = data[0]
+        if data:
+            _picture(kernel, data, mime)
+            return True
+    text = bundle.get("text/markdown") or _asked(value, "_repr_markdown_")
+    if text:
+        kernel.show("markdown", text=str(text))
+        return True
+    data = bundle.get("application/json") or _asked(value, "_repr_json_")
+    if data:
+        _json(kernel, data[0] if isinstance(data, tuple) else data)
+        return True
+    plain = repr(value)
+    text = bundle.get("text/html") or _asked(value, "_repr_html_")
+    if text and (plain.startswith("<") or plain == str(text)):
+        kernel.show("html", text=str(text))
+        return True
+    if plain.startswith("<") and bundle.get("text/plain"):
+        plain = bundle["text/plain"]
+    kernel.write(plain + "\n")
+    return True
+
+
+def _asked(value: "Any", method: str) -> "Any":
+    found = getattr(type(value), method, None)
+    if found is None:
+        return None
+    try:
+        return getattr(value, method)()
+    except Exception:  # a form that cannot be made is as good as none
+        return None
+
+
+def _json(kernel: "Any", value: "Any") -> None:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        kernel.write(repr(value) + "\n")
+    else:
+        kernel.show("json", value=value)
+
+
+def _picture(kernel: "Any", data: "Any", mime: "str | None") -> None:
+    """A picture as bytes, or as base64 text."""
+    if isinstance(data, str):
+        text = data.strip().replace("\n", "")
+    else:
+        data = bytes(data)
+        if len(data) > MAX_IMAGE_BYTES:
+            kernel.write(f"[An image of more than {MAX_IMAGE_BYTES // 1048576} MB is not shown]\n")
+            return
+        mime = _signature(data) or mime
+        text = b2a_base64(data, newline=False).decode("ascii")
+    kernel.show("image", data=text, mime=mime or "image/png")
+
+
+def _figure(kernel: "Any", figure: "Any") -> None:
+    file = sys.modules["io"].BytesIO()
+    figure.savefig(file, format="png", bbox_inches="tight")
+    _picture(kernel, file.getvalue(), "image/png")
+
+
+def _signature(data: bytes) -> "str | None":
+    for start, mime in SIGNATURES:
+        if data.startswith(start) and (start != b"RIFF" or data[8:12] == b"WEBP"):
+            return mime
+    return None

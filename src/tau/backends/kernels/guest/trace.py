@@ -1,0 +1,55 @@
+"""What went wrong in a cell, told without the frames that are ours and with few of those in libraries."""
+
+import linecache
+import os
+import sysconfig
+import traceback
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep  # noqa: PTH100, PTH120 - as in main.py
+PLACES = sysconfig.get_paths()
+LIBRARIES = tuple(PLACES[name] + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+
+
+def register(name: str, code: str) -> None:
+    """Let tracebacks, warnings and `inspect` find the source of a cell."""
+    linecache.cache[name] = (len(code), None, code.splitlines(True), name)
+
+
+def register_all(sources: "dict[str, str]") -> None:
+    for name, code in sources.items():
+        register(name, code)
+
+
+def describe(error: BaseException, sources: "dict[str, str]") -> str:
+    """The traceback as text."""
+    register_all(sources)
+    story = traceback.TracebackException.from_exception(error)
+    _trim(story)
+    lines = story.format() if story.stack or _relatives(story) else story.format_exception_only()
+    return "".join(lines)
+
+
+def _trim(story: "Any") -> None:
+    kept: list[Any] = []
+    for frame in story.stack:
+        if frame.filename.startswith((OURS, "<frozen importlib")):
+            continue
+        if kept and _is_library(frame) and _is_library(kept[-1]):
+            kept.pop()  # of a way through libraries, the place where it went wrong is enough
+        kept.append(frame)
+    story.stack[:] = kept
+    for relative in _relatives(story):
+        _trim(relative)
+
+
+def _relatives(story: "Any") -> "list[Any]":
+    nested = getattr(story, "exceptions", None) or []
+    return [other for other in (story.__cause__, story.__context__, *nested) if other is not None]
+
+
+def _is_library(frame: "Any") -> bool:
+    return bool(frame.filename.startswith(LIBRARIES))

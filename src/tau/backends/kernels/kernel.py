@@ -1,0 +1,305 @@
+"""One kernel: its process, the cell that runs in it, and the ways to stop either."""
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tau.backends.kernels import cells
+from tau.backends.kernels.cells import LABELS, CellEnd, CellEvent, Host, KernelError, Language, Listen
+from tau.backends.kernels.channel import VARIABLE, Call, Channel, Done, Message, Pong, Ready, Show
+from tau.backends.kernels.marks import Marks
+from tau.backends.kernels.running import Running
+from tau.base import log
+from tau.base.run import Exit, Process, Runner
+from tau.base.sizes import KIB
+from tau.base.tasks import shielded, spawn
+from tau.base.text import clean_line, shortened
+
+START_S = 30.0
+OBEY_S = (0.5, 1.0)  # how long a cell may take to end after each interrupt; then its kernel is ended
+CLOSE_S = 2.0
+MAX_LATE_BYTES = 64 * KIB
+
+
+class Launch(Struct, frozen=True, kw_only=True):
+    """What to start; `env` is added to our own environment."""
+
+    language: Language
+    argv: Sequence[str]
+    env: Mapping[str, str]
+
+
+class Kernel:
+    """Runs one cell at a time. `group` owns the task that looks after the process."""
+
+    def __init__(self, launch: Launch) -> None:
+        self.language = launch.language
+        self.version = ""
+        self.exit: Exit | None = None
+        self._launch = launch
+        self._process: Process | None = None
+        self._channel: Channel | None = None
+        self._begun = asyncio.Event()  # it is ready, or gone
+        self._gone = asyncio.Event()
+        self._marks: Marks | None = None
+        self._late = bytearray()  # output that came while no cell ran
+        self._shown: dict[int, Show | Done] = {}
+        self._news = asyncio.Event()
+        self._running: Running | None = None
+        self._calls: asyncio.TaskGroup | None = None
+        self._count = 0
+        self._pings = self._pongs = 0
+
+    @property
+    def alive(self) -> bool:
+        return not self._gone.is_set()
+
+    async def start(self, runner: Runner, cwd: Path, group: asyncio.TaskGroup) -> None:
+        """Raises KernelError if it does not come up."""
+        label = LABELS[self.language]
+        try:
+            await self._launched(runner, cwd, group)
+            async with asyncio.timeout(START_S):
+                await self._begun.wait()
+        except TimeoutError:
+            await shielded(self.kill())
+            raise KernelError(f"The {label} kernel was not ready after {START_S:g} s.") from None
+        except OSError as error:
+            await shielded(self.kill())
+            program, why = self._launch.argv[0], error.strerror or error
+            raise KernelError(f"The {label} kernel cannot be started with {program}: {why}.") from error
+        except BaseException:
+            await shielded(self.kill())
+            raise
+        if self._gone.is_set():
+            lines = self._late.decode("utf-8", "replace").strip().splitlines()
+            said = f" It said: {shortened(clean_line(lines[-1]), 300)}" if lines else ""
+            raise KernelError(f"The {label} kernel ({self._launch.argv[0]}) ended as it was started.{said}")
+
+    async def run(self, code: str, timeout_s: float, listen: Listen, host: Host) -> CellEnd:
+        """Run a cell; what it shows goes to `listen` at once. A cancellation stops it, then is raised."""
+        self._count += 1
+        self._running = running = Running(self._count, listen, host)
+        if self._late:
+            self._tell(cells.Text(bytes(self._late)))
+            self._late.clear()
+        try:
+            async with asyncio.TaskGroup() as calls:
+                self._calls = calls
+                if self._channel is None or not self.alive:
+                    return self._death()
+                self._channel.send("run", id=running.id, code=code)
+                try:
+                    return await self._end_of(running, timeout_s)
+                finally:
+                    for task in running.tasks:
+                        task.cancel()
+        finally:
+            self._running = self._calls = None
+
+    async def ping(self, within_s: float) -> bool:
+        """Whether the kernel still answers."""
+        if self._channel is None or not self.alive:
+            return False
+        self._pings += 1
+        wanted = self._pings
+        self._channel.send("ping", id=wanted)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                while self._pongs < wanted and self.alive:
+                    self._news.clear()
+                    await self._news.wait()
+        return self._pongs >= wanted
+
+    async def close(self) -> None:
+        """Let it end by itself, which takes a moment; else it is killed."""
+        if self._channel is not None and self._running is None and self.alive:
+            self._channel.send("close")
+            with suppress(TimeoutError):
+                async with asyncio.timeout(CLOSE_S):
+                    await self._gone.wait()
+        await self.kill()
+
+    async def kill(self) -> None:
+        """End it and all that it started."""
+        if self._process is not None and self.alive:
+            await self._process.kill()
+            await self._gone.wait()
+        elif self._channel is not None:
+            self._channel.close()
+
+    async def _launched(self, runner: Runner, cwd: Path, group: asyncio.TaskGroup) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._channel = await Channel.over(ours, self._take, self._lost)
+            env = {**self._launch.env, VARIABLE: str(theirs.fileno())}
+            self._process = await runner.start(self._launch.argv, cwd=cwd, env=env, fds=[theirs.fileno()])
+        spawn(group, self._live(), name=f"kernel-{self._process.pid}")
+
+    async def _live(self) -> None:
+        """Read the kernel's output until it is gone; then end what it left behind."""
+        process = self._process
+        assert process is not None
+        try:
+            async with process:
+                try:
+                    async for chunk in process.output():
+                        await self._take_output(chunk)
+                    self.exit = await process.wait()
+                finally:
+                    await shielded(process.kill())
+        except Exception as error:
+            log.error("Looking after a kernel failed.", error)
+        finally:
+            self._gone.set()
+            self._begun.set()
+            self._news.set()
+            if self._channel is not None:
+                self._channel.close()
+            if self._running is not None:
+                self._running.finish(self._death())
+
+    async def _take_output(self, chunk: bytes) -> None:
+        if self._marks is None:
+            self._keep(chunk)
+            return
+        for piece in self._marks.split(chunk):
+            if isinstance(piece, bytes):
+                self._keep(piece)
+                continue
+            while piece not in self._shown and self._channel is not None:
+                self._news.clear()
+                await self._news.wait()
+            message = self._shown.pop(piece, None)
+            if isinstance(message, Done):
+                self._finish(message)
+            elif message is not None and (event := _event(message)) is not None:
+                self._tell(event)
+
+    def _keep(self, data: bytes) -> None:
+        if self._running is not None:
+            self._tell(cells.Text(data))
+        else:
+            self._late += data
+            del self._late[:-MAX_LATE_BYTES]
+
+    def _tell(self, event: CellEvent) -> None:
+        if self._running is not None:
+            try:
+                self._running.listen(event)
+            except Exception as error:
+                log.error("What a cell shows could not be taken.", error)
+
+    def _finish(self, done: Done) -> None:
+        running = self._running
+        if running is not None and running.id == done.id:
+            status = "interrupted" if running.stopping else done.status
+            running.finish(CellEnd(status=status, exit_code=done.exit, stdin_wanted=done.stdin))
+
+    def _take(self, message: Message) -> None:
+        """A message over the channel."""
+        match message:
+            case Show() | Done():
+                self._shown[message.seq] = message
+                self._news.set()
+            case Call():
+                self._on_call(message)
+            case Pong():
+                self._pongs = message.id
+                self._news.set()
+            case Ready():
+                self.version = message.version
+                self._marks = Marks(message.mark)
+                self._begun.set()
+            case _:
+                self._tell(cells.Status(message.event))
+
+    def _lost(self) -> None:
+        """Without its channel a kernel is of no use; it ends itself, or is ended."""
+        self._channel = None
+        self._news.set()
+        if self.alive and self._process is not None:
+            with suppress(OSError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _on_call(self, call: Call) -> None:
+        running = self._running
+        if running is not None and not running.stopping and self._calls is not None:
+            running.begin(spawn(self._calls, running.answer(call, self._reply, self)))
+        else:
+            self._reply(call, ok=False, error="No cell is running.")
+
+    def _reply(self, call: Call, **fields: Any) -> None:
+        if self._channel is not None:
+            self._channel.send("reply", id=call.id, **fields)
+
+    async def _end_of(self, running: Running, timeout_s: float) -> CellEnd:
+        try:
+            async with asyncio.timeout(timeout_s) as running.clock:
+                await running.over.wait()
+        except TimeoutError:
+            await self._stop(running)
+            return replace(running.end, timed_out=True)
+        except asyncio.CancelledError:
+            await shielded(self._stop(running))
+            raise
+        finally:
+            running.clock = None
+        return running.end
+
+    async def _stop(self, running: Running) -> None:
+        """Interrupt the cell as Ctrl+C does; a kernel that does not obey is ended."""
+        running.stopping = True
+        for task in running.tasks:
+            task.cancel()
+        for seconds in OBEY_S:
+            if self._process is not None and self.alive:
+                with suppress(OSError):
+                    os.killpg(self._process.pid, signal.SIGINT)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await running.over.wait()
+                    return
+        await self.kill()
+        running.finish(self._death())
+
+    def _death(self) -> CellEnd:
+        if self._running is not None and self._running.stopping:
+            return CellEnd(status="interrupted", lost=True)
+        code = None if self.exit is None else self.exit.code
+        return CellEnd(status="died", exit_code=code, lost=True, reason=how_it_ended(self.exit))
+
+
+def how_it_ended(exited: Exit | None) -> str:
+    """The end of a process in words."""
+    if exited is None:
+        return "it did not answer any more"
+    if exited.signal is None:
+        return f"it ended with exit code {exited.code}"
+    try:
+        return f"it was ended by signal {signal.Signals(exited.signal).name}"
+    except ValueError:
+        return f"it was ended by signal {exited.signal}"
+
+
+def _event(show: Show) -> CellEvent | None:
+    match show.kind:
+        case "json":
+            return cells.Json(show.value)
+        case "image":
+            return cells.Picture(show.data, show.mime)
+        case "markdown":
+            return cells.Markdown(show.text)
+        case "html":
+            return cells.Html(show.text)
+        case "text":
+            return cells.Text(show.text.encode("utf-8", "replace"))
+    return None

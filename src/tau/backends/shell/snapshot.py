@@ -1,0 +1,135 @@
+"""What the user's rc file defines, written down once so that no command has to run that file again.
+
+Kept are functions, aliases, options and variables that say where things are (PATH and the like). A file that
+fails, waits for somebody or takes too long never holds a command: it is left out, and that is said once.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from shlex import quote
+
+from msgspec import Struct
+
+from tau.backends.shell.kinds import ShellKind
+from tau.base.files import make_private, write_atomic
+from tau.base.run import QUIET, Captured, Limits, Runner, capture
+from tau.base.sizes import MIB
+
+TIME_LIMIT_S = 5.0
+MAX_BYTES = 4 * MIB
+VERSION = 1
+_MARK = b"\0tau snapshot\0"
+_LEFT_OUT = "# Left out: "
+_PLACES = re.compile(r"[A-Za-z_]\w*(PATH|_HOME|_ROOT|_DIR)|PATH")
+_NOT_OURS = re.compile(r"XDG_\w+|TAU_\w+|OLDPWD|PWD|CDPATH|MAILPATH")
+# Options that belong to a person at a terminal, or that would end a shell at the first failure.
+_OPTIONS = re.compile(
+    r"(set|shopt) [-+]\w (no)?"
+    r"(emacs|vi|hist\w*|monitor|notify|ignoreeof|errexit|nounset|xtrace|verbose|noexec|exec|unset|login\w*"
+    r"|interactive|shinstdin|zle|privileged|restricted\w*|singlecommand|rcs|globalrcs|posix|onecmd)\b"
+)
+# "rm" that asks, with nobody to answer, removes nothing and says that all went well.
+_ASKING = re.compile(r"alias (-- )?(rm|cp|mv|ln)=.*\s-\w*i")
+
+
+class Snapshot(Struct, frozen=True):
+    """`file` is None if there is nothing to read in; `note` says why, if there should have been."""
+
+    file: Path | None = None
+    note: str = ""
+
+
+NONE = Snapshot()
+
+
+async def snapshot(runner: Runner, kind: ShellKind, cache: Path, home: Path) -> Snapshot:
+    """The snapshot of the user's rc file as it is now, made if there is none in the folder `cache`."""
+    rc = next((home / name for name in kind.rc_files if (home / name).is_file()), None)
+    if rc is None:
+        return NONE
+    stat = rc.stat()
+    made_of = f"{VERSION} {runner.shell} {rc} {stat.st_mtime_ns} {stat.st_size}"
+    file = cache / f"{kind.name}-{hashlib.sha256(made_of.encode()).hexdigest()[:16]}.sh"
+    try:
+        with file.open(encoding="utf-8", errors="surrogateescape") as opened:
+            known = opened.read(len(_LEFT_OUT))
+    except OSError:
+        return await _made(runner, kind, rc, file)
+    return NONE if known == _LEFT_OUT else Snapshot(file)
+
+
+async def _made(runner: Runner, kind: ShellKind, rc: Path, file: Path) -> Snapshot:
+    script = (
+        f". {quote(str(rc))} </dev/null >/dev/null 2>&1; "
+        f"builtin printf '\\0tau snapshot\\0'; {{ {kind.definitions}; }} 2>/dev/null; "
+        "builtin printf '\\0tau snapshot\\0'; command env -0"
+    )
+    limits = Limits(timeout=TIME_LIMIT_S, grace=0.2)
+    try:
+        async with await runner.start(
+            [runner.shell, *kind.bare, "-i", "-c", script], cwd=rc.parent, env=QUIET, limits=limits
+        ) as process:
+            done = await capture(process, max_bytes=MAX_BYTES)
+            await process.kill()  # what it may have left in the background
+    except OSError as error:
+        return Snapshot(note=f"{rc} was left out: {error.strerror}.")
+    reason = _failure(done)
+    text = f"{_LEFT_OUT}{reason}\n" if reason else _text(done.output, kind)
+    try:
+        make_private(file.parent)
+        write_atomic(file, text.encode(errors="surrogateescape"), mode=0o600)
+        _remove_others(file, kind)
+    except OSError as error:
+        return Snapshot(note=f"{rc} was left out: {file} cannot be written ({error.strerror}).")
+    if reason:
+        return Snapshot(note=f"{rc} was left out: {reason}. Change it, and it is tried again.")
+    return Snapshot(file)
+
+
+def _failure(done: Captured) -> str:
+    if done.exit.timed_out:
+        return f"it took longer than {TIME_LIMIT_S:g} s"
+    if done.dropped_bytes:
+        return f"it defines more than {MAX_BYTES // MIB} MiB"
+    if done.output.count(_MARK) != 2:
+        return "it ended the shell"
+    return ""
+
+
+def _text(output: bytes, kind: ShellKind) -> str:
+    _, definitions, environment = output.split(_MARK)
+    lines = definitions.decode(errors="surrogateescape").splitlines()
+    kept = [line for line in lines if not _OPTIONS.match(line) and not _ASKING.match(line)]
+    pairs = (pair.partition("=") for pair in environment.decode(errors="surrogateescape").split("\0"))
+    found = {name: value for name, _, value in pairs}
+    more = ["shopt -s expand_aliases"] if kind.name == "bash" else []
+    return "\n".join([*kept, *more, *_variables(found, os.environ)]) + "\n"
+
+
+def _variables(found: Mapping[str, str], ours: Mapping[str, str]) -> Iterable[str]:
+    """Settings that add to what a later shell has, whatever that is, and take nothing from it."""
+    for name, value in found.items():
+        if not _PLACES.fullmatch(name) or _NOT_OURS.fullmatch(name) or value == ours.get(name, ""):
+            continue
+        if not name.endswith("PATH"):
+            yield f"export {name}=${{{name}:-{quote(value)}}}"
+            continue
+        known = ours.get(name, "").split(":")
+        added = [entry for entry in value.split(":") if entry and entry not in known]
+        for entry in reversed(added):
+            yield (
+                f'case ":${name}:" in *:{quote(entry)}:*) ;; '
+                f'*) export {name}={quote(entry)}"${{{name}:+:${name}}}" ;; esac'
+            )
+
+
+def _remove_others(file: Path, kind: ShellKind) -> None:
+    """One snapshot per shell is enough: those of an older rc file are of no use."""
+    for other in file.parent.glob(f"{kind.name}-*.sh"):
+        if other != file:
+            with suppress(OSError):
+                other.unlink()

@@ -1,0 +1,157 @@
+"""Reading the pipes of child processes: in order, never ahead, and not for ever once the writer has ended."""
+
+import asyncio
+import errno
+import os
+from contextlib import suppress
+
+from tau.base.sizes import KIB, MIB
+
+CHUNK_BYTES = 64 * KIB
+QUIET_S = 0.05  # after the writer's end, output is over when the pipe is silent for this long,
+DRAIN_S = 0.5  # or after this time at the latest,
+DRAIN_BYTES = MIB  # or after this much, which is more than a pipe can hold
+SINK_PAUSE_S = 0.05
+MAX_SINKS = 64
+
+
+class Pipe:
+    """The reading end of a pipe or terminal, for one reader at a time.
+
+    `ending` is to be called when the one who matters has ended. A background child that keeps the pipe open
+    does not hold us then: what it writes is taken along for a moment, and no longer.
+    """
+
+    def __init__(self, fd: int) -> None:
+        os.set_blocking(fd, False)
+        self._fd = fd
+        self._loop = asyncio.get_running_loop()
+        self._ended = False
+        self._at_end = False  # nobody has it open for writing any more
+        self._busy = False
+        self._drain_until: float | None = None
+        self._drained_bytes = 0
+        self._news: asyncio.Future[bool] | None = None
+
+    async def read(self) -> bytes:
+        """The next piece, empty at the end. Never reads ahead: a slow reader slows the writer."""
+        if self._busy:
+            await asyncio.sleep(0)  # a writer that never pauses must not keep the loop from everything else
+        while not self._ended:
+            try:
+                chunk = os.read(self._fd, CHUNK_BYTES)
+            except BlockingIOError:
+                self._busy = False
+                self._ended = not await self._more_to_come()
+                continue
+            except OSError as error:
+                if error.errno != errno.EIO:  # a terminal that its last program has left
+                    raise
+                chunk = b""
+            if self._drain_until is not None:
+                self._drained_bytes += len(chunk)
+            self._busy = True
+            self._at_end = not chunk
+            self._ended = not chunk or self._drained_bytes > DRAIN_BYTES
+            if chunk:
+                return chunk
+        return b""
+
+    def ending(self) -> None:
+        """What is in the pipe is still read, and what comes within a moment."""
+        if self._drain_until is None:
+            self._drain_until = self._loop.time() + DRAIN_S
+            self._tell(False)
+
+    def release(self) -> int:
+        """Hand over the descriptor if someone may still write; else close it and return -1."""
+        fd, self._fd = self._fd, -1
+        self._ended = True
+        self._tell(False)
+        if fd >= 0 and self._at_end:
+            os.close(fd)
+            fd = -1
+        return fd
+
+    def close(self) -> None:
+        if (fd := self.release()) >= 0:
+            os.close(fd)
+
+    async def _more_to_come(self) -> bool:
+        """Wait until the pipe has something; False if the writer has ended and nothing came."""
+        if self._drain_until is None:
+            await self._next_news(None)
+            return not self._ended
+        seconds = min(QUIET_S, self._drain_until - self._loop.time())
+        return seconds > 0 and await self._next_news(seconds)
+
+    async def _next_news(self, seconds: float | None) -> bool:
+        """Wait for output (True), the writer's end or the end of `seconds` (False)."""
+        if self._news is not None:
+            raise RuntimeError("The output of a process has one reader at a time")
+        self._news = self._loop.create_future()
+        fd = self._fd
+        self._loop.add_reader(fd, self._tell, True)
+        timer = None if seconds is None else self._loop.call_later(seconds, self._tell, False)
+        try:
+            return await self._news
+        finally:
+            self._news = None
+            if self._fd == fd:
+                self._loop.remove_reader(fd)
+            if timer is not None:
+                timer.cancel()
+
+    def _tell(self, readable: bool) -> None:
+        if self._news is not None and not self._news.done():
+            if self._fd < 0:
+                readable = False
+            self._news.set_result(readable)
+
+
+class Sinks:
+    """Takes what background processes write after their command was answered, slowly, and throws it away.
+
+    Thus a server that logs to its standard output is not ended by its first line, and one that writes without
+    a pause is slowed down rather than given our processor.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[int, asyncio.TimerHandle | None] = {}
+
+    def adopt(self, fd: int) -> None:
+        """Read on from a pipe that is not blocking; the oldest is closed when there are too many."""
+        if len(self._open) >= MAX_SINKS:
+            self._drop(next(iter(self._open)))
+        self._watch(fd)
+
+    def close(self) -> None:
+        for fd in tuple(self._open):
+            self._drop(fd)
+
+    def _watch(self, fd: int) -> None:
+        self._open[fd] = None
+        asyncio.get_running_loop().add_reader(fd, self._take, fd)
+
+    def _take(self, fd: int) -> None:
+        try:
+            more = bool(os.read(fd, CHUNK_BYTES))
+        except BlockingIOError:
+            return
+        except OSError:
+            more = False
+        if not more:
+            self._drop(fd)
+            return
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(fd)
+        self._open[fd] = loop.call_later(SINK_PAUSE_S, self._watch, fd)
+
+    def _drop(self, fd: int) -> None:
+        timer = self._open.pop(fd)
+        if timer is not None:
+            timer.cancel()
+        else:
+            with suppress(RuntimeError):  # the loop is gone
+                asyncio.get_running_loop().remove_reader(fd)
+        os.close(fd)

@@ -1,0 +1,280 @@
+"""eval: cells of Python and JavaScript, run in kernels that keep their variables."""
+
+import asyncio
+import os
+import re
+import time
+from contextlib import AbstractAsyncContextManager, nullcontext
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct
+
+from tau.agent.effects import Effects
+from tau.agent.output import ToolOutput
+from tau.agent.tool import Tool
+from tau.backends.kernels.cells import (
+    DEFAULT_TIMEOUT_S,
+    LABELS,
+    MAX_TIMEOUT_S,
+    MIN_TIMEOUT_S,
+    Cell,
+    CellEnd,
+    Host,
+    KernelError,
+    Language,
+)
+from tau.base.errors import ToolError
+from tau.base.late import late
+from tau.coding.output import OutputSink, notice, with_notice
+from tau.coding.ports import CodingContext
+from tau.coding.tools import Complete, ToolSettings
+
+if TYPE_CHECKING:
+    from tau.backends.kernels.pool import Kernels
+    from tau.coding.tools.eval_output import CellDetails, EvalOutput
+
+hosts = late("tau.coding.tools.eval_host")
+outputs = late("tau.coding.tools.eval_output")
+pool = late("tau.backends.kernels.pool")
+interpreters = late("tau.backends.kernels.interpreters")
+
+LANGUAGES: dict[str, Language] = {"py": "python", "js": "js"}
+UPDATE_INTERVAL_S = 0.1
+STDIN = "Kernel requested stdin; interactive input is not supported."
+
+
+class CellParams(Struct, frozen=True):
+    language: Annotated[Literal["py", "js"], Meta(description="Kernel to run it in")]
+    code: Annotated[str, Meta(description="Code as it is, no fences")]
+    title: Annotated[str | None, Meta(description="Short label")] = None
+    timeout: Annotated[int, Meta(description="Seconds, 1 to 600", ge=MIN_TIMEOUT_S, le=MAX_TIMEOUT_S)] = (
+        DEFAULT_TIMEOUT_S
+    )
+    reset: Annotated[bool, Meta(description="Start this language's kernel anew first")] = False
+
+
+class EvalParams(Struct, frozen=True):
+    cells: Annotated[list[CellParams], Meta(description="Run in this order", min_length=1)]
+
+
+class EvalSettings(Struct, frozen=True, kw_only=True):
+    """What the user's settings say about cells. `session` names the kernels that are used."""
+
+    py: bool = True
+    js: bool = True
+    interpreter: str | None = None
+    kernel_mode: Literal["session", "per-call"] = "session"
+    max_concurrency: int = 32
+    session: str = "main"
+
+
+class Eval(Tool[EvalParams]):
+    """With `kernels`, variables last as long as these do; without, they end with the call."""
+
+    name, label = "eval", "Eval"
+    exclusive = True
+
+    def __init__(
+        self,
+        kernels: "Kernels | None" = None,
+        settings: ToolSettings | None = None,
+        cells: EvalSettings | None = None,
+        complete: Complete | None = None,
+    ) -> None:
+        self._kernels = kernels
+        self._settings = settings or ToolSettings()
+        self._cells = cells or EvalSettings()
+        self._complete = complete
+
+    @cached_property
+    def description(self) -> str:
+        """The prompt, without what is said about a language that cannot be used here."""
+        text = super().description
+        for name, language in LANGUAGES.items():
+            kept = r"\1" if self._unavailable(language) is None else ""
+            text = re.sub(rf"{{{{{name}}}}}\n(.*?){{{{/{name}}}}}\n", kept, text, flags=re.DOTALL)
+        return text
+
+    def effects(self, params: EvalParams, cwd: Path) -> Effects:
+        return Effects(
+            runs=tuple(f"{LABELS[LANGUAGES[cell.language]]}: {cell.code}" for cell in params.cells)
+        )
+
+    async def run(self, params: EvalParams, ctx: CodingContext) -> ToolOutput:
+        for name in dict.fromkeys(cell.language for cell in params.cells):
+            problem = self._unavailable(LANGUAGES[name])
+            if problem is not None:
+                raise ToolError(problem)
+        with OutputSink(ctx.artifacts, self.name, self._settings.command_output) as sink:
+            output = outputs.EvalOutput(
+                sink,
+                [_planned(cell) for cell in params.cells],
+                resize=self._settings.resize_images,
+                block=self._settings.block_images,
+            )
+            host = hosts.EvalHost(ctx, self._complete, self._cells.max_concurrency, output.note)
+            progress = _Progress(output, ctx)
+            async with self._pool(ctx) as kernels:
+                call = _Call(params.cells, kernels, self._cells.session, host, output, progress, ctx.cwd)
+                try:
+                    is_error = await call.run()
+                finally:
+                    progress.stop()
+            return _report(output, is_error=is_error)
+
+    def _unavailable(self, language: Language) -> str | None:
+        """Why cells of a language cannot run, in a sentence."""
+        if language == "python":
+            return None if self._cells.py else "Python cells are switched off (eval.py is false)."
+        if not self._cells.js:
+            return "JavaScript cells are switched off (eval.js is false)."
+        return None if _has_node() else str(interpreters.NO_NODE)
+
+    def _pool(self, ctx: CodingContext) -> "AbstractAsyncContextManager[Kernels]":
+        if self._kernels is not None:
+            return nullcontext(self._kernels)
+        made: AbstractAsyncContextManager[Kernels] = pool.Kernels(
+            ctx.run, python=self._cells.interpreter, mode=self._cells.kernel_mode
+        )
+        return made
+
+
+class _Call:
+    """The cells of one call, one after the other."""
+
+    def __init__(
+        self,
+        params: list[CellParams],
+        kernels: "Kernels",
+        session: str,
+        host: Host,
+        output: "EvalOutput",
+        progress: "_Progress",
+        cwd: Path,
+    ) -> None:
+        self._params = params
+        self._kernels = kernels
+        self._session = session
+        self._host = host
+        self._output = output
+        self._progress = progress
+        self._cwd = cwd
+
+    async def run(self) -> bool:
+        """Whether one failed; those after it do not run."""
+        for index, cell in enumerate(self._params):
+            self._output.begin(index)
+            self._progress.send()
+            if not await self._run(index, cell):
+                return True
+        return False
+
+    async def _run(self, index: int, params: CellParams) -> bool:
+        seconds = min(max(params.timeout, MIN_TIMEOUT_S), MAX_TIMEOUT_S)
+        cell = Cell(
+            language=LANGUAGES[params.language], code=params.code, timeout_s=seconds, reset=params.reset
+        )
+        began = time.monotonic()
+        try:
+            end = await self._kernels.run(cell, self._take, self._host, cwd=self._cwd, session=self._session)
+        except asyncio.CancelledError:
+            self._output.remark(f"[{_which(params, index, len(self._params))} was stopped]")
+            self._output.end("error", None, _elapsed_ms(began))
+            self._progress.send(is_error=True)
+            raise
+        except KernelError as error:
+            end = CellEnd(status="died")
+            self._output.remark(str(error))
+        which = _which(params, index, len(self._params))
+        problem = _problem(which, end, seconds, index + 1 < len(self._params))
+        if end.stdin_wanted and STDIN not in self._output.sink.tail():
+            self._output.remark(STDIN)
+        if problem:
+            self._output.remark(problem)
+        await self._output.load_pictures()
+        self._output.end("error" if problem else "complete", end.exit_code, _elapsed_ms(began))
+        self._progress.send(is_error=bool(problem))
+        return not problem
+
+    def _take(self, event: Any) -> None:
+        self._output.take(event)
+        self._progress.note()
+
+
+class _Progress:
+    """Shows the end of the output while cells run, at most so many times a second."""
+
+    def __init__(self, output: "EvalOutput", ctx: CodingContext) -> None:
+        self._output = output
+        self._ctx = ctx
+        self._timer: asyncio.TimerHandle | None = None
+
+    def note(self) -> None:
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(UPDATE_INTERVAL_S, self.send)
+
+    def send(self, *, is_error: bool = False) -> None:
+        self.stop()
+        details = self._output.details(is_error=is_error)
+        self._ctx.update(ToolOutput.text(self._output.sink.tail(), details))
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def _has_node() -> bool:
+    return any(os.access(f"{folder}/node", os.X_OK) for folder in os.get_exec_path())
+
+
+def _planned(cell: CellParams) -> "CellDetails":
+    title = UNSET if cell.title is None else cell.title
+    planned: CellDetails = outputs.CellDetails(language=LANGUAGES[cell.language], code=cell.code, title=title)
+    return planned
+
+
+def _elapsed_ms(began: float) -> int:
+    return round((time.monotonic() - began) * 1000)
+
+
+def _which(params: CellParams, index: int, count: int) -> str:
+    place = "The cell" if count == 1 else f"Cell {index + 1} of {count}"
+    return place if params.title is None else f'{place} "{params.title}"'
+
+
+def _problem(which: str, end: CellEnd, seconds: float, more: bool) -> str:
+    """What went wrong with a cell, as one line, or nothing."""
+    lost = " and its kernel had to be ended, so all variables are gone" if end.lost else ""
+    match end.status:
+        case "ok":
+            return ""
+        case "interrupted" if end.timed_out:
+            what = f"was stopped: it ran longer than its time limit of {seconds:g} s{lost}"
+        case "interrupted":
+            what = f"was interrupted{lost}"
+        case "died" if end.reason:
+            what = f"ended its kernel: {end.reason}, and all variables are gone"
+        case "died":
+            what = "did not run"
+        case "error":
+            what = f"failed with exit code {end.exit_code}"
+    return f"[{which} {what}{'; the cells after it did not run' if more else ''}]"
+
+
+def _silence(images: int) -> str:
+    if not images:
+        return "(no output)"
+    return f"(displayed {images} image{'s' if images > 1 else ''}; no text output)"
+
+
+def _report(output: "EvalOutput", *, is_error: bool) -> ToolOutput:
+    shown = output.sink.finish()
+    text = with_notice(shown.text, notice(shown.truncation))
+    if not text.strip():
+        text = _silence(len(output.images))
+    first = ToolOutput.text(text)
+    details = output.details(is_error=is_error, meta=shown.meta)
+    return ToolOutput([*first.content, *output.images], details, is_error)

@@ -1,0 +1,108 @@
+"""What cells may ask for while they run: other tools, a model, the full text of earlier output."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from tau.ai.dialect import Request, ToolSpec
+from tau.ai.model import Model
+from tau.ai.wire import AssistantMessage, ImageContent, TextContent, UserMessage, text_of
+from tau.base.clock import now_ms
+from tau.base.errors import TauError, ToolError
+from tau.coding.ports import CodingContext
+
+TIERS = ("default", "smol", "slow")
+MAX_ANSWER_TOKENS = 16_384
+RESPOND = "respond"
+SYSTEM = "Answer the question and nothing else."
+SYSTEM_FOR_SCHEMA = f"Answer by calling the tool {RESPOND} once; write nothing else."
+
+Complete = Callable[[Model, Request], Awaitable[AssistantMessage]]
+Note = Callable[[dict[str, Any]], None]
+
+
+class EvalHost:
+    """Implements `tau.backends.kernels.cells.Host` for one call; `note` takes what people are told."""
+
+    def __init__(self, ctx: CodingContext, complete: Complete | None, concurrency: int, note: Note) -> None:
+        self._ctx = ctx
+        self._complete = complete
+        self._concurrency = concurrency
+        self._note = note
+
+    async def tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        if name == "eval":
+            raise ToolError("A cell cannot call eval: its kernel is busy with the cell itself.")
+        output = await self._ctx.call(name, arguments)
+        text = text_of(output.content)
+        self._note({"op": "tool", "name": name, "isError": output.is_error, "chars": len(text)})
+        if output.is_error:
+            raise ToolError(text)
+        images = [part for part in output.content if isinstance(part, ImageContent)]
+        details = None if output.details is UNSET else output.details
+        return {
+            "text": text,
+            "details": msgspec.to_builtins(details, str_keys=True),
+            "images": [{"data": image.data, "mimeType": image.mime_type} for image in images],
+        }
+
+    async def completion(
+        self, prompt: str, model: str, system: str | None, schema: dict[str, Any] | None
+    ) -> Any:
+        if self._complete is None:
+            raise ToolError("No model can be asked from cells here.")
+        if model not in TIERS:
+            raise ToolError(f'There is no model "{model}" for completion; use one of {", ".join(TIERS)}.')
+        chosen = self._ctx.models.role(model)
+        request = Request(
+            system=system or (SYSTEM if schema is None else SYSTEM_FOR_SCHEMA),
+            messages=[UserMessage([TextContent(prompt)], now_ms())],
+            tools=[] if schema is None else [ToolSpec(RESPOND, "Gives the answer.", schema)],
+            max_tokens=min(chosen.max_tokens, MAX_ANSWER_TOKENS),
+            thinking="high" if model == "slow" and chosen.reasoning else "off",
+        )
+        message = await _asked(self._complete, chosen, request)
+        self._note({"op": "completion", "model": chosen.key, "chars": len(message.text)})
+        return _text(message, chosen) if schema is None else _object(message, chosen)
+
+    async def agent(self, prompt: str, options: dict[str, Any]) -> Any:
+        raise ToolError("Cells cannot start agents: there are no subagents in this version.")
+
+    async def output(self, id: str) -> str:
+        return str(self._ctx.artifacts.open(id))
+
+    async def concurrency(self) -> int:
+        return self._concurrency
+
+
+async def _asked(complete: Complete, model: Model, request: Request) -> AssistantMessage:
+    try:
+        message = await complete(model, request)
+    except TauError as error:
+        raise ToolError(str(error)) from error
+    if message.stop_reason == "error":
+        given = message.error_message
+        raise ToolError(given if given is not UNSET and given else f"The request to {model.key} failed.")
+    if message.stop_reason == "aborted":
+        raise ToolError(f"The request to {model.key} was aborted.")
+    return message
+
+
+def _text(message: AssistantMessage, model: Model) -> str:
+    if not message.text.strip():
+        raise ToolError(f"{model.key} gave no answer.")
+    return message.text
+
+
+def _object(message: AssistantMessage, model: Model) -> Any:
+    """What the model gave to the tool; one that wrote JSON in place of calling it is understood too."""
+    for call in message.tool_calls:
+        if call.name == RESPOND:
+            return call.arguments
+    text = message.text.strip().removeprefix("```json").removeprefix("```").removesuffix("```")
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        raise ToolError(f"{model.key} did not answer in the form of the schema.") from None

@@ -1,0 +1,216 @@
+"""What the cells of one call show, put together within limits: text for the model, details for people."""
+
+import asyncio
+from binascii import Error as Base64Error
+from binascii import a2b_base64
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
+
+from tau.ai.wire import ImageContent
+from tau.backends.kernels import cells
+from tau.backends.kernels.cells import Language
+from tau.base.errors import ToolError
+from tau.base.late import late
+from tau.base.sizes import KIB
+from tau.coding.output import OutputLimits, OutputMeta, OutputSink, truncate
+
+documents = late("tau.coding.documents.limits")
+html = late("tau.coding.documents.html")
+images = late("tau.coding.images")
+markdown = late("tau.coding.documents.markdown")
+
+MAX_IMAGES = 20
+MAX_JSON_OUTPUTS = 50
+MAX_JSON_BYTES = 256 * KIB  # of one value in the details; the text has it all
+MAX_STATUS_EVENTS = 200
+MAX_HTML_CHARS = 2_000_000
+HTML_SECONDS = 2.0
+INDENTED_JSON_BYTES = 4 * KIB
+CELL_OUTPUT = OutputLimits(bytes=16 * KIB)
+
+CellStatus = Literal["pending", "running", "complete", "error"]
+
+
+class CellDetails(Struct, frozen=True, rename="camel", kw_only=True):
+    language: Language
+    code: str
+    title: str | UnsetType = UNSET
+    status: CellStatus = "pending"
+    output: str = ""
+    duration_ms: int = 0
+    exit_code: int | None = None
+    status_events: list[dict[str, Any]] = []
+    has_markdown: bool = False
+
+
+class EvalDetails(Struct, frozen=True, rename="camel", kw_only=True):
+    """`language` is that of the first cell, `languages` are all in the order of their first use."""
+
+    cells: list[CellDetails]
+    language: Language
+    languages: list[Language]
+    json_outputs: list[Any] = []
+    status_events: list[dict[str, Any]] = []
+    meta: OutputMeta | UnsetType = UNSET
+    is_error: bool = False
+
+
+class CellText:
+    """The output of one cell, of which the beginning and the end are kept."""
+
+    def __init__(self, max_bytes: int = CELL_OUTPUT.bytes) -> None:
+        self._max_bytes = max_bytes
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._dropped = False
+
+    def push(self, data: bytes) -> None:
+        room = self._max_bytes - len(self._head)
+        self._head += data[:room]
+        self._tail += data[room:]
+        if len(self._tail) > 2 * self._max_bytes:
+            del self._tail[: -self._max_bytes]
+            self._dropped = True
+
+    def text(self) -> str:
+        gap = b"\n[...]\n" if self._dropped else b""
+        text = (self._head + gap + self._tail).decode("utf-8", "replace").strip("\n")
+        return truncate(text, CELL_OUTPUT, "ends").text
+
+
+class EvalOutput:
+    """Takes the events of each cell in turn."""
+
+    def __init__(self, sink: OutputSink, planned: list[CellDetails], *, resize: bool, block: bool) -> None:
+        self.cells = planned
+        self.sink = sink
+        self.json_outputs: list[Any] = []
+        self.status_events: list[dict[str, Any]] = []
+        self.images: list[ImageContent] = []
+        self._pictures: list[cells.Picture] = []
+        self._resize = resize
+        self._block = block
+        self._index = 0
+        self._text = CellText()
+        self._ends_open = False
+
+    def begin(self, index: int) -> None:
+        self._index = index
+        self._text = CellText()
+        count = len(self.cells)
+        if count > 1:
+            title = self.cells[index].title
+            heading = f"[{index + 1}/{count}]" + ("" if title is UNSET else f" {title}")
+            self._push(f"{self._break()}{chr(10) if index else ''}{heading}\n".encode())
+        self._change(status="running")
+
+    def take(self, event: cells.CellEvent) -> None:
+        """Something that the running cell shows."""
+        match event:
+            case cells.Text():
+                self.push(event.data)
+            case cells.Markdown():
+                self._change(has_markdown=True)
+                self.push(f"{event.text}\n".encode())
+            case cells.Html():
+                self._change(has_markdown=True)
+                self.push(f"{as_markdown(event.text)}\n".encode())
+            case cells.Json():
+                self._take_json(event.value)
+            case cells.Picture():
+                self._take_picture(event)
+            case cells.Status():
+                self.note(event.event)
+
+    def push(self, data: bytes) -> None:
+        """Output of the running cell."""
+        self._text.push(data)
+        self._push(data)
+
+    def remark(self, line: str) -> None:
+        """A line of ours about the running cell."""
+        self.push(f"{self._break()}{line}\n".encode())
+
+    def note(self, event: dict[str, Any]) -> None:
+        if len(self.status_events) < MAX_STATUS_EVENTS:
+            self.status_events.append(event)
+            self._change(status_events=[*self.cells[self._index].status_events, event])
+        elif len(self.status_events) == MAX_STATUS_EVENTS:
+            self.status_events.append({"op": "log", "message": f"More than {MAX_STATUS_EVENTS} events."})
+
+    def end(self, status: CellStatus, exit_code: int | None, duration_ms: int) -> None:
+        """The running cell is over; its output is kept."""
+        if len(self.cells) > 1 and not self._text.text():
+            self.push(b"(no output)\n")
+        self._change(status=status, exit_code=exit_code, duration_ms=duration_ms, output=self._text.text())
+
+    def details(self, *, is_error: bool = False, meta: OutputMeta | UnsetType = UNSET) -> EvalDetails:
+        shown = list(self.cells)
+        if shown[self._index].status == "running":
+            shown[self._index] = replace(shown[self._index], output=self._text.text())
+        return EvalDetails(
+            cells=shown,
+            language=shown[0].language,
+            languages=list(dict.fromkeys(cell.language for cell in shown)),
+            json_outputs=list(self.json_outputs),
+            status_events=list(self.status_events),
+            meta=meta,
+            is_error=is_error,
+        )
+
+    def _push(self, data: bytes) -> None:
+        if data:
+            self.sink.push(data)
+            self._ends_open = not data.endswith(b"\n")
+
+    def _break(self) -> str:
+        return "\n" if self._ends_open else ""
+
+    def _change(self, **fields: Any) -> None:
+        self.cells[self._index] = replace(self.cells[self._index], **fields)
+
+    def _take_json(self, value: Any) -> None:
+        data = msgspec.json.encode(value)
+        if len(data) <= INDENTED_JSON_BYTES:
+            self.push(msgspec.json.format(data, indent=2) + b"\n")
+        else:
+            self.push(data + b"\n")
+        if len(self.json_outputs) < MAX_JSON_OUTPUTS and len(data) <= MAX_JSON_BYTES:
+            self.json_outputs.append(value)
+
+    def _take_picture(self, picture: cells.Picture) -> None:
+        count = len(self.images) + len(self._pictures)
+        if self._block:
+            self.remark("[Image not sent: images.blockImages is true]")
+        elif count < MAX_IMAGES:
+            self._pictures.append(picture)
+        elif count == MAX_IMAGES:
+            self.remark(f"[Only the first {MAX_IMAGES} images are sent]")
+
+    async def load_pictures(self) -> None:
+        """Make what the running cell drew ready to be sent."""
+        pictures, self._pictures = self._pictures, []
+        for picture in pictures:
+            try:
+                data = a2b_base64(picture.data)
+                loaded = await asyncio.to_thread(images.load_image, data, auto_resize=self._resize)
+            except (ToolError, Base64Error) as error:
+                self.remark(f"[Image not sent: {str(error).rstrip('.')}]")
+            else:
+                self.images.append(loaded.content())
+
+
+def as_markdown(text: str) -> str:
+    """HTML in a form that is shorter to read; what cannot be converted stays as it is."""
+    if len(text) > MAX_HTML_CHARS:
+        return text
+    blocks = markdown.Blocks()
+    try:
+        html.convert(text, blocks, documents.Deadline(HTML_SECONDS))
+    except (ToolError, documents.TextFull):
+        return text
+    made: str = blocks.text()
+    return made.rstrip("\n") or text

@@ -1,0 +1,186 @@
+"""job: wait for background jobs, stop them, or look at them."""
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import Annotated
+
+from msgspec import UNSET, Meta, Struct, UnsetType, field
+
+from tau.agent.output import ToolOutput
+from tau.agent.tool import Tool
+from tau.base.errors import ToolError
+from tau.base.sizes import KIB
+from tau.coding.job_texts import JobSnapshot, duration_text, fitted, snapshot, words_of
+from tau.coding.output import OutputLimits, truncate
+from tau.coding.ports import CancelStatus, CodingContext, Job, Jobs
+
+UPDATE_INTERVAL_S = 0.5
+SHOWN_IDS = 10
+# The values of async.pollWaitDuration, in seconds.
+POLL_WAITS_S: Mapping[str, int] = MappingProxyType({"5s": 5, "10s": 10, "30s": 30, "1m": 60, "5m": 300})
+RESULTS = OutputLimits()
+LISTED = OutputLimits(lines=200, bytes=8 * KIB)
+PROGRESS = OutputLimits(lines=100, bytes=8 * KIB)
+
+
+class JobParams(Struct, frozen=True):
+    poll: Annotated[
+        list[str] | None, Meta(description="Ids of jobs to wait for until the first one ends")
+    ] = None
+    cancel: Annotated[list[str] | None, Meta(description="Ids of jobs to stop")] = None
+    list_all: Annotated[bool, Meta(description="Show every job now, without waiting")] = field(
+        name="list", default=False
+    )
+
+
+class CancelOutcome(Struct, frozen=True, rename="camel"):
+    id: str
+    status: CancelStatus
+
+
+class JobDetails(Struct, frozen=True, rename="camel", kw_only=True):
+    """`cancelled` is there where jobs were to be cancelled."""
+
+    jobs: list[JobSnapshot]
+    cancelled: list[CancelOutcome] | UnsetType = UNSET
+
+
+class JobTool(Tool[JobParams]):
+    """`wait_s` is the longest that a poll waits."""
+
+    name, label = "job", "Jobs"
+
+    def __init__(self, wait_s: int = POLL_WAITS_S["30s"]) -> None:
+        self._wait_s = wait_s
+
+    @cached_property
+    def description(self) -> str:
+        return super().description.replace("{{seconds}}", str(self._wait_s))
+
+    async def run(self, params: JobParams, ctx: CodingContext) -> ToolOutput:
+        if params.list_all and (params.poll or params.cancel):
+            raise ToolError("`list` only looks; leave out `poll` and `cancel`, or leave out `list`.")
+        jobs: Jobs | None = ctx.jobs
+        if jobs is None:
+            return ToolOutput.text("There are no background jobs here.", JobDetails(jobs=[]))
+        if params.list_all:
+            return _listed(jobs)
+        cancelled = [CancelOutcome(id, jobs.cancel(id)) for id in dict.fromkeys(params.cancel or ())]
+        polled = _polled(params, jobs)
+        ids = list(dict.fromkeys([*(outcome.id for outcome in cancelled), *polled]))
+        if not any(jobs.get(id) for id in ids) and not cancelled:
+            return ToolOutput.text(_nothing(params.poll or ()), JobDetails(jobs=[]))
+        with jobs.watching(ids):
+            stopped = await self._wait(polled, ids, cancelled, ctx)
+            return _report(ids, cancelled, ctx, stopped=stopped)
+
+    async def _wait(
+        self, polled: Iterable[str], ids: Sequence[str], cancelled: list[CancelOutcome], ctx: CodingContext
+    ) -> bool:
+        """Until one of the running jobs has ended, or the time is up. True if the user had enough of it.
+
+        The jobs are none of this call's own, so what is known is returned rather than thrown away. The
+        cancellation is put off until the result is: asked for again here, it comes at the next await, where
+        the loop tells a user's stop from the end of the program.
+        """
+        running = [id for id in polled if (job := ctx.jobs.get(id)) is not None and job.running]
+        if not running:
+            return False
+        until_s = time.monotonic() + self._wait_s
+        try:
+            while True:
+                found = [job for id in ids if (job := ctx.jobs.get(id)) is not None]
+                ctx.update(ToolOutput.text("", _details(found, cancelled, with_texts=False)))
+                left_s = until_s - time.monotonic()
+                if left_s <= 0 or await ctx.jobs.wait(running, min(UPDATE_INTERVAL_S, left_s)):
+                    return False
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            assert task is not None
+            task.uncancel()
+            task.cancel()
+            return True
+
+
+def _polled(params: JobParams, jobs: Jobs) -> list[str]:
+    """The ids to wait for: those named, or all that run where nothing is named at all."""
+    if params.poll:
+        return list(dict.fromkeys(params.poll))
+    return [] if params.cancel else [job.id for job in jobs.list() if job.running]
+
+
+def _nothing(named: Sequence[str]) -> str:
+    if not named:
+        return "No background job is running."
+    ids = ", ".join(named[:SHOWN_IDS]) + (", …" if len(named) > SHOWN_IDS else "")
+    return f'No job matches "{ids}"; one that has ended is forgotten after some minutes.'
+
+
+def _listed(jobs: Jobs) -> ToolOutput:
+    """Looking changes nothing: what is to be delivered still is."""
+    found = list(jobs.list())
+    if not found:
+        return ToolOutput.text("There are no background jobs.", JobDetails(jobs=[]))
+    share = max(sum(not job.running for job in found), 1)
+    shown = [fitted(job, LISTED, None, share=share, more="poll it for the rest") for job in found]
+    return ToolOutput.text("\n\n".join(_sections(shown)), _details(shown, []))
+
+
+def _report(
+    ids: Sequence[str], cancelled: list[CancelOutcome], ctx: CodingContext, *, stopped: bool
+) -> ToolOutput:
+    """What the jobs have to say, which is then not delivered again.
+
+    After a stop nobody knows whether this result will be kept, so the words of jobs are left to delivery.
+    """
+    found = [job for id in ids if (job := ctx.jobs.get(id)) is not None]
+    ended = [job.id for job in found if not job.running]
+    shown = [fitted(job, RESULTS, ctx.artifacts, share=max(len(ended), 1)) for job in found]
+    sections = [_cancelled(cancelled)] if cancelled else []
+    sections += _sections(shown, heads_only=stopped)
+    if stopped:
+        sections.append("[The user interrupted the wait; the jobs go on, and results will follow]")
+    else:
+        ctx.jobs.acknowledge(ended)
+    return ToolOutput.text("\n\n".join(sections), _details(shown, cancelled))
+
+
+def _details(found: Iterable[Job], cancelled: list[CancelOutcome], *, with_texts: bool = True) -> JobDetails:
+    return JobDetails(
+        jobs=[snapshot(job, with_texts=with_texts) for job in found],
+        cancelled=cancelled or UNSET,
+    )
+
+
+def _cancelled(outcomes: Sequence[CancelOutcome]) -> str:
+    lines = [f"- {outcome.id}: {outcome.status.replace('_', ' ')}" for outcome in outcomes]
+    return "\n".join([f"## Cancelled ({len(outcomes)})", *lines])
+
+
+def _sections(found: Sequence[Job], *, heads_only: bool = False) -> list[str]:
+    ended = [job for job in found if not job.running]
+    running = [job for job in found if job.running]
+    sections: list[str] = []
+    if ended:
+        parts = [_part(job, "" if heads_only else words_of(job)) for job in ended]
+        sections.append("\n\n".join([f"## Completed ({len(ended)})", *parts]))
+    if running:
+        parts = [_part(job, _progress(job, len(running))) for job in running]
+        sections.append("\n\n".join([f"## Still Running ({len(running)})", *parts]))
+    return sections
+
+
+def _part(job: Job, words: str) -> str:
+    state = "" if job.running else f"{job.status}, "
+    head = f"### {job.id} ({state}{duration_text(job.duration_ms)}): {job.label}"
+    return f"{head}\n{words}" if words else head
+
+
+def _progress(job: Job, share: int) -> str:
+    """The end of what a running job has reported."""
+    limits = OutputLimits(lines=max(PROGRESS.lines // share, 1), bytes=PROGRESS.bytes // share)
+    shown = truncate(job.progress, limits, "tail")
+    return (f"…\n{shown.text}" if shown.truncation else shown.text).rstrip("\n")

@@ -1,0 +1,227 @@
+"""What a child can be given beside its command: an open input, descriptors, a terminal, a family."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from tau.base.pipe import MAX_SINKS, Sinks
+from tau.base.run import RUN_ID, Exit, Limits, LocalRunner, Terminal, capture
+
+T = TypeVar("T")
+HERE = Path(__file__).parent
+runner = LocalRunner(shell="/bin/bash" if Path("/bin/bash").exists() else "/bin/sh")
+on_linux = pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are found by /proc")
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    async def bounded() -> T:
+        async with asyncio.timeout(20):
+            return await work
+
+    return asyncio.run(bounded())
+
+
+def lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+
+
+def ends(pid: int) -> bool:
+    deadline = time.monotonic() + 2
+    while lives(pid) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    return not lives(pid)
+
+
+def test_an_open_input_is_read_as_it_is_written() -> None:
+    async def main() -> None:
+        async with await runner.start(["cat"], cwd=HERE, stdin="open") as process:
+            output = process.output()
+            for line in (b"one\n", b"two\n"):
+                await process.write(line)
+                assert await anext(output) == line
+            await process.end_input()
+            assert await process.wait() == Exit(code=0)
+            with pytest.raises(BrokenPipeError):
+                await process.write(b"late")
+
+    run(main())
+
+
+def test_more_than_a_pipe_holds_waits_for_its_reader() -> None:
+    async def main() -> int:
+        async with await runner.start(["wc", "-c"], cwd=HERE, stdin="open") as process:
+            await process.write(b"x" * 3_000_000)
+            await process.end_input()
+            return int((await capture(process)).output)
+
+    assert run(main()) == 3_000_000
+
+
+def test_writing_to_who_is_gone_or_has_no_input_is_an_error() -> None:
+    async def main() -> None:
+        async with await runner.start(["true"], cwd=HERE, stdin="open") as process:
+            await process.wait()
+            with pytest.raises(BrokenPipeError):
+                await process.write(b"x")
+        async with await runner.start(["true"], cwd=HERE) as process:
+            with pytest.raises(BrokenPipeError):
+                await process.write(b"x")
+            await process.end_input()
+
+    run(main())
+
+
+def test_descriptors_keep_their_numbers_and_stay_ours() -> None:
+    async def main() -> bytes:
+        reading, writing = os.pipe()
+        try:
+            async with await runner.start(f"echo aside >&{writing}", cwd=HERE, fds=[writing]) as process:
+                assert await process.wait() == Exit(code=0)
+            os.write(writing, b"ours\n")
+            return os.read(reading, 100)
+        finally:
+            os.close(reading)
+            os.close(writing)
+
+    assert run(main()) == b"aside\nours\n"
+
+
+def test_a_terminal_is_the_childs_own_and_takes_input() -> None:
+    async def main() -> bytes:
+        terminal = Terminal(columns=91, rows=17)
+        command = "stty size; test -t 0 && test -t 2 && echo terminal; read line; echo got $line; cat"
+        async with await runner.start(command, cwd=HERE, terminal=terminal) as process:
+            await process.write(b"typed\n")
+            await process.end_input()
+            return (await capture(process)).output
+
+    assert run(main()) == b"17 91\r\nterminal\r\ngot typed\r\n"
+
+
+def test_a_terminal_echoes_only_when_asked_to() -> None:
+    async def main(echo: bool) -> bytes:
+        async with await runner.start(["cat"], cwd=HERE, terminal=Terminal(echo=echo)) as process:
+            await process.write(b"x\n")
+            await process.end_input()
+            return (await capture(process)).output
+
+    assert run(main(True)).replace(b"^D\x08\x08", b"") == b"x\r\nx\r\n"
+    assert run(main(False)) == b"x\r\n"
+
+
+def test_whoever_asked_is_told_when_a_process_is_gone() -> None:
+    async def main() -> list[Exit]:
+        told: list[Exit] = []
+        async with await runner.start("exit 7", cwd=HERE) as process:
+            process.when_gone(told.append)
+            await process.wait()
+            process.when_gone(told.append)
+            await asyncio.sleep(0)
+        return told
+
+    assert run(main()) == [Exit(code=7), Exit(code=7)]
+
+
+@on_linux
+def test_killing_spares_what_is_older() -> None:
+    async def main() -> None:
+        command = "sleep 999 & echo $!; read go; sleep 998 & echo $!; setsid sleep 997 & echo $!; wait"
+        async with await runner.start(command, cwd=HERE, stdin="open") as process:
+            output = process.output()
+            older = int(await anext(output))
+            await asyncio.sleep(0.05)  # more than a tick of the clock by which starts are counted
+            since = time.monotonic()
+            await process.write(b"go\n")
+            younger = b""
+            while younger.count(b"\n") < 2:
+                younger += await anext(output)
+            await process.kill(since=since)
+            assert await process.wait() == Exit(code=None, signal=signal.SIGTERM)
+            assert all(ends(int(pid)) for pid in younger.split())
+            assert lives(older)
+            await process.kill()
+            assert ends(older)
+
+    run(main())
+
+
+@on_linux
+def test_a_family_ends_together_wherever_its_members_went() -> None:
+    async def main() -> list[int]:
+        family = runner.family()
+        pids = []
+        for command in (
+            "sleep 999 & echo $!",
+            "setsid sleep 998 & echo $!",
+            "(trap '' TERM; sleep 997) & echo $!",
+        ):
+            async with await runner.start(command, cwd=HERE, family=family) as process:
+                pids.append(int((await capture(process)).output))
+        assert all(lives(pid) for pid in pids)
+        await family.end()
+        return pids
+
+    assert all(ends(pid) for pid in run(main()))
+
+
+def test_one_family_does_not_end_another() -> None:
+    async def main() -> None:
+        first, second = runner.family(), runner.family()
+        async with await runner.start(["sleep", "999"], cwd=HERE, family=second) as process:
+            await first.end()
+            assert lives(process.pid)
+        await second.end()
+
+    run(main())
+
+
+def test_an_id_that_was_given_is_the_one_that_is_used() -> None:
+    async def main() -> bytes:
+        async with await runner.start(f"echo ${RUN_ID}", cwd=HERE, env={RUN_ID: "chosen"}) as process:
+            return (await capture(process)).output
+
+    assert run(main()) == b"chosen\n"
+
+
+def test_pipes_of_the_background_are_read_on_and_closed_at_their_end_or_when_there_are_too_many() -> None:
+    async def main() -> None:
+        sinks = Sinks()
+        pipes = [os.pipe() for _ in range(MAX_SINKS + 1)]
+        for reading, _ in pipes:
+            os.set_blocking(reading, False)
+            sinks.adopt(reading)
+        with pytest.raises(BrokenPipeError):  # the oldest made room
+            os.write(pipes[0][1], b"x")
+        for _ in range(5):
+            assert os.write(pipes[1][1], b"x" * 60_000) == 60_000
+            await asyncio.sleep(0.1)
+        os.close(pipes[1][1])
+        await asyncio.sleep(0.1)
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(pipes[1][0])
+        sinks.close()
+        for _, writing in (pipes[0], *pipes[2:]):
+            os.close(writing)
+
+    run(main())
+
+
+def test_time_limits_hold_in_a_terminal_too() -> None:
+    async def main() -> Exit:
+        limits = Limits(timeout=0.2, grace=0.1)
+        command = "trap '' TERM HUP; while :; do sleep 1; done"
+        async with await runner.start(command, cwd=HERE, terminal=Terminal(), limits=limits) as process:
+            await capture(process)
+            return await process.wait()
+
+    assert run(main()) == Exit(code=None, signal=signal.SIGKILL, timed_out=True)

@@ -1,0 +1,367 @@
+"""bash over the shell of a session: state, folders, jobs, terminals, and what is made of a command before."""
+
+import asyncio
+import resource
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tau.agent.effects import Effects
+from tau.agent.output import ToolOutput
+from tau.backends.shell.session import ShellSession
+from tau.base.errors import ToolError
+from tau.base.run import LocalRunner
+from tau.coding.jobs import SessionJobs
+from tau.coding.output import ARTIFACT_CAP_BYTES, OutputSink
+from tau.coding.tools import ToolSettings
+from tau.coding.tools.bash import Bash, BashOptions, BashParams
+from tau.coding.urls.local import LocalUrls
+from tests.backends.shell.runs import lives, until
+from tests.coding.context import CallContext, call, text_of
+
+Body = Callable[["Stage"], Awaitable[Any]]
+
+
+class Stage:
+    """A tool over a real shell session, with real jobs."""
+
+    def __init__(self, ctx: CallContext, tool: Bash, jobs: SessionJobs) -> None:
+        self.ctx = ctx
+        self.tool = tool
+        self.jobs = jobs
+
+    async def call(self, command: str, **more: Any) -> ToolOutput:
+        async with asyncio.timeout(30):
+            return await call(self.tool, self.ctx, command=command, **more)
+
+    async def text(self, command: str, **more: Any) -> str:
+        return text_of(await self.call(command, **more))
+
+    def effects(self, command: str, **more: Any) -> Effects:
+        return self.tool.effects(BashParams(command, **more), self.ctx.cwd)
+
+
+def on_stage(ctx: CallContext, body: Body, settings: ToolSettings | None = None, **options: Any) -> Any:
+    async def main() -> Any:
+        runner = LocalRunner(shell="/bin/bash")
+        async with ShellSession(runner, cwd=ctx.cwd) as shell, SessionJobs() as jobs:
+            ctx.jobs = jobs
+            tool = Bash(settings, shell=shell, options=BashOptions(**options))
+            result = await body(Stage(ctx, tool, jobs))
+        runner.close()
+        return result
+
+    return asyncio.run(main())
+
+
+def test_state_stays_for_later_calls_and_the_prompt_says_so(ctx: CallContext) -> None:
+    (ctx.cwd / "sub").mkdir()
+
+    async def body(stage: Stage) -> None:
+        assert "stay for later calls" in stage.tool.description
+        await stage.call("cd sub; x=1")
+        output = await stage.call("pwd; echo $x")
+        assert text_of(output) == f"{ctx.cwd}/sub\n1\n"
+        assert output.details.cwd == f"{ctx.cwd}/sub"
+
+    on_stage(ctx, body)
+
+
+def test_a_call_may_have_a_folder_and_variables_of_its_own(ctx: CallContext) -> None:
+    (ctx.cwd / "sub").mkdir()
+
+    async def body(stage: Stage) -> None:
+        assert await stage.text("pwd; echo $A", cwd="sub", env={"A": "x y"}) == f"{ctx.cwd}/sub\nx y\n"
+        assert await stage.text('pwd; echo "-$A-"') == f"{ctx.cwd}\n--\n"
+        with pytest.raises(ToolError, match="not a directory: none"):
+            await stage.call("pwd", cwd="none")
+        for env in ({"A-B": "x"}, {"": "x"}, {"1": "x"}, {"TAU_RUN": "x"}):
+            with pytest.raises(ToolError, match="`env` cannot set"):
+                await stage.call("pwd", env=env)
+        with pytest.raises(ToolError, match="NUL"):
+            await stage.call("pwd", env={"A": "\0"})
+
+    on_stage(ctx, body)
+
+
+def test_a_leading_change_of_folder_becomes_the_folder_and_stays(ctx: CallContext) -> None:
+    (ctx.cwd / "a" / "b").mkdir(parents=True)
+
+    async def body(stage: Stage) -> None:
+        assert stage.effects("cd a && ls; pwd") == Effects(runs=(f"cd {ctx.cwd}/a && ls; pwd",))
+        output = await stage.call("cd a && pwd")
+        assert (output.details.command, output.details.cwd) == ("pwd", f"{ctx.cwd}/a")
+        assert await stage.text("cd b && pwd") == f"{ctx.cwd}/a/b\n"
+        assert await stage.text("pwd") == f"{ctx.cwd}/a/b\n"
+        assert stage.effects("make") == Effects(runs=(f"cd {ctx.cwd}/a/b && make",))
+        assert await stage.text("cd b && pwd", cwd="a") == f"{ctx.cwd}/a/b\n"
+        missing = await stage.call("cd none && pwd")
+        assert "none: No such file or directory" in text_of(missing) and missing.is_error
+
+    on_stage(ctx, body)
+
+
+def test_a_fresh_shell_is_apart(ctx: CallContext) -> None:
+    async def body(stage: Stage) -> list[str]:
+        await stage.call("x=1")
+        return [await stage.text("echo -$x-; x=2", fresh=True), await stage.text("echo -$x-")]
+
+    assert on_stage(ctx, body) == ["--\n", "-1-\n"]
+
+
+def test_the_end_of_the_shell_is_told_before_the_exit_code(ctx: CallContext) -> None:
+    async def body(stage: Stage) -> None:
+        output = await stage.call("echo out; exit 3")
+        note = "[The shell ended with this command; the next one has the state from before it]"
+        assert text_of(output) == f"out\n{note}\n[Exit code 3]"
+        assert output.details.notes == [note[1:-1] + "."]
+        late = await stage.text("echo begun; sleep 60", timeout=1)
+        assert late == f"begun\n{note}\n[Stopped: it ran longer than its time limit of 1 s]"
+
+    on_stage(ctx, body)
+
+
+def test_a_limit_at_the_end_is_done_by_us_so_that_nothing_is_lost(ctx: CallContext) -> None:
+    async def body(stage: Stage) -> None:
+        output = await stage.call("sh -c 'seq 1 100; exit 5' 2>&1 | tail -n 3")
+        assert text_of(output) == (
+            "98\n99\n100\n[Showing lines 98-100 of 100; full output: artifact://0;"
+            " `tail -n 3` chose what is shown]\n[Exit code 5]"
+        )
+        assert (output.details.stripped, output.details.exit_code) == ("tail -n 3", 5)
+        assert ctx.artifacts.open("0").read_text() == "".join(f"{n}\n" for n in range(1, 101))
+        assert stage.effects("make 2>&1 | tail -5") == Effects(runs=("make",))
+
+    on_stage(ctx, body)
+
+
+def test_a_limit_on_output_that_is_cut_anyway_shows_the_lines_that_were_asked_for(ctx: CallContext) -> None:
+    (ctx.cwd / "pytest").write_text("#!/bin/sh\nseq 1 50000\n")
+    (ctx.cwd / "pytest").chmod(0o755)
+
+    async def body(stage: Stage) -> None:
+        last = text_of(await stage.call("seq 1 50000 2>&1 | tail -n 2"))
+        assert last.startswith(
+            "49999\n50000\n[Showing lines 49999-50000 of 50000; full output: artifact://0;"
+        )
+        first = text_of(await stage.call("PATH=.:$PATH pytest 2>&1 | head -2"))
+        assert first.startswith("1\n2\n[Showing lines 1-2 of 50000; full output: artifact://1;")
+
+    on_stage(ctx, body)
+
+
+def test_a_limit_that_is_not_reached_changes_nothing_and_can_be_left_to_the_shell(ctx: CallContext) -> None:
+    async def body(stage: Stage) -> ToolOutput:
+        return await stage.call("seq 1 5 2>&1 | tail -n 9")
+
+    output = on_stage(ctx, body)
+    assert text_of(output) == "1\n2\n3\n4\n5\n"
+    assert output.details.command == "seq 1 5"
+    kept = on_stage(ctx, body, strip_limits=False)
+    assert kept.details.command == "seq 1 5 2>&1 | tail -n 9"
+
+
+def test_an_endless_command_is_still_bounded_by_head(ctx: CallContext) -> None:
+    async def body(stage: Stage) -> str:
+        return await stage.text("yes 2>&1 | head -n 2")
+
+    assert on_stage(ctx, body) == "y\ny\n"
+
+
+def test_commands_that_a_tool_does_better_are_refused_where_that_is_wanted(ctx: CallContext) -> None:
+    async def body(stage: Stage) -> None:
+        with pytest.raises(ToolError, match="Use the tool read"):
+            await stage.call("cat x")
+        assert (await stage.call("grep x /dev/null")).details.exit_code == 1
+
+    on_stage(ctx, body, intercept=True, tools=("read", "bash"))
+
+
+def test_addresses_become_files(ctx: CallContext) -> None:
+    ctx.urls.register(LocalUrls(ctx.artifacts))
+
+    async def body(stage: Stage) -> None:
+        await stage.call("seq 1 20000")
+        assert await stage.text("wc -l < artifact://0") == "20000\n"
+        assert await stage.text("echo \"$(tail -1 'artifact://0')\"") == "20000\n"
+        await ctx.urls.write("local://plan.md", b"step\n", ctx)
+        assert await stage.text('cat "local://plan.md"') == "step\n"
+        with pytest.raises(ToolError, match="no artifact"):
+            await stage.call("cat artifact://77")
+        with pytest.raises(ToolError, match="conflict"):
+            await stage.call("cat conflict://1")
+
+    on_stage(ctx, body)
+
+
+def test_a_command_in_the_background_is_a_job_and_leaves_the_shell_free(ctx: CallContext) -> None:
+    async def body(stage: Stage) -> None:
+        await stage.call("x=1")
+        command = "while [ ! -e go ]; do sleep 0.01; done; echo went $x; x=2"
+        output = await stage.call(command, **{"async": True})
+        id = output.details.job_id
+        assert text_of(output) == f"[Runs in the background as {id}; the result comes by itself, or use job]"
+        assert await stage.text("touch go; echo $x") == "1\n"
+        await stage.jobs.wait([id], 20)
+        job = stage.jobs.get(id)
+        assert job is not None
+        assert (job.kind, job.status, job.result_text) == ("bash", "completed", "went 1\n")
+        assert await stage.text("echo $x") == "1\n"
+
+    on_stage(ctx, body)
+
+
+def test_a_job_that_fails_says_how_and_one_that_is_cancelled_ends_its_processes(ctx: CallContext) -> None:
+    async def body(stage: Stage) -> None:
+        failed = (await stage.call("echo no; exit 4", **{"async": True})).details.job_id
+        await stage.jobs.wait([failed], 20)
+        job = stage.jobs.get(failed)
+        assert job is not None
+        assert (job.status, job.error_text) == ("failed", "no\n[Exit code 4]")
+        running = (await stage.call("echo $$ >pid; echo here; sleep 999", **{"async": True})).details.job_id
+        pid = ctx.cwd / "pid"
+        await until(lambda: pid.exists() and pid.read_text().endswith("\n"))
+        stage.jobs.cancel(running)
+        await until(lambda: not lives(int(pid.read_text())))
+
+    on_stage(ctx, body)
+
+
+def test_a_slow_command_goes_on_in_the_background_where_that_is_wanted(ctx: CallContext) -> None:
+    async def body(stage: Stage) -> None:
+        await stage.call("x=1")
+        assert await stage.text("echo quick") == "quick\n"
+        command = "echo begun $x; while [ ! -e go ]; do sleep 0.01; done; echo ended; x=2"
+        output = await stage.call(command)
+        id = output.details.job_id
+        assert text_of(output).startswith("begun 1\n[Runs in the background as ")
+        assert await stage.text("echo $x; touch go") == "1\n"
+        await stage.jobs.wait([id], 20)
+        job = stage.jobs.get(id)
+        assert job is not None
+        assert (job.status, job.result_text) == ("completed", "begun 1\nended\n")
+        assert await stage.text("echo $x") == "1\n"
+
+    on_stage(ctx, body, auto_background_ms=300)
+
+
+def test_where_no_job_can_be_started_a_slow_command_is_waited_for(ctx: CallContext) -> None:
+    async def body(stage: Stage) -> None:
+        def full(*_: Any) -> str:
+            raise ToolError("100 background jobs are running already.")
+
+        stage.jobs.start = full  # type: ignore[method-assign]
+        assert await stage.text("sleep 0.2; echo done") == "done\n"
+
+    on_stage(ctx, body, auto_background_ms=50)
+
+
+def test_a_terminal_without_a_person_gives_what_a_program_shows(ctx: CallContext) -> None:
+    async def body(stage: Stage) -> None:
+        command = "test -t 1 && printf '\\033[31mred\\033[0m\\n'; stty size; read answer; echo end"
+        assert await stage.text(command, pty=True) == "red\n40 120\nend\n"
+        failed = await stage.call("exit 3", pty=True)
+        assert (text_of(failed), failed.is_error) == ("[Exit code 3]", True)
+        with pytest.raises(ToolError, match="`pty` cannot run in the background"):
+            await stage.call("x", pty=True, **{"async": True})
+
+    on_stage(ctx, body)
+
+
+class Face:
+    """The screen part of a face, lent to a program; a person types when asked."""
+
+    size = (60, 20)
+
+    def __init__(self) -> None:
+        self.shown = b""
+        self._asked = asyncio.Event()
+
+    def show(self, data: bytes) -> None:
+        self.shown += data
+        if b"Name? " in self.shown:
+            self._asked.set()
+
+    async def keys(self) -> AsyncIterator[bytes]:
+        await self._asked.wait()
+        yield b"Ada\n"
+
+
+class Screen:
+    def __init__(self) -> None:
+        self.terminal = Face()
+
+
+def test_a_person_at_a_face_can_answer_a_program(ctx: CallContext) -> None:
+    async def body(stage: Stage) -> None:
+        screen = Screen()
+        ctx.ui = screen  # type: ignore[assignment]
+        assert await stage.text("read -p 'Name? ' n; echo hello $n; stty size", pty=True) == (
+            "Name? Ada\nhello Ada\n20 60\n"
+        )
+        assert b"hello Ada\r\n" in screen.terminal.shown
+
+    on_stage(ctx, body)
+
+
+def test_an_abort_is_passed_on_with_what_came_and_the_shell_works_on(ctx: CallContext) -> None:
+    async def body(stage: Stage) -> None:
+        await stage.call("x=1")
+        task = asyncio.ensure_future(stage.call("echo here; touch ready; sleep 999; touch never"))
+        await until((ctx.cwd / "ready").exists)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert text_of(ctx.updates[-1]) == "here\n"
+        assert await stage.text("echo $x") == "1\n"
+        assert not (ctx.cwd / "never").exists()
+
+    on_stage(ctx, body)
+
+
+def test_characters_that_come_in_halves_are_whole_in_the_end(ctx: CallContext) -> None:
+    halves = "for b in 'h\\303' '\\244lf \\360\\237' '\\230\\200\\n'; do printf \"$b\"; sleep 0.15; done"
+
+    async def body(stage: Stage) -> str:
+        return await stage.text(halves)
+
+    assert on_stage(ctx, body) == "hälf 😀\n"
+
+
+def flood(ctx: CallContext, size: int) -> ToolOutput:
+    async def body(stage: Stage) -> ToolOutput:
+        return await stage.call(f"echo begin; yes | head -c {size}; echo end")
+
+    output: ToolOutput = on_stage(ctx, body)
+    text = text_of(output)
+    assert text.startswith("begin\ny\n") and "\ny\nend\n[Showing lines " in text
+    assert output.details.meta.truncation.total_bytes == size + 10
+    return output
+
+
+def test_what_is_kept_of_a_flood_has_a_cap_and_both_ends_are_shown(
+    ctx: CallContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cap = 1024 * 1024
+    monkeypatch.setattr("tau.coding.tools.bash.OutputSink", partial(OutputSink, artifact_cap_bytes=cap))
+    assert "first 1 MiB of the output: artifact://0" in text_of(flood(ctx, 20_000_000))
+    assert ctx.artifacts.open("0").stat().st_size == cap
+
+
+@pytest.mark.soak
+def test_a_gigabyte_leaves_no_more_than_the_cap_on_disk_and_memory_flat(ctx: CallContext) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    output = flood(ctx, 1_000_000_000)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 10 * 1024
+    assert "first 64 MiB of the output" in text_of(output)
+    assert ctx.artifacts.open("0").stat().st_size == ARTIFACT_CAP_BYTES
+
+
+@pytest.mark.parametrize("wanted", [0, -5, 99_999])
+def test_time_limits_are_kept_in_bounds(ctx: CallContext, wanted: int) -> None:
+    async def body(stage: Stage) -> str:
+        return await stage.text("echo in time", timeout=wanted)
+
+    assert on_stage(ctx, body) == "in time\n"
