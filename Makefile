@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?=
 PYTHONS := python3.14 python3.13 python3.12 python3.11 python3
-PACKAGES := tmux openssl rg=ripgrep
+PACKAGES := tmux openssl rg=ripgrep ssh=openssh-client /usr/sbin/sshd=openssh-server
 ARGS ?=
 export PROMPT
 

@@ -2,18 +2,20 @@
 
 from tau.ai.images import MAX_IMAGE_BYTES
 from tau.backends.kernels import cells, pool
+from tau.backends.ssh import connections, hosts
 from tau.backends.syntax.languages import MAX_PARSED_CHARS, MAX_SUMMARY_BYTES, MAX_SUMMARY_LINES
 from tau.backends.syntax.readings import MAX_PATTERN_CHARS
 from tau.backends.syntax.summary import SummaryOptions
 from tau.base.sizes import format_bytes
-from tau.coding import code_files, images, jobs, path_lists
+from tau.coding import code_files, images, jobs, path_lists, todo_list
 from tau.coding.documents import limits as document_limits
 from tau.coding.edits import plan, source
 from tau.coding.output import ARTIFACT_CAP_BYTES, OutputLimits
 from tau.coding.readers import archive, large, sqlite_open, sqlite_rows, sqlite_select, text, tree
 from tau.coding.readers.archive_index import ArchiveLimits
 from tau.coding.search import hits, pages, query
-from tau.coding.tools import ast_edit, ast_grep, find, inspect_image, job, search, write
+from tau.coding.session import checkpoints as session_checkpoints
+from tau.coding.tools import ast_edit, ast_grep, find, inspect_image, job, rewind, search, ssh, write
 from tau.config.settings import Settings
 from tau.hashline import preview, snapshots
 
@@ -140,6 +142,31 @@ LIMITS: dict[str, list[Row]] = {
         ("results of one call", format_bytes(job.RESULTS.bytes)),
         ("result in a message of its own", format_bytes(jobs.DELIVERED.bytes)),
         ("time between updates", f"{job.UPDATE_INTERVAL_S * 1000:g} ms"),
+    ],
+    "ssh": [
+        ("time", f"{count(ssh.TIMEOUT_S, 's')}, 1 to {count(ssh.MAX_TIMEOUT_S)}"),
+        ("time to connect", count(connections.READY_S, "s")),
+        ("idle connection is ended after", count(connections.IDLE_S, "s")),
+        ("hosts", count(hosts.MAX_HOSTS)),
+        (
+            "output shown",
+            setting(f"{SETTINGS.tools.artifact_spill_threshold} KiB", "tools.artifactSpillThreshold"),
+        ),
+        ("lines shown", count(OUTPUT.lines)),
+        ("output kept as an artifact", format_bytes(ARTIFACT_CAP_BYTES)),
+    ],
+    "todo": [
+        ("tasks", count(todo_list.MAX_TASKS)),
+        ("text of all tasks and notes, in characters", count(todo_list.MAX_TEXT_CHARS)),
+        ("reminders after a message", setting(count(SETTINGS.todo.reminders.max), "todo.reminders.max")),
+        (
+            "closed tasks leave the list after",
+            setting(count(SETTINGS.tasks.todo_clear_delay, "s"), "tasks.todoClearDelay"),
+        ),
+    ],
+    "rewind": [
+        ("report, in characters", count(rewind.MAX_REPORT_CHARS)),
+        ("kept of each message of yours, in characters", count(session_checkpoints.MAX_SAID_CHARS)),
     ],
     "eval": [
         ("time of a cell", f"{count(cells.DEFAULT_TIMEOUT_S, 's')}, 1 to {count(cells.MAX_TIMEOUT_S)}"),

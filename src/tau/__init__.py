@@ -26,6 +26,8 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors; a 
     from tau.agent.events import RetryEnd as RetryEnd
     from tau.agent.events import RetryStart as RetryStart
     from tau.agent.events import ThinkingLevelChanged as ThinkingLevelChanged
+    from tau.agent.events import TodoAutoClear as TodoAutoClear
+    from tau.agent.events import TodoReminder as TodoReminder
     from tau.agent.events import ToolEnd as ToolEnd
     from tau.agent.events import ToolResult as ToolResult
     from tau.agent.events import ToolStart as ToolStart
@@ -127,6 +129,7 @@ _HOMES = {
     late("tau.agent.events"): (
         "AgentEnd AgentEvent AgentStart BashEnd Compacted CompactionEnd CompactionResult CompactionStart "
         "FallbackApplied FallbackSucceeded MessageEnd MessageStart MessageUpdate Notice QueueChanged "
+        "TodoAutoClear TodoReminder "
         "RetryEnd RetryStart ThinkingLevelChanged ToolEnd ToolResult ToolStart ToolUpdate TurnEnd "
         "TurnStart"
     ),

@@ -5,7 +5,6 @@ import os
 import stat
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
-from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import force_setattr, replace
 
-from tau.agent.events import Notice
+from tau.agent.events import AgentEvent, Notice
 from tau.agent.hooks import HookChain, Hooks
 from tau.agent.output import ToolOutput
 from tau.agent.owner import StreamFunction
@@ -27,14 +26,11 @@ from tau.ai.http import HttpTransport
 from tau.ai.model import Model, ThinkingLevel, thinking_level
 from tau.ai.transport import Timeouts
 from tau.ai.wire import AssistantMessage, ToolCall
-from tau.backends.kernels.pool import Kernels
-from tau.backends.shell.session import ShellSession
 from tau.base import log
 from tau.base.errors import TauError, ToolError, UsageError
 from tau.base.files import mode_of, temporary_folder, typed_path
 from tau.base.late import late
 from tau.base.run import LocalRunner
-from tau.base.sizes import KIB
 from tau.coding.approval import ApprovalHook
 from tau.coding.artifacts import FolderArtifacts, TemporaryArtifacts
 from tau.coding.context import CodingCall, CodingWorld, ModelRoles
@@ -42,16 +38,23 @@ from tau.coding.jobs import SessionJobs
 from tau.coding.local_fs import LocalFileSystem
 from tau.coding.models import FoundModel, ModelFinder, Wish
 from tau.coding.output import OutputLimits
+from tau.coding.outside import open_outside
+from tau.coding.plan_mode import PlanHook, PlanMode, resumed_model
 from tau.coding.policy import Workspace
 from tau.coding.ports import SessionFactory
+from tau.coding.previews import Previews
 from tau.coding.prompts.system import SystemPrompt
+from tau.coding.session.checkpoints import SessionCheckpoints
 from tau.coding.session.log import SessionLog
 from tau.coding.session.session import Session
 from tau.coding.session.storage import SessionLocked
 from tau.coding.session.store import SessionStore
+from tau.coding.session.todos import TodoRules, Todos
 from tau.coding.session.work import SessionParts
 from tau.coding.snapshots import SeenFiles
-from tau.coding.tools import EDIT_MODES, EditMode, ToolSettings, create_tools
+from tau.coding.todo_list import MemoryTodos
+from tau.coding.tools import create_tools
+from tau.coding.tools.from_settings import tool_settings_of
 from tau.coding.urls.router import SchemeRouter
 from tau.config.auth_file import AuthFile
 from tau.config.context_files import find_context_files
@@ -59,7 +62,7 @@ from tau.config.credentials import KeyCredentials
 from tau.config.layers import load_settings
 from tau.config.models_file import load_models_file, merge
 from tau.config.paths import Paths, current_folder, user_paths
-from tau.config.settings import Edit, Settings
+from tau.config.settings import Settings
 
 artifact_urls = late("tau.coding.urls.artifact")
 completion = late("tau.ai.complete")
@@ -129,24 +132,25 @@ async def _compose(
     models = await _models(options, settings, paths, environ, runner, conversation, services)
     artifacts = _artifacts(conversation.artifacts_folder, services)
     queue = Queue(settings.steering_mode, settings.follow_up_mode)
-    tool_settings = _tool_settings(settings, environ, models.found.model)
+    tool_settings = tool_settings_of(settings, environ, models.found.model)
     jobs = _jobs(queue, settings, artifacts, tool_settings.command_output)
-    world = await _world(options.cwd, runner, artifacts, models.roles, options.ui, jobs, services)
-    shell = ShellSession(runner, cwd=options.cwd, cache=paths.cache / "shell")
-    await services.enter_async_context(shell)
-    kernels = Kernels(runner, python=settings.python.interpreter, mode=settings.python.kernel_mode)
-    await services.enter_async_context(kernels)
+    boards = _boards(conversation, queue, settings, lambda: session)
+    services.callback(boards.todos.close)
+    world = await _world(options.cwd, runner, artifacts, models.roles, options.ui, jobs, boards, services)
+    previews = Previews()
+    plan = PlanMode(conversation, artifacts, models.roles, previews, enabled=settings.plan.enabled)
+    outside = await open_outside(options.cwd, runner, paths, settings, environ, services)
     stream = options.stream or models.client.stream
 
     def complete(model: Model, request: Request) -> Awaitable[AssistantMessage]:
         answer: Awaitable[AssistantMessage] = completion.complete(stream, model, request)
         return answer
 
-    tools = create_tools(options.tools, tool_settings, complete, shell=shell, kernels=kernels)
-    prompt, prompt_warnings = _prompt(options, paths, settings)
-    warnings = [*loaded.warnings, *models.warnings, *conversation.warnings, *prompt_warnings]
-    notices = [Notice("warning", warning) for warning in warnings]
-    session = Session(
+    tools = create_tools(options.tools, tool_settings, complete, outside=outside, previews=previews)
+    prompt, problems = _prompt(options, paths, settings)
+    problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *outside.warnings]
+    notices = [Notice("warning", problem) for problem in problems]
+    session: Session = Session(
         SessionParts(
             log=conversation,
             thinking=_thinking(options, models.found, conversation, settings),
@@ -154,12 +158,16 @@ async def _compose(
             tools=_with_own(tools, options.add_tools),
             stream=stream,
             world=world,
-            hooks=_hooks(options, paths, settings, environ),
+            hooks=_hooks(options, paths, settings, environ, plan),
+            plan=plan,
+            todos=boards.todos,
+            watchers=(boards.todos.saw, boards.checkpoints.saw),
             queue=queue,
-            shell=shell,
+            shell=outside.shell,
             retry=settings.retry,
             compaction=settings.compaction,
             branch_summary=settings.branch_summary,
+            titles=settings.titles.enabled,
             complete=complete,
             command_output=tool_settings.command_output,
             resolve_model=models.resolve,
@@ -167,6 +175,7 @@ async def _compose(
             notices=notices + [Notice("info", notice) for notice in models.found.notices],
         )
     )
+    plan.changed = lambda on: None if on else session.note_changes()
     models.client.warn = lambda warning: session.emit(Notice("warning", warning))
     session.note_changes()
     return session
@@ -272,10 +281,10 @@ async def call_tool(
         settings = load_settings(paths, cwd).settings
         runner = LocalRunner(shell=settings.shell_path)
         services.callback(runner.close)
-        tools = create_tools((name, "read"), _tool_settings(settings, environ))
+        tools = create_tools((name, "read"), tool_settings_of(settings, environ))
         artifacts = _artifacts(None, services)
         models = ModelRoles(faux.FAUX_MODEL)
-        world = await _world(cwd, runner, artifacts, models, None, SessionJobs(), services)
+        world = await _world(cwd, runner, artifacts, models, None, SessionJobs(), None, services)
         ctx = CodingCall(world, ToolCall("call", name, arguments), lambda partial: None)
         read, tool = tools[0], tools[-1]
         params, _ = tool.decode(arguments)
@@ -284,6 +293,39 @@ async def call_tool(
                 with suppress(ToolError):
                     await read.run(read.decode({"path": str(path)})[0], ctx)
         return await tool.run(params, ctx)
+
+
+class _Boards(Struct, frozen=True):
+    """What the agent keeps in mind, as the conversation's log has it."""
+
+    todos: Todos
+    checkpoints: SessionCheckpoints
+
+
+def _boards(
+    conversation: SessionLog, queue: Queue, settings: Settings, session: Callable[[], Session]
+) -> _Boards:
+    """`session` gives the one that these are made for, once it is there."""
+
+    def emit(event: AgentEvent) -> None:
+        session().emit(event)
+
+    checkpoints = SessionCheckpoints(conversation, queue, emit)
+    reminders = settings.todo.reminders
+    rules = TodoRules(
+        reminders=reminders.enabled,
+        max_reminders=reminders.max,
+        clear_delay_s=settings.tasks.todo_clear_delay,
+    )
+    todos = Todos(
+        conversation,
+        queue,
+        emit,
+        rules,
+        running=lambda: session().activities.running,
+        quiet=lambda: session().plan.on or checkpoints.active is not None,
+    )
+    return _Boards(todos, checkpoints)
 
 
 def _jobs(queue: Queue, settings: Settings, artifacts: FolderArtifacts, limits: OutputLimits) -> SessionJobs:
@@ -304,6 +346,7 @@ async def _world(
     models: ModelRoles,
     ui: Ui | None,
     jobs: SessionJobs,
+    boards: _Boards | None,
     services: AsyncExitStack,
 ) -> CodingWorld:
     conflicts = cache(lambda: conflict_store.ConflictStore())
@@ -318,6 +361,8 @@ async def _world(
         snapshots=SeenFiles(),
         models=models,
         jobs=await services.enter_async_context(jobs),
+        todos=MemoryTodos() if boards is None else boards.todos,
+        checkpoints=None if boards is None else boards.checkpoints,
     )
 
 
@@ -367,7 +412,7 @@ async def _models(
         model=options.model,
         base_url=options.base_url,
         key=options.api_key,
-        resumed=conversation.context().model,
+        resumed=resumed_model(conversation),
     )
     found = await finder.find(wish)
     roles, problems = _roles(settings, catalog)
@@ -481,59 +526,11 @@ def _text_or_file(value: str | None) -> str | None:
         raise UsageError(f"The prompt file {path} cannot be read: {error}.") from None
 
 
-def _tool_settings(
-    settings: Settings, environ: Mapping[str, str], model: Model | None = None
-) -> ToolSettings:
-    tools, edit, background = settings.tools, settings.edit, settings.bash.auto_background
-    mode = _edit_mode(environ.get("TAU_EDIT_MODE", ""), edit, model)
-    return ToolSettings(
-        bash_timeout_s=settings.bash.timeout_seconds,
-        read_lines=settings.read.default_limit,
-        command_output=OutputLimits(
-            bytes=tools.artifact_spill_threshold * KIB, columns=tools.output_max_columns
-        ),
-        edit_mode=mode,
-        fuzzy_match=edit.fuzzy_match,
-        fuzzy_threshold=edit.fuzzy_threshold,
-        guard_generated=edit.block_auto_generated,
-        hash_lines=settings.read.hash_lines and mode == "hashline",
-        summaries=settings.read.summarize if settings.read.summarize.enabled else None,
-        lines_before=settings.search.context_before,
-        lines_after=settings.search.context_after,
-        resize_images=settings.images.auto_resize,
-        block_images=settings.images.block_images,
-        inspect_images=settings.inspect_image.enabled,
-        intercept_commands=settings.bash.interceptor,
-        strip_head_tail=settings.bash.strip_trailing_head_tail,
-        auto_background_ms=background.threshold_ms if background.enabled else None,
-        background=settings.async_.enabled,
-        poll_wait=settings.async_.poll_wait_duration,
-        eval_python=settings.eval.py,
-        eval_js=settings.eval.js,
-        python=settings.python.interpreter,
-        kernel_mode=settings.python.kernel_mode,
-        max_concurrency=settings.task.max_concurrency,
-    )
-
-
-def _edit_mode(wanted: str, edit: Edit, model: Model | None) -> EditMode:
-    """The mode of the tool `edit`: the variable's, the one set for this model, the usual one."""
-    if not wanted:
-        fitting = (
-            mode
-            for pattern, mode in edit.model_modes.items()
-            if model is not None and (fnmatchcase(model.id, pattern) or fnmatchcase(model.key, pattern))
-        )
-        return next(fitting, edit.mode)
-    for mode in EDIT_MODES:
-        if wanted == mode:
-            return mode
-    raise UsageError(f'TAU_EDIT_MODE is "{wanted}"; use one of {", ".join(EDIT_MODES)}.')
-
-
-def _hooks(options: SessionOptions, paths: Paths, settings: Settings, environ: Mapping[str, str]) -> Hooks:
+def _hooks(
+    options: SessionOptions, paths: Paths, settings: Settings, environ: Mapping[str, str], plan: PlanMode
+) -> Hooks:
     """The approval comes last: a person is not asked about a call that another hook refuses."""
     roots = (options.cwd, *options.add_dirs, temporary_folder(environ))
     workspace = Workspace.of(roots, protected=(paths.home,))
     approval = ApprovalHook(workspace, settings.tools.approval_mode)
-    return HookChain((*options.hooks, approval)) if options.hooks else approval
+    return HookChain((*options.hooks, PlanHook(plan), approval))

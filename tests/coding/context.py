@@ -15,11 +15,31 @@ from tau.ai.wire import TextContent
 from tau.base.errors import ToolError
 from tau.base.run import LocalRunner, Runner
 from tau.coding.artifacts import FolderArtifacts, TemporaryArtifacts
+from tau.coding.checkpoints import Checkpoint
 from tau.coding.local_fs import LocalFileSystem
 from tau.coding.readers.conflict_store import ConflictStore, ConflictUrls
 from tau.coding.snapshots import SeenFiles
+from tau.coding.todo_list import MemoryTodos
 from tau.coding.urls.artifact import ArtifactUrls
 from tau.coding.urls.router import SchemeRouter
+
+
+class FakeCheckpoints:
+    """Remembers what the tools asked for."""
+
+    def __init__(self, problem: str | None = None) -> None:
+        self.active: Checkpoint | None = None
+        self.reports: list[str] = []
+        self._problem = problem
+
+    def mark(self, checkpoint: Checkpoint) -> None:
+        self.active = checkpoint
+
+    def rewind(self, report: str) -> str | None:
+        self.reports.append(report)
+        if self._problem is None:
+            self.active = None
+        return self._problem
 
 
 @dataclass
@@ -33,6 +53,8 @@ class CallContext:
     snapshots: SeenFiles = field(default_factory=SeenFiles)
     models: Any = None
     jobs: Any = None
+    todos: Any = field(default_factory=MemoryTodos)
+    checkpoints: Any = field(default_factory=FakeCheckpoints)
     conflicts: ConflictStore = field(default_factory=ConflictStore)
     call_id: str = "call_1"
     updates: list[ToolOutput] = field(default_factory=list)

@@ -33,6 +33,7 @@ def test_what_loosens_or_runs_anything_belongs_to_the_user() -> None:
         "local.discover",
         "local.embedded",
         "python.interpreter",
+        "ssh.mount",
     }
 
 

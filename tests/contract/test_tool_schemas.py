@@ -199,6 +199,64 @@ def test_schemas() -> None:
                 },
                 "required": ["cells"],
             },
+            "todo": {
+                "type": "object",
+                "properties": {
+                    "ops": {
+                        "description": "What to do, in this order",
+                        "type": "array",
+                        "items": {
+                            "description": "One operation; which fields it needs depends on `op`.",
+                            "type": "object",
+                            "properties": {
+                                "op": {
+                                    "description": "What to do",
+                                    "enum": ["append", "done", "drop", "init", "note", "rm", "start", "view"],
+                                    "type": "string",
+                                },
+                                "list": {
+                                    "type": "array",
+                                    "items": {
+                                        "type": "object",
+                                        "properties": {
+                                            "phase": {"description": "Name of the phase", "type": "string"},
+                                            "items": {
+                                                "description": "Its tasks in order",
+                                                "type": "array",
+                                                "items": {"type": "string"},
+                                                "minItems": 1,
+                                            },
+                                        },
+                                        "required": ["phase", "items"],
+                                    },
+                                    "description": "init: the whole new list, phase by phase",
+                                },
+                                "task": {
+                                    "type": "string",
+                                    "description": "start, note, and done, drop, rm of one task: its exact text",
+                                },
+                                "phase": {
+                                    "type": "string",
+                                    "description": "append, and done, drop, rm of a whole phase: its exact name",
+                                },
+                                "items": {
+                                    "type": "array",
+                                    "items": {"type": "string"},
+                                    "minItems": 1,
+                                    "description": "append: the tasks to add",
+                                },
+                                "text": {
+                                    "type": "string",
+                                    "description": "note: what to remember about the task",
+                                },
+                            },
+                            "required": ["op"],
+                        },
+                        "minItems": 1,
+                    }
+                },
+                "required": ["ops"],
+            },
         }
     )
 
@@ -311,6 +369,19 @@ log(message), phase(title). tool.NAME(argument=value) calls another tool and giv
 model="default"|"smol"|"slow", system=None, schema=None) asks a model, parallel([function, ...]) and pipeline(items, stage, ...) work
 side by side.\
 """,
+            "todo": """\
+Keep the list of what you are doing. The user sees it. Use it for work of three steps or more, or when the user gives you several things to do; not for a single small step.
+
+`ops` are done in order:
+- `init` with `list` ([{phase, items}]): a new list in place of the old one. The first task is in progress at once.
+- `start` with `task`: this one is in progress now; there is only one.
+- `done`, `drop`, `rm` with `task`, or with `phase` for all of a phase, or with neither for everything: completed, given up, or removed from the list.
+- `append` with `phase` and `items`: more tasks; a phase that is not there is made.
+- `note` with `task` and `text`: something to remember about a task.
+- `view`: look at the list.
+
+Tasks and phases are named by their exact text, so keep each text unique and short. After `done` or `drop` the next pending task is in progress by itself. Mark a task done as soon as it is done, and only then; drop what is no longer needed.\
+""",
         }
     )
 
@@ -322,7 +393,7 @@ def test_the_tools_of_a_request_stay_small() -> None:
         return len(msgspec.json.encode([msgspec.structs.asdict(tool.spec) for tool in create_tools(names)]))
 
     assert size(("read", "bash", "edit", "write")) < 4_200
-    assert size(None) < 12_000
+    assert size(None) < 14_000
 
 
 def test_details_on_the_wire() -> None:

@@ -163,6 +163,8 @@ class _Calls:
         if refusal is not None:
             raise ToolError(refusal)
         output = await tool.run(params, context)
+        if not isinstance(output, ToolOutput):
+            raise ToolError(f"{call.name} is broken: it returned {type(output).__name__}, not a ToolOutput.")
         if ignored:
             note = TextContent(f"[Ignored unknown parameters: {', '.join(ignored)}]")
             output = ToolOutput([*output.content, note], output.details, output.is_error)

@@ -142,6 +142,18 @@ class BashEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="bash_e
     message: BashExecutionMessage
 
 
+class TodoReminder(Struct, frozen=True, rename="camel", tag_field="type", tag="todo_reminder"):
+    """The model stopped with these tasks open, and was told so."""
+
+    todos: list[Any]
+    attempt: int
+    max_attempts: int
+
+
+class TodoAutoClear(Struct, frozen=True, rename="camel", tag_field="type", tag="todo_auto_clear"):
+    """Tasks that were closed some time ago have left the list."""
+
+
 class Notice(Struct, frozen=True, rename="camel", tag_field="type", tag="notice"):
     level: Literal["info", "warning", "error"]
     message: str
@@ -168,6 +180,8 @@ AgentEvent: TypeAlias = (
     | Compacted
     | ThinkingLevelChanged
     | QueueChanged
+    | TodoReminder
+    | TodoAutoClear
     | BashEnd
     | Notice
 )

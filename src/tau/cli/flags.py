@@ -197,6 +197,12 @@ SUBCOMMANDS = (
     Subcommand("edit", "edit < PATCH", "apply an edit as the model writes it"),
     Subcommand("export", "export --pi [ID|PATH]", "print a session as pi reads it, images included"),
     Subcommand(
+        "ssh",
+        "ssh list|add|remove|test",
+        "hosts on which the agent may run commands",
+        choices=("list", "add", "remove", "test"),
+    ),
+    Subcommand(
         "completions",
         "completions bash|zsh|fish",
         "print a completion script for a shell",

@@ -18,6 +18,7 @@ help_page = late("tau.cli.help")
 launching = late("tau.cli.launch")
 output = late("tau.modes.output")
 parsing = late("tau.cli.parse")
+ssh_command = late("tau.cli.ssh_command")
 timing = late("tau.cli.timing")
 tool_commands = late("tau.cli.tool_commands")
 
@@ -71,7 +72,7 @@ def launch(parsed: "Parsed") -> int:
 def subcommand(name: str, words: list[str]) -> int:
     if name == "completions":
         return completions(words)
-    commands = {"config": config_command, "export": export_command}
+    commands = {"config": config_command, "export": export_command, "ssh": ssh_command}
     code: int = commands[name].run(words) if name in commands else tool_commands.run(name, words)
     return code
 

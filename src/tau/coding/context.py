@@ -10,7 +10,9 @@ from tau.ai.wire import ToolCall
 from tau.coding.ports import Jobs, Snapshots, UrlRouter
 
 if TYPE_CHECKING:
+    from tau.coding.checkpoints import Checkpoints
     from tau.coding.readers.conflict_store import ConflictStore
+    from tau.coding.todo_list import TodoBoard
 
 
 class ModelRoles:
@@ -29,6 +31,8 @@ class CodingWorld(World, frozen=True, kw_only=True):
     snapshots: Snapshots
     models: ModelRoles
     jobs: Jobs
+    todos: "TodoBoard"
+    checkpoints: "Checkpoints | None" = None
     conflicts: Callable[[], "ConflictStore"]  # made when the first conflict is looked at
 
 
@@ -47,6 +51,8 @@ class CodingCall(CallContext):
         self.snapshots = world.snapshots
         self.models = world.models
         self.jobs = world.jobs
+        self.todos = world.todos
+        self.checkpoints = world.checkpoints
         self._conflicts = world.conflicts
 
     @property

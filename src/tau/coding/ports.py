@@ -11,7 +11,9 @@ from tau.agent.ports import Stat, ToolContext
 from tau.ai.model import Model
 
 if TYPE_CHECKING:
+    from tau.coding.checkpoints import Checkpoints
     from tau.coding.readers.conflict_store import ConflictStore
+    from tau.coding.todo_list import TodoBoard
     from tau.hashline.snapshots import SnapshotStore
 
 
@@ -145,6 +147,13 @@ class CodingContext(ToolContext, Protocol):
     def models(self) -> Models: ...
     @property
     def jobs(self) -> Jobs: ...
+    @property
+    def todos(self) -> "TodoBoard": ...
+    @property
+    def checkpoints(self) -> "Checkpoints | None":
+        """None where there is no conversation to go back in."""
+        ...
+
     @property
     def conflicts(self) -> "ConflictStore":
         """The merge conflicts that were shown, by number."""

@@ -67,7 +67,6 @@ class Compaction(Struct, frozen=True, rename="camel"):
     keep_recent_tokens: Annotated[
         int, Meta(description="Tokens of the latest conversation that stay as they are", ge=0)
     ] = 20_000
-    auto_continue: Annotated[bool, Meta(description="Go on with the work after a compaction")] = True
     supersede_reads: Annotated[
         bool, Meta(description="Drop what a file held when a later read shows it again")
     ] = True
@@ -194,6 +193,42 @@ class Task(Struct, frozen=True, rename="camel"):
     ] = 32
 
 
+class TodoReminders(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[bool, Meta(description="Remind a model that stops with open tasks of them")] = True
+    max: Annotated[int, Meta(description="How often in a row", ge=0, le=100)] = 3
+
+
+class Todo(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[bool, Meta(description="Let the agent keep a list of what it is doing")] = True
+    reminders: TodoReminders = TodoReminders()
+
+
+class Tasks(Struct, frozen=True, rename="camel"):
+    todo_clear_delay: Annotated[
+        int, Meta(description="Seconds after which closed tasks leave the list; negative: never", le=86_400)
+    ] = 60
+
+
+class Checkpoint(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[
+        bool, Meta(description="Let the agent mark a point and go back to it with a report")
+    ] = False
+
+
+class Ssh(Struct, frozen=True, rename="camel"):
+    mount: Annotated[
+        bool,
+        Meta(
+            description="Show the files of ssh hosts in a folder while they are in use, where sshfs is there",
+            extra=USER,
+        ),
+    ] = False
+
+
+class Plan(Struct, frozen=True, rename="camel"):
+    enabled: Annotated[bool, Meta(description="Offer plan mode")] = True
+
+
 class Read(Struct, frozen=True, rename="camel"):
     default_limit: Annotated[
         int, Meta(description="Lines shown of a file when no range is asked for", ge=1, le=3_000)
@@ -292,6 +327,11 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     eval: Eval = Eval()
     python: Python = Python()
     task: Task = Task()
+    todo: Todo = Todo()
+    tasks: Tasks = Tasks()
+    checkpoint: Checkpoint = Checkpoint()
+    plan: Plan = Plan()
+    ssh: Ssh = Ssh()
     read: Read = Read()
     edit: Edit = Edit()
     search: Search = Search()

@@ -18,6 +18,7 @@ from tau.modes.transcript import Transcript
 from tau.modes.verdict import DONE, INTERRUPTED, NOBODY_READS, code_of, judge
 
 commands = late("tau.modes.console_commands")
+idle = late("tau.modes.idle")
 
 HELP = """\
 Type a message and press Enter. A backslash at the end of a line continues it; pasted lines stay together.
@@ -114,6 +115,8 @@ class Console:
                 if line.strip() in QUIT:
                     self._quitting = True
                     session.abort()
+                elif line.startswith("!") and line.strip("! "):
+                    await self._is_command(line.strip())
                 elif line.strip():
                     session.steer(line)
             except Interrupted:
@@ -155,7 +158,7 @@ class Console:
         """A line, or several that were pasted; one that nobody has seen being typed is shown."""
         if self._lines.is_terminal:
             self._transcript.stream(sign)
-        line = await self._lines.next()
+        line = await self._waited_for()
         if line is None:
             return None
         if not self._lines.is_terminal:
@@ -163,6 +166,18 @@ class Console:
             return line
         self._transcript.typed_line()
         return line if line.endswith("\\") else "\n".join([line, *await self._lines.pasted()])
+
+    async def _waited_for(self) -> str | None:
+        """The next line; at a terminal the session may do something for itself until it comes."""
+        session = self._session
+        if session is None or not self._lines.is_terminal or not session.compaction.settings.idle_enabled:
+            return await self._lines.next()
+        async with asyncio.TaskGroup() as tasks:
+            aside = spawn(tasks, idle.while_idle(session, naming=False))
+            try:
+                return await self._lines.next()
+            finally:
+                aside.cancel()
 
     async def _is_command(self, text: str) -> bool:
         assert self._session is not None

@@ -26,6 +26,7 @@ from tau.coding.session.log import SessionLog
 from tau.coding.session.runs import RoomReason
 from tau.coding.session.work import SessionParts, Work
 from tau.coding.snapshots import SeenFiles
+from tau.coding.todo_list import MemoryTodos
 from tau.coding.urls.router import SchemeRouter
 from tau.config.settings import Retry
 from tests.agent.world import Echo, names
@@ -74,6 +75,7 @@ class Driver:
             snapshots=SeenFiles(),
             models=self.models,
             jobs=None,  # type: ignore[arg-type]
+            todos=MemoryTodos(),
             conflicts=lambda: None,  # type: ignore[arg-type,return-value]
         )
         self.work = Work(

@@ -15,7 +15,7 @@ from tau.base.errors import ProviderError, TauError, UsageError
 from tau.coding.session.log import SessionLog
 from tau.hashline import tag_of
 from tau.sdk import SessionOptions, session_factory
-from tests.agent.world import names
+from tests.agent.world import names, until
 from tests.coding.session.rig import scripted
 
 BUSY = ProviderError("busy, come back", status=529, retryable=True)
@@ -359,5 +359,58 @@ def test_an_unknown_language_of_edits_is_refused(tmp_path: Path, monkeypatch: py
         with pytest.raises(UsageError, match="hashline, replace, apply_patch, patch"):
             async with opening:
                 pytest.fail("it opened")
+
+    asyncio.run(main())
+
+
+def test_a_closed_session_says_so(tmp_path: Path) -> None:
+    async def main() -> None:
+        opening, _ = scripted([[Say("hi")]], tmp_path)
+        async with opening as session:
+            await session.prompt("go")
+        with pytest.raises(TauError, match="closed"):
+            await session.prompt("go on")
+
+    asyncio.run(main())
+
+
+def test_a_hook_that_fails_on_a_message_keeps_it_back(tmp_path: Path) -> None:
+    class Broken(Hooks):
+        async def input(self, message: UserMessage) -> UserMessage | None:
+            raise ZeroDivisionError
+
+    async def main() -> None:
+        opening, faux = scripted([[Say("hi")]], tmp_path, hooks=(Broken(),))
+        async with opening as session:
+            with pytest.raises(TauError, match="ZeroDivisionError"):
+                await session.prompt("go")
+            assert not session.busy
+        assert faux.requests == []
+
+    asyncio.run(main())
+
+
+def test_a_session_stops_what_runs_and_takes_a_new_prompt(tmp_path: Path) -> None:
+    async def main() -> None:
+        opening, faux = scripted([[Say("Half"), Wait()], [Say("Now.")]], tmp_path)
+        async with opening as session, asyncio.TaskGroup() as group:
+            first = group.create_task(session.prompt("go"))
+            await until(lambda: session.busy)
+            session.follow_up("and then")
+            outcome = await session.abort_and_prompt("rather this")
+            assert (await first).aborted
+            assert outcome.message is not None and outcome.message.text == "Now."
+            said = [m.content for m in faux.requests[-1].messages if isinstance(m, UserMessage)]
+            assert said == ["go", "rather this", "and then"]
+
+    asyncio.run(main())
+
+
+def test_a_prompt_can_be_read_as_events(tmp_path: Path) -> None:
+    async def main() -> None:
+        opening, _ = scripted([[Say("hi")]], tmp_path)
+        async with opening as session:
+            told = [event.__struct_config__.tag async for event in session.stream("go")]
+            assert (told[0], told[-1]) == ("agent_start", "agent_end")
 
     asyncio.run(main())

@@ -2,15 +2,19 @@
 
 import pytest
 
+from tau.backends.ssh.hosts import Host
 from tau.base.errors import UsageError
+from tau.coding.outside import Outside
 from tau.coding.tools import EDIT_MODES, TOOLS, ToolSettings, create_tools
 
 
 def test_all_tools_in_their_fixed_order() -> None:
     names = ["read", "bash", "edit", "write", "search", "find", "ast_grep", "ast_edit", "resolve"]
-    names += ["job", "eval"]
+    names += ["job", "eval", "todo"]
     assert [tool.name for tool in create_tools()] == names
-    assert [tool.name for tool in create_tools(settings=ToolSettings(inspect_images=True))] == list(TOOLS)
+    everything = ToolSettings(inspect_images=True, checkpoint=True)
+    hosts = Outside(hosts={"box": Host(name="box", address="box")})
+    assert [tool.name for tool in create_tools(settings=everything, outside=hosts)] == list(TOOLS)
     assert [tool.name for tool in create_tools(["inspect_image"])] == ["inspect_image"]
 
 
@@ -36,7 +40,7 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
 
 def test_only_what_shares_something_is_exclusive_and_each_has_a_label_and_a_prompt() -> None:
     for tool in create_tools():
-        assert tool.exclusive == (tool.name in ("ast_edit", "resolve", "eval"))
+        assert tool.exclusive == (tool.name in ("ast_edit", "resolve", "eval", "todo"))
         assert tool.label
         assert tool.description and "{{" not in tool.description
 

@@ -16,7 +16,7 @@ def pi_lines(log: SessionLog) -> Iterator[bytes]:
     yield s.encode(log.header)
     blobs = Blobs(log.blobs)
     for node in log.nodes():
-        yield _known_to_pi(node, blobs.inlined(log.line(node), log.warnings.append))
+        yield _known_to_pi(node, blobs.inlined(log.line(node), log.warn))
 
 
 def _known_to_pi(node: Node, line: bytes) -> bytes:

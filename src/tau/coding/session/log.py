@@ -115,9 +115,9 @@ class SessionLog:
             line = _encoded(whole, self.blobs)
             start = self._storage.append([line], begin=kind in _BEGIN)
         except OSError as error:
+            safe = " What was said before is safe there." if self.path and self.path.exists() else ""
             raise SessionError(
-                f"The session cannot be written to {self.path}: {error.strerror or error}. "
-                "What was said before is safe there."
+                f"The session cannot be written to {self.path}: {error.strerror or error}.{safe}"
             ) from error
         self._linear = self._linear and self.leaf == next(reversed(self._nodes), None)
         self._nodes[whole.id] = node = Node(kind, whole.id, self.leaf, start, len(line))
@@ -166,7 +166,7 @@ class SessionLog:
             self._warn_of(node, line)
             return None
         if _may_refer(entry) and _REFERENCE in line:
-            fetched: s.KnownEntry = blobs_module.Blobs(self.blobs).fetch(entry, self._warn)
+            fetched: s.KnownEntry = blobs_module.Blobs(self.blobs).fetch(entry, self.warn)
             return fetched
         return entry
 
@@ -209,14 +209,14 @@ class SessionLog:
         try:
             found = msgspec.json.decode(line)
         except UnicodeDecodeError:
-            self._warn(f"The entry {node.id} of {self.path} is damaged and is left out.")
+            self.warn(f"The entry {node.id} of {self.path} is damaged and is left out.")
             return
         except (ValueError, RecursionError):  # it could be decoded when the session was loaded
             found = None
         if not isinstance(found, dict) or found.get("id") != node.id:
-            self._warn(f"{self.path} was changed by another program; what is no longer there is left out.")
+            self.warn(f"{self.path} was changed by another program; what is no longer there is left out.")
 
-    def _warn(self, warning: str) -> None:
+    def warn(self, warning: str) -> None:
         if warning not in self.warnings:
             self.warnings.append(warning)
 

@@ -6,14 +6,15 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tau.agent.abort import Aborted
+from tau.agent.abort import Abort, Aborted
 from tau.agent.events import AgentEvent, CompactionResult, ThinkingLevelChanged
+from tau.agent.hooks import Hooks
 from tau.agent.loop import Outcome
 from tau.ai.model import Model, ThinkingLevel
 from tau.ai.wire import BashExecutionMessage, ImageContent, TextContent, UserMessage
 from tau.base import log
 from tau.base.clock import now_ms
-from tau.base.errors import SessionError
+from tau.base.errors import SessionError, TauError
 from tau.base.late import late
 from tau.coding.session.activities import Activities
 from tau.coding.session.compaction.compactor import Compactor
@@ -36,7 +37,8 @@ CLOSE_S = 5  # for what runs to end and be recorded
 
 
 class Session:
-    """Its parts are for faces: `log`, `models`, `queue`, `tree`, `names`, `compaction`, `retry`, `stats`.
+    """Its parts are for faces: `log`, `models`, `queue`, `tree`, `names`, `compaction`, `retry`, `stats`,
+    `plan`, `todos`.
 
     What can be stopped takes its abort from `activities`; `abort` stops the innermost of them. `subscribe`
     tells a listener what happens, and returns the way to stop listening.
@@ -48,10 +50,14 @@ class Session:
         self.subscribe = self._work.subscribe
         self.emit = self._work.emit
         self.activities = Activities()
+        self._closed = False
         self.log = parts.log
         self.models = parts.world.models
         self.queue = parts.queue
         self.stats = Stats(parts.log)
+        assert parts.plan is not None and parts.todos is not None
+        self.plan = parts.plan
+        self.todos = parts.todos
         self.retry = self._work.runs
         self.compaction = Compactor(
             log=parts.log,
@@ -87,7 +93,12 @@ class Session:
 
     @cached_property
     def names(self) -> "Names":
-        names: Names = titles.Names(self.log, self._parts.complete, lambda: self.models.role("smol"))
+        names: Names = titles.Names(
+            self.log,
+            self._parts.complete,
+            lambda: self.models.role("smol"),
+            enabled=self._parts.titles,
+        )
         return names
 
     @cached_property
@@ -107,10 +118,11 @@ class Session:
 
     async def prompt(self, text: str, images: Sequence[ImageContent] = ()) -> Outcome:
         """Send a message and work until the model stops. While it works, use `steer` or `follow_up`."""
+        if self._closed:
+            raise TauError("This session is closed; open it again to go on.")
         with self.activities.begin(run=True) as abort:
             try:
-                async with abort.scope():
-                    message = await self._parts.hooks.input(_user_message(text, images))
+                message = await _heard(self._parts.hooks, _user_message(text, images), abort)
                 if message is None:
                     return Outcome(message=None, messages=[])
                 self.note_changes()
@@ -189,6 +201,7 @@ class Session:
         with suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_S):
                 await self.activities.end()
+        self._closed = True
         self.log.close()
 
 
@@ -196,3 +209,15 @@ def _user_message(text: str, images: Sequence[ImageContent]) -> UserMessage:
     if not images:
         return UserMessage(text, now_ms())
     return UserMessage([TextContent(text), *images], now_ms())
+
+
+async def _heard(hooks: Hooks, message: UserMessage, abort: Abort) -> UserMessage | None:
+    """The message as the hooks leave it."""
+    try:
+        async with abort.scope():
+            return await hooks.input(message)
+    except (TauError, Aborted):
+        raise
+    except Exception as error:
+        log.error("A hook failed on a message.", error)
+        raise TauError(f"A hook failed on the message, which was not sent: {error!r}.") from error

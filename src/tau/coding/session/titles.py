@@ -105,9 +105,15 @@ def _beginning(message: str) -> str:
 
 
 class Names:
-    """The part of a session that names it. `model` gives the small model at the time it is needed."""
+    """The part of a session that names it. `model` gives the small model at the time it is needed.
 
-    def __init__(self, log: SessionLog, complete: Complete, model: Callable[[], Model]) -> None:
+    `enabled` is for faces: whether the user wants a session to be named by itself.
+    """
+
+    def __init__(
+        self, log: SessionLog, complete: Complete, model: Callable[[], Model], *, enabled: bool = True
+    ) -> None:
+        self.enabled = enabled
         self._log = log
         self._complete = complete
         self._model = model

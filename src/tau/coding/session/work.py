@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from tau.agent.abort import Abort, Aborted
-from tau.agent.events import AgentEvent, Notice
+from tau.agent.events import AgentEvent, MessageUpdate, Notice
 from tau.agent.hooks import Hooks
 from tau.agent.listeners import Listeners
 from tau.agent.loop import Outcome
@@ -31,6 +31,8 @@ from tau.config.settings import BranchSummary, Compaction, Retry
 
 if TYPE_CHECKING:
     from tau.backends.shell.session import ShellSession
+    from tau.coding.plan_mode import PlanMode
+    from tau.coding.session.todos import Todos
 
 fallback = late("tau.coding.session.fallback")
 
@@ -54,6 +56,10 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     compaction: Compaction = Compaction()
     branch_summary: BranchSummary = BranchSummary()
     command_output: OutputLimits = OutputLimits()
+    titles: bool = True  # a face may have the session named
+    plan: "PlanMode | None" = None
+    todos: "Todos | None" = None
+    watchers: Sequence[Listener] = ()  # told of each event after everybody else, but not of words arriving
     shell: "ShellSession | None" = None  # keeps its state between commands
     resolve_model: Callable[[str], Awaitable[Model | None]] | None = None
     interrupt_mode: InterruptMode = "immediate"
@@ -92,18 +98,25 @@ class Work:
 
     def emit(self, event: AgentEvent) -> None:
         self._listeners.emit(event)
+        if isinstance(event, MessageUpdate):
+            return
         self.runs.saw(event)
+        for watch in self._parts.watchers:
+            watch(event)
 
     def setup(self) -> Setup:
         parts = self._parts
-        model = parts.world.models.default
+        model = self._model()
         if self._system is None or self._system[0] != model:
             self._system = (model, parts.system(model))
+        system, tools = self._system[1], tools_for(model, parts.tools)
+        if parts.plan is not None:
+            system, tools = parts.plan.system(system), parts.plan.tools(tools)
         return Setup(
             model=model,
             thinking=self.thinking if model.reasoning else "off",
-            system=self._system[1],
-            tools=tools_for(model, parts.tools),
+            system=system,
+            tools=tools,
             max_tokens=model.max_tokens,
             cache_key=parts.log.header.id,
             interrupt_mode=parts.interrupt_mode,
@@ -128,7 +141,9 @@ class Work:
         return CodingCall(self._parts.world, call, update, nested)
 
     def _model(self) -> Model:
-        return self._parts.world.models.default
+        """The model in use, which may be another one while it plans."""
+        plan = self._parts.plan
+        return self._parts.world.models.default if plan is None else plan.model()
 
     def _stand_in(self, model: Model) -> None:
         """Go on with a model that the user has not chosen."""

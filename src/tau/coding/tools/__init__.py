@@ -1,7 +1,6 @@
 """The tools of the coding agent by name, each loaded when it is wanted."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
@@ -13,17 +12,18 @@ from tau.ai.wire import AssistantMessage
 from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.coding.output import OutputLimits
+from tau.coding.outside import Outside
+from tau.coding.previews import Previews
 from tau.config.settings import Summarize
 
 if TYPE_CHECKING:
-    from tau.backends.kernels.pool import Kernels
-    from tau.backends.shell.session import ShellSession
     from tau.coding.edits.change import FileChange
     from tau.coding.edits.plan import Guard
 
 _ast_edit = late("tau.coding.tools.ast_edit")
 _ast_grep = late("tau.coding.tools.ast_grep")
 _bash = late("tau.coding.tools.bash")
+_checkpoint = late("tau.coding.tools.checkpoint")
 _edit = late("tau.coding.tools.edit")
 _edit_hashline = late("tau.coding.tools.edit_hashline")
 _edit_patch = late("tau.coding.tools.edit_patch")
@@ -32,10 +32,12 @@ _find = late("tau.coding.tools.find")
 _generated = late("tau.coding.readers.generated")
 _inspect_image = late("tau.coding.tools.inspect_image")
 _job = late("tau.coding.tools.job")
-_previews = late("tau.coding.previews")
 _read = late("tau.coding.tools.read")
 _resolve = late("tau.coding.tools.resolve")
+_rewind = late("tau.coding.tools.rewind")
 _search = late("tau.coding.tools.search")
+_ssh = late("tau.coding.tools.ssh")
+_todo = late("tau.coding.tools.todo")
 _write = late("tau.coding.tools.write")
 
 EditMode = Literal["hashline", "replace", "apply_patch", "patch"]
@@ -69,6 +71,8 @@ class ToolSettings(Struct, frozen=True, kw_only=True):
     python: str | None = None
     kernel_mode: Literal["session", "per-call"] = "session"
     max_concurrency: int = 32
+    todo: bool = True
+    checkpoint: bool = False
 
 
 Complete: TypeAlias = Callable[[Model, Request], Awaitable[AssistantMessage]]
@@ -78,7 +82,6 @@ class Parts:
     """What the tools of one session are made of; `previews` is shared by those that propose and apply.
 
     `complete` sends a request on the side and gives the whole answer; without it, what needs it is not there.
-    `shell` and `kernels` keep their state between calls; without them each call begins anew.
     """
 
     def __init__(
@@ -86,18 +89,14 @@ class Parts:
         settings: ToolSettings,
         complete: Complete | None = None,
         *,
-        shell: "ShellSession | None" = None,
-        kernels: "Kernels | None" = None,
+        outside: Outside | None = None,
+        previews: Previews | None = None,
     ) -> None:
         self.settings = settings
         self.complete = complete
-        self.shell = shell
-        self.kernels = kernels
+        self.outside = outside or Outside()
+        self.previews = Previews() if previews is None else previews
         self.names: Sequence[str] = tuple(TOOLS)  # of the tools that are made
-
-    @cached_property
-    def previews(self) -> Any:
-        return _previews.Previews()
 
 
 Factory: TypeAlias = Callable[[Parts], Tool[Any]]
@@ -119,14 +118,24 @@ TOOLS: dict[str, Factory] = {
     "resolve": lambda parts: _resolve.Resolve(parts.previews),
     "job": lambda parts: _job.JobTool(_job.POLL_WAITS_S[parts.settings.poll_wait]),
     "eval": lambda parts: _eval_tool(parts),
+    "ssh": lambda parts: _ssh_tool(parts),
+    "todo": lambda _: _todo.Todo(),
+    "checkpoint": lambda _: _checkpoint.MarkCheckpoint(),
+    "rewind": lambda _: _rewind.Rewind(),
     "inspect_image": lambda parts: _inspect_image.InspectImage(
         parts.complete,
         block_images=parts.settings.block_images,
         auto_resize=parts.settings.resize_images,
     ),
 }
-# Offered only where it is asked for by name, or by a setting.
-OPTIONAL = ("inspect_image",)
+# Offered only where it is asked for by name, or where this says so.
+OPTIONAL: dict[str, Callable[[Parts], bool]] = {
+    "ssh": lambda parts: bool(parts.outside.hosts),
+    "todo": lambda parts: parts.settings.todo,
+    "checkpoint": lambda parts: parts.settings.checkpoint,
+    "rewind": lambda parts: parts.settings.checkpoint,
+    "inspect_image": lambda parts: parts.settings.inspect_images,
+}
 
 
 def _bash_tool(parts: Parts) -> Tool[Any]:
@@ -138,7 +147,7 @@ def _bash_tool(parts: Parts) -> Tool[Any]:
         background=settings.background,
         tools=parts.names,
     )
-    tool: Tool[Any] = _bash.Bash(settings, shell=parts.shell, options=options)
+    tool: Tool[Any] = _bash.Bash(settings, shell=parts.outside.shell, options=options)
     return tool
 
 
@@ -151,7 +160,13 @@ def _eval_tool(parts: Parts) -> Tool[Any]:
         kernel_mode=settings.kernel_mode,
         max_concurrency=settings.max_concurrency,
     )
-    tool: Tool[Any] = _eval.Eval(parts.kernels, settings, cells, parts.complete)
+    tool: Tool[Any] = _eval.Eval(parts.outside.kernels, settings, cells, parts.complete)
+    return tool
+
+
+def _ssh_tool(parts: Parts) -> Tool[Any]:
+    outside = parts.outside
+    tool: Tool[Any] = _ssh.Ssh(outside.hosts, outside.connections, parts.settings.command_output)
     return tool
 
 
@@ -195,18 +210,18 @@ def create_tools(
     settings: ToolSettings | None = None,
     complete: Complete | None = None,
     *,
-    shell: "ShellSession | None" = None,
-    kernels: "Kernels | None" = None,
+    outside: Outside | None = None,
+    previews: Previews | None = None,
 ) -> list[Tool[Any]]:
     """The named tools, or the usual ones, in their fixed order. Raises UsageError for an unknown name."""
     unknown = [name for name in names or () if name not in TOOLS]
     if unknown:
         missing = " or ".join(f'"{name}"' for name in unknown)
         raise UsageError(f"There is no tool {missing}; there are {', '.join(TOOLS)}.")
-    parts = Parts(settings or ToolSettings(), complete, shell=shell, kernels=kernels)
-    parts.names = [name for name in TOOLS if name in names] if names is not None else _usual(parts.settings)
+    parts = Parts(settings or ToolSettings(), complete, outside=outside, previews=previews)
+    parts.names = [name for name in TOOLS if name in names] if names is not None else _usual(parts)
     return [TOOLS[name](parts) for name in parts.names]
 
 
-def _usual(settings: ToolSettings) -> list[str]:
-    return [name for name in TOOLS if name not in OPTIONAL or settings.inspect_images]
+def _usual(parts: Parts) -> list[str]:
+    return [name for name in TOOLS if name not in OPTIONAL or OPTIONAL[name](parts)]

@@ -1,0 +1,270 @@
+"""Connections to hosts, one for each, kept while the session lives and shared by all of its commands."""
+
+import asyncio
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
+
+from tau.backends.ssh import arguments
+from tau.backends.ssh.command import RemoteCommand
+from tau.backends.ssh.forms import Form, form_of
+from tau.backends.ssh.hosts import Host
+from tau.backends.ssh.info import ASK_UNIX, HostInfo, InfoCache, probe
+from tau.backends.ssh.keys import check_key
+from tau.backends.ssh.mounts import Mounts
+from tau.base import log
+from tau.base.errors import ToolError
+from tau.base.files import temporary_folder
+from tau.base.run import Limits, Process, Runner, capture
+from tau.base.tasks import spawn
+from tau.base.text import clean_line, shortened
+
+IDLE_S = 3600
+READY_S = 2 * arguments.CONNECT_S  # to connect, and to prove who we are
+PROBE_S = 20
+ERROR_CHARS = 500
+ERROR_BYTES = 4096
+# Addresses of sockets end at 104 bytes on some systems, and ssh adds 17 while it makes one.
+MAX_SOCKET_BYTES = 104 - 1 - 17
+
+
+class Connections:
+    """An async context manager: leaving it ends all connections and mounts. Nothing starts before use.
+
+    `cache` is the folder for what is known of hosts. With `mounts`, a host's files appear in a folder there
+    while it is in use, where sshfs is installed.
+    """
+
+    def __init__(
+        self, runner: Runner, *, cache: Path, mounts: Path | None = None, idle_s: float = IDLE_S
+    ) -> None:
+        self._runner = runner
+        self._cache = InfoCache(cache)
+        self._idle_s = idle_s
+        self._masters: dict[str, Master] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._stack = AsyncExitStack()
+        self._tasks = asyncio.TaskGroup()
+        self._folder: Path | None = None
+        self._mounts = None if mounts is None else Mounts(runner, mounts)
+
+    async def __aenter__(self) -> "Connections":
+        await self._stack.enter_async_context(self._tasks)
+        self._stack.callback(self._stop_masters)
+        if self._mounts is not None:
+            await self._stack.enter_async_context(self._mounts)
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        try:
+            await self._stack.__aexit__(None, None, None)
+        finally:
+            if self._folder is not None:
+                shutil.rmtree(self._folder, ignore_errors=True)
+                self._runner.tidied(self._folder)
+                self._folder = None
+
+    def known(self, host: Host) -> HostInfo | None:
+        """What is known of a host without asking it."""
+        return self._cache.get(host)
+
+    async def info(self, host: Host, *, again: bool = False) -> HostInfo:
+        """What kind of machine it is, asked if nobody knows. Raises ToolError if it cannot be reached."""
+        async with self._way(host) as socket:
+            return await self._info(host, socket, again=again)
+
+    @asynccontextmanager
+    async def start(
+        self, host: Host, command: str, *, cwd: str | None = None, limits: Limits | None = None
+    ) -> AsyncIterator[RemoteCommand]:
+        """A remote command that runs, and ends with the block. The time limit begins when it starts.
+
+        Raises ToolError if the host cannot be reached.
+        """
+        async with self._way(host) as socket:
+            info = await self._info(host, socket)
+            form = form_of(info, host, command, cwd, os.urandom(8).hex())
+            if self._mounts is not None and socket is not None:
+                await self._mounts.mount(host, socket)
+            async with await self._started(host, socket, form, limits) as running:
+                yield running
+
+    def mounted(self, host: Host) -> Path | None:
+        """The folder that shows the host's files, if it is there."""
+        return None if self._mounts is None else self._mounts.folder_of(host)
+
+    @asynccontextmanager
+    async def _way(self, host: Host) -> AsyncIterator[str | None]:
+        """The socket of a connection that is kept at least as long as the block; None where none can be."""
+        check_key(host)
+        async with self._locks.setdefault(host.name, asyncio.Lock()):
+            master = await self._master(host)
+            if master is not None:
+                master.begin()
+        try:
+            yield None if master is None else master.socket
+        finally:
+            if master is not None:
+                master.end()
+
+    async def _info(self, host: Host, socket: str | None, *, again: bool = False) -> HostInfo:
+        info = None if again else self._cache.get(host)
+        if info is None:
+
+            async def ask(remote: str) -> str:
+                return await self._answer(host, socket, remote)
+
+            info = await probe(host, ask)
+            self._cache.put(host, info)
+        return info
+
+    async def _answer(self, host: Host, socket: str | None, remote: str) -> str:
+        words = arguments.command_words(host, socket, remote)
+        async with await self._launch(words, Limits(timeout=PROBE_S)) as process:
+            answer = await capture(process, max_bytes=ERROR_BYTES)
+        text = answer.output.decode("utf-8", "replace")
+        if answer.exit.timed_out or (answer.exit.code == 255 and remote == ASK_UNIX):
+            raise _unreachable(host, text)
+        return text
+
+    async def _started(
+        self, host: Host, socket: str | None, form: Form, limits: Limits | None
+    ) -> RemoteCommand:
+        words = arguments.command_words(host, socket, form.remote)
+        process = await self._launch(words, limits, scripted=form.script is not None)
+        running = RemoteCommand(process, form)
+        try:
+            await running.send_script()
+        except BaseException as error:
+            await running.__aexit__(type(error), error, error.__traceback__)
+            raise
+        return running
+
+    async def _launch(self, words: list[str], limits: Limits | None, *, scripted: bool = False) -> Process:
+        try:
+            return await self._runner.start(
+                words,
+                cwd=temporary_folder(),
+                env={"TERM": "dumb"},
+                limits=limits,
+                stdin="open" if scripted else None,
+            )
+        except FileNotFoundError as error:
+            if error.filename != words[0]:
+                raise
+            raise ToolError("The program ssh is not on the PATH; install OpenSSH.") from None
+
+    async def _master(self, host: Host) -> "Master | None":
+        """The kept connection, made if there is none. None where connections cannot be kept."""
+        old = self._masters.get(host.name)
+        if old is not None and old.is_ready and old.host == host:
+            return old
+        if old is not None:
+            old.stop()
+            del self._masters[host.name]
+        folder = self._socket_folder()
+        if folder is None:
+            return None
+        socket = f"{folder}/{os.urandom(4).hex()}"
+        process = await self._launch(arguments.master_words(host, socket), None)
+        master = Master(host, process, socket, self._idle_s)
+        master.task = spawn(self._tasks, master.hold(), name=f"ssh {host.name}")
+        try:
+            await master.ready()
+        except BaseException:
+            master.stop()
+            raise
+        self._masters[host.name] = master
+        return master
+
+    def _socket_folder(self) -> Path | None:
+        """A folder of our own with a short name, where sockets of connections lie."""
+        if self._folder is None and os.name == "posix":
+            for place in dict.fromkeys((temporary_folder(), Path("/tmp"))):
+                socket = place / "tau-ssh-12345678" / "12345678"
+                # ssh reads signs in the path, and a mount splits it at commas and blanks.
+                plain = re.fullmatch(r"/[\w./+-]+", str(socket), re.ASCII)
+                if plain and len(os.fsencode(socket)) <= MAX_SOCKET_BYTES and os.access(place, os.W_OK):
+                    self._folder = Path(tempfile.mkdtemp(prefix="tau-ssh-", dir=place))
+                    self._runner.keep_tidy(self._folder)
+                    break
+        return self._folder
+
+    def _stop_masters(self) -> None:
+        for master in self._masters.values():
+            master.stop()
+        self._masters.clear()
+
+
+class Master:
+    """One kept connection: an ssh of ours that runs until we, or an hour without use, end it."""
+
+    def __init__(self, host: Host, process: Process, socket: str, idle_s: float) -> None:
+        self.host = host
+        self.socket = socket
+        self.task: asyncio.Task[None] | None = None
+        self._process = process
+        self._idle_s = idle_s
+        self._commands = 0
+        self._said = b""
+        self._gone = asyncio.Event()
+        self._deadline = asyncio.timeout(None)
+
+    async def hold(self) -> None:
+        """Let it run, and note the last words. Owned by the task group of the connections."""
+        try:
+            with suppress(TimeoutError):
+                async with self._process, self._deadline:
+                    async for chunk in self._process.output():
+                        self._said = (self._said + chunk)[-ERROR_BYTES:]
+        except Exception as error:  # it would cancel the whole session
+            log.warning(f"The connection to {self.host.name} failed.", error)
+        finally:
+            self._gone.set()
+
+    async def ready(self) -> None:
+        """Wait until others can go through: the socket is there when ssh listens at it. Raises ToolError."""
+        pause = 0.002
+        try:
+            async with asyncio.timeout(READY_S):
+                while not self.is_ready:
+                    if self._gone.is_set():
+                        raise _unreachable(self.host, self._said.decode("utf-8", "replace"))
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(pause):
+                            await self._gone.wait()
+                    pause = min(pause * 1.5, 0.05)
+        except TimeoutError:
+            raise _unreachable(self.host, f"no answer within {READY_S} s") from None
+
+    @property
+    def is_ready(self) -> bool:
+        return not self._gone.is_set() and Path(self.socket).exists()
+
+    def begin(self) -> None:
+        self._commands += 1
+        self._reschedule(None)
+
+    def end(self) -> None:
+        """One use of it is over. From the end of the last of them the idle time counts."""
+        self._commands -= 1
+        if not self._commands:
+            self._reschedule(asyncio.get_running_loop().time() + self._idle_s)
+
+    def stop(self) -> None:
+        if self.task is not None:
+            self.task.cancel()
+
+    def _reschedule(self, when: float | None) -> None:
+        if not self._gone.is_set():
+            with suppress(RuntimeError):  # it is just ending
+                self._deadline.reschedule(when)
+
+
+def _unreachable(host: Host, said: str) -> ToolError:
+    reason = shortened(clean_line(said), ERROR_CHARS).rstrip(".") or "ssh gave no reason"
+    return ToolError(f'No connection to "{host.name}" ({host.target}): {reason}.')

@@ -1,0 +1,287 @@
+"""The hosts of `ssh.json` files: read, checked, written. What a project's file may say is narrow.
+
+A project's file is a stranger's word until the project is trusted. It names where to connect and nothing that
+runs: there is no field for options of ssh. It cannot take the name of a host of the user's own, cannot read
+variables but those that say who the user is, and may name a key only where the project or ssh keeps keys.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from msgspec import Raw, Struct, json
+
+from tau.base.errors import ConfigError, UsageError
+from tau.base.files import typed_path
+from tau.base.text import clean_line, shortened
+from tau.config.json_file import JsonFile, change_json, read_json
+from tau.config.paths import PROJECT_FOLDER, Paths, project_dir, repo_root
+from tau.config.words import show_value
+
+MAX_HOSTS = 100
+MAX_WARNINGS = 20
+DESCRIPTION_CHARS = 120
+FIELDS = ("host", "username", "user", "port", "key", "keyPath", "description", "desc", "compat")
+ROOT_FILES = ("ssh.json", ".ssh.json")
+PROJECT_VARIABLES = ("USER", "LOGNAME", "HOME")
+NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+# Neither can be taken for an option, nor for anything but a name by a shell that a user's ssh_config starts.
+ADDRESS = r"[A-Za-z0-9_:\[][A-Za-z0-9_.:%\[\]-]{0,252}"
+USER = r"[A-Za-z0-9_][A-Za-z0-9_.@+\\-]{0,63}"
+_VARIABLE = r"\$(?:\{(\w+)\}|(\w+))"
+
+Scope = Literal["user", "project"]
+
+
+class Host(Struct, frozen=True, kw_only=True):
+    """Where to connect. What is None is left to ssh and the user's own ssh_config.
+
+    `own`: the user vouches for it. `compat`: whether a Windows host shall be used through its bash or sh.
+    """
+
+    name: str
+    address: str
+    user: str | None = None
+    port: int | None = None
+    key: Path | None = None
+    description: str = ""
+    compat: bool | None = None
+    source: Path = Path()
+    own: bool = True
+
+    @property
+    def target(self) -> str:
+        """`user@address:port`, as far as it is known."""
+        address = f"[{self.address}]" if self.port is not None and ":" in self.address else self.address
+        who = address if self.user is None else f"{self.user}@{address}"
+        return who if self.port is None else f"{who}:{self.port}"
+
+
+class Found(Struct, frozen=True):
+    """Hosts by name, and what in the files could not be used."""
+
+    hosts: dict[str, Host]
+    warnings: list[str]
+
+
+class _Source(Struct, frozen=True):
+    path: Path
+    own: bool
+    root: Path = Path()  # of the project
+    refusal: str = "is left out"
+
+
+def load_hosts(
+    paths: Paths, cwd: Path, environ: Mapping[str, str] = os.environ, *, trusted: bool = False
+) -> Found:
+    """The hosts that a session in `cwd` can use. Never fails: what is wrong is told and left out.
+
+    The first file that has a name wins: `.tau/ssh.json`, the user's own, then `ssh.json` and `.ssh.json` of
+    the repository. Unless the project is `trusted`, the user's own file comes first.
+    """
+    hosts: dict[str, Host] = {}
+    warnings: list[str] = []
+    for source in _sources(paths, cwd, trusted):
+        try:
+            file = read_json(source.path)
+        except ConfigError as error:
+            warnings.append(str(error))
+            continue
+        for made in _hosts_of(file, source, environ):
+            if isinstance(made, ConfigError):
+                warnings.append(str(made))
+            elif made.name in hosts:
+                if not made.own and hosts[made.name].own:
+                    first = hosts[made.name].source
+                    text = f'Host "{made.name}" is left out: {first} has one of the same name.'
+                    warnings.append(str(file.error(text, "hosts", made.name)))
+            elif len(hosts) == MAX_HOSTS:
+                warnings.append(str(file.error(f'Host "{made.name}" is left out: there are {MAX_HOSTS}.')))
+            else:
+                hosts[made.name] = made
+    if len(warnings) > MAX_WARNINGS:
+        more = len(warnings) - MAX_WARNINGS
+        warnings[MAX_WARNINGS:] = [f"The ssh.json files have {more} more mistakes like these."]
+    return Found(hosts, warnings)
+
+
+def host_files(paths: Paths, cwd: Path) -> list[Path]:
+    """Where hosts may be written, whether there is a file or not."""
+    return [source.path for source in _sources(paths, cwd, False)]
+
+
+def managed_file(scope: Scope, paths: Paths, cwd: Path) -> Path:
+    """The file that `add_host` and `remove_host` write."""
+    if scope == "user":
+        return paths.home / "ssh.json"
+    folder = project_dir(cwd, paths) or (repo_root(cwd) or cwd) / PROJECT_FOLDER
+    return folder / "ssh.json"
+
+
+def add_host(path: Path, name: str, fields: Mapping[str, Any]) -> None:
+    """Write a host, which must not be there yet. Raises UsageError for what a file could not hold either."""
+    file = JsonFile(path, b"", {})
+    try:
+        _host(file, _Source(path, True, refusal="cannot be added"), name, dict(fields), os.environ)
+    except ConfigError as error:
+        raise UsageError(str(error).removeprefix(f"{path}: ")) from None
+
+    def change(members: dict[str, Raw]) -> None:
+        hosts = _members(path, members)
+        if name in hosts:
+            raise UsageError(f'There is a host "{name}" already in {path}; tau ssh remove {name} removes it.')
+        hosts[name] = Raw(json.encode(fields))
+        members["hosts"] = Raw(json.encode(hosts))
+
+    change_json(path, change)
+
+
+def remove_host(path: Path, name: str) -> bool:
+    """Take a host out of a file; tells whether it was there."""
+    if not path.exists():
+        return False
+    found = False
+
+    def change(members: dict[str, Raw]) -> None:
+        nonlocal found
+        hosts = _members(path, members)
+        found = hosts.pop(name, None) is not None
+        if found:
+            members["hosts"] = Raw(json.encode(hosts))
+
+    change_json(path, change)
+    return found
+
+
+def _members(path: Path, members: dict[str, Raw]) -> dict[str, Raw]:
+    raw = bytes(members.get("hosts", b"{}"))
+    if not raw.startswith(b"{"):
+        raise ConfigError('"hosts" must be an object: { "NAME": { "host": ... } }.', path=path)
+    return json.decode(raw, type=dict[str, Raw])
+
+
+def _sources(paths: Paths, cwd: Path, trusted: bool) -> Iterator[_Source]:
+    root = repo_root(cwd) or cwd.absolute()
+    own = _Source(managed_file("user", paths, cwd), True, root)
+    folder = project_dir(cwd, paths)
+    project = [] if folder is None else [_Source(folder / "ssh.json", trusted, folder.parent)]
+    yield from (*project, own) if trusted else (own, *project)
+    for name in ROOT_FILES:
+        yield _Source(root / name, trusted, root)
+
+
+def _hosts_of(file: JsonFile, source: _Source, environ: Mapping[str, str]) -> Iterator[Host | ConfigError]:
+    """Every host of a file, or what is wrong with it; hosts with wrong parts that do not matter are both."""
+    for key in file.content:
+        if key not in ("hosts", "$schema"):
+            yield file.error(f'"{clean_line(key)}" is ignored; hosts stand under "hosts".', key)
+    entries = file.content.get("hosts", {})
+    if not isinstance(entries, dict):
+        yield file.error('"hosts" must be an object: { "NAME": { "host": ... } }.', "hosts")
+        return
+    for name, entry in entries.items():
+        if isinstance(entry, dict):
+            unknown = ", ".join(clean_line(field) for field in entry if field not in FIELDS)
+            if unknown:
+                text = f'Host "{clean_line(name)}": {unknown} is ignored; there are {", ".join(FIELDS)}.'
+                yield file.error(text, "hosts", name)
+        try:
+            yield _host(file, source, name, entry, environ)
+        except ConfigError as error:
+            yield error
+
+
+def _host(file: JsonFile, source: _Source, name: str, entry: Any, environ: Mapping[str, str]) -> Host:
+    def wrong(problem: str) -> ConfigError:
+        keys = ("hosts", name) if file.data else ()
+        return file.error(f'Host "{shortened(clean_line(name), 80)}" {source.refusal}: {problem}', *keys)
+
+    def text(*fields: str) -> str | None:
+        """The first of these fields that is there, with its variables replaced."""
+        for field in fields:
+            value = entry.get(field)
+            if value is None or value == "":
+                continue
+            if not isinstance(value, str):
+                raise wrong(f"{field} must be text, not {show_value(value)}.")
+            return _expanded(value, environ, source.own, partial(_wrong_field, wrong, field))
+        return None
+
+    if not re.fullmatch(NAME, name):
+        raise wrong("its name may have letters, digits, dots, dashes and underscores, at most 64.")
+    if not isinstance(entry, dict):
+        raise wrong(f'it must be an object: {{ "host": ... }}, not {show_value(entry)}.')
+    address, user = text("host"), text("username", "user")
+    if address is None:
+        raise wrong("host, the name or address of the machine, is missing.")
+    if not re.fullmatch(ADDRESS, address):
+        raise wrong(f"host is no name or address of a machine: {show_value(address)}.")
+    if user is not None and not re.fullmatch(USER, user):
+        raise wrong(f"username is no name of a user: {show_value(user)}.")
+    key = text("keyPath", "key")
+    try:
+        return Host(
+            name=name,
+            address=address,
+            user=user,
+            port=_port(entry.get("port"), text),
+            key=None if key is None else _key(key, source),
+            description=shortened(clean_line(text("description", "desc") or ""), DESCRIPTION_CHARS),
+            compat=_compat(entry.get("compat")),
+            source=file.path,
+            own=source.own,
+        )
+    except ValueError as error:
+        raise wrong(str(error)) from None
+
+
+def _wrong_field(wrong: Callable[[str], ConfigError], field: str, problem: str) -> ConfigError:
+    return wrong(f"{field} {problem}")
+
+
+def _expanded(value: str, environ: Mapping[str, str], own: bool, wrong: Callable[[str], ConfigError]) -> str:
+    def variable(match: re.Match[str]) -> str:
+        name = match[1] or match[2]
+        if not own and name not in PROJECT_VARIABLES:
+            # What is in a variable may be a secret, and a name that is looked up tells it to others.
+            raise wrong(f"uses ${name}, and a project may only use {', '.join(PROJECT_VARIABLES)}.")
+        if name not in environ:
+            raise wrong(f"uses ${name}, which is not set.")
+        return environ[name]
+
+    return re.sub(_VARIABLE, variable, value)
+
+
+def _port(value: Any, text: Callable[[str], str | None]) -> int | None:
+    if isinstance(value, str):
+        value = text("port")
+        value = int(value) if value is not None and value.isascii() and value.isdigit() else value
+    if value is None:
+        return None
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 65535:
+        return value
+    raise ValueError(f"port must be a whole number from 1 to 65535, not {show_value(value)}.")
+
+
+def _compat(value: Any) -> bool | None:
+    if value is None or isinstance(value, bool):
+        return value
+    if value in ("true", "false"):
+        return bool(value == "true")
+    raise ValueError(f"compat must be true or false, not {show_value(value)}.")
+
+
+def _key(value: str, source: _Source) -> Path:
+    """The path of a key, relative to its file's folder. Raises ValueError where it may not lie there."""
+    if "$" in value or not value.isprintable():
+        raise ValueError(f"key has characters that a path of a key cannot have: {show_value(value)}.")
+    path = source.path.parent / typed_path(value)
+    if not source.own:
+        real = path.resolve()
+        places = (source.root.resolve(), (typed_path("~") / ".ssh").resolve())
+        if not any(real.is_relative_to(place) for place in places):
+            raise ValueError("its key lies outside the project and outside ~/.ssh; name it in your own file.")
+    return path

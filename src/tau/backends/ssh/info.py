@@ -1,0 +1,136 @@
+"""What kind of machine a host is: its system and its shell, asked once and kept in a file."""
+
+import re
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from msgspec import DecodeError, Struct, json
+
+from tau.backends.ssh.hosts import Host
+from tau.base.files import make_private, write_atomic
+from tau.config.paths import Paths
+
+VERSION = 2
+MAX_CACHE_BYTES = 4096
+Os = Literal["linux", "macos", "unix", "windows", "unknown"]
+Kind = Literal["posix", "cmd", "powershell", "unknown"]
+
+# Each shell of the world understands at least one of these. Login files may print beside the answers.
+ASK_UNIX = "uname -s; echo $SHELL"
+ASK_WINDOWS = 'echo "os=%OS%,$env:OS."'
+ASK_COMPAT = '{shell} -c "echo tau-compat"'
+_UNAMES: tuple[tuple[str, Os], ...] = (
+    (r"Linux", "linux"),
+    (r"Darwin", "macos"),
+    (r"(?:MINGW|MSYS|CYGWIN)\S*", "windows"),
+    (r"\w*BSD|DragonFly|SunOS|AIX|HP-UX|GNU\S*|Haiku|Minix", "unix"),
+)
+
+Ask: TypeAlias = Callable[[str], Awaitable[str]]  # runs a remote command; gives what it printed
+
+
+class HostInfo(Struct, frozen=True, rename="camel", kw_only=True):
+    """`shell` is the name of the login shell; `compat_shell` what a Windows host has of bash and sh."""
+
+    version: int = VERSION
+    target: str
+    os: Os = "unknown"
+    shell: str = ""
+    compat_shell: Literal["bash", "sh"] | None = None
+
+    @property
+    def kind(self) -> Kind:
+        if self.shell in ("cmd", "powershell"):
+            return "cmd" if self.shell == "cmd" else "powershell"
+        return "unknown" if self.os == "unknown" else "posix"
+
+    def compat(self, host: Host) -> str | None:
+        """The shell through which a Windows host is used, if it is."""
+        return None if host.compat is False or self.kind == "posix" else self.compat_shell
+
+    def __str__(self) -> str:
+        known = [part for part in (self.os, self.shell) if part and part != "unknown"]
+        if self.compat_shell is not None:
+            known.append(f"has {self.compat_shell}")
+        return ", ".join(known) or "unknown system"
+
+
+async def probe(host: Host, ask: Ask) -> HostInfo:
+    """Ask the machine. Raises what `ask` raises; a machine that gives no known answer is "unknown"."""
+    system, shell = _unix(await ask(ASK_UNIX))
+    if system not in ("unknown", "windows") or shell:
+        return HostInfo(target=host.target, os=system, shell=shell)
+    native = _windows(await ask(ASK_WINDOWS))
+    if not native:
+        return HostInfo(target=host.target, os=system)
+    compat_shell: Literal["bash", "sh"] | None = None
+    for candidate in ("bash", "sh"):
+        if "tau-compat" in (await ask(ASK_COMPAT.format(shell=candidate))).split():
+            compat_shell = "bash" if candidate == "bash" else "sh"
+            break
+    return HostInfo(target=host.target, os="windows", shell=native, compat_shell=compat_shell)
+
+
+def _unix(answer: str) -> tuple[Os, str]:
+    system: Os = "unknown"
+    shell = ""
+    for line in answer.splitlines():
+        line = line.strip()
+        if system == "unknown":
+            system = next((name for form, name in _UNAMES if re.fullmatch(form, line)), system)
+        elif re.fullmatch(r"/[\w./+-]+", line):
+            shell = line.rpartition("/")[2]
+    return system, shell
+
+
+def _windows(answer: str) -> str:
+    found = re.search(r"os=([^,\n]*),([^.\n]*)\.", answer)
+    if found is None:
+        return ""
+    return "cmd" if found[1] == "Windows_NT" else "powershell" if found[2] == "Windows_NT" else ""
+
+
+def info_folder(paths: Paths) -> Path:
+    """Where what is known of hosts is kept."""
+    return paths.home / "remote-hosts"
+
+
+class InfoCache:
+    """One small file for each host. One of another version, or of another machine, is as good as none."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._known: dict[str, HostInfo] = {}
+
+    def get(self, host: Host) -> HostInfo | None:
+        info = self._known.get(host.name) or self._read(host)
+        if info is None or info.target != host.target:
+            return None
+        self._known[host.name] = info
+        return info
+
+    def put(self, host: Host, info: HostInfo) -> None:
+        self._known[host.name] = info
+        if info.kind == "unknown":  # perhaps it answers better next time
+            return
+        with suppress(OSError):  # the next run asks again
+            make_private(self._folder)
+            write_atomic(self._path(host), json.encode(info) + b"\n", mode=0o600, sync=False)
+
+    def forget(self, host: Host) -> None:
+        self._known.pop(host.name, None)
+        with suppress(OSError):
+            self._path(host).unlink()
+
+    def _read(self, host: Host) -> HostInfo | None:
+        try:
+            with self._path(host).open("rb") as file:
+                info = json.decode(file.read(MAX_CACHE_BYTES), type=HostInfo)
+        except (OSError, DecodeError, UnicodeDecodeError):
+            return None
+        return info if info.version == VERSION else None
+
+    def _path(self, host: Host) -> Path:
+        return self._folder / f"{host.name}.json"

@@ -1,0 +1,228 @@
+"""`tau ssh add|list|remove|test`: the hosts that the tool ssh may use."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec import Struct, json
+
+from tau.backends.ssh.hosts import Found, Host, Scope, add_host, load_hosts, managed_file, remove_host
+from tau.base.errors import UsageError
+from tau.base.late import late
+from tau.base.run import LocalRunner
+from tau.config.paths import Paths, current_folder, user_paths
+from tau.modes.output import Output, tell
+
+asyncio = late("asyncio")
+connecting = late("tau.backends.ssh.connections")
+infos = late("tau.backends.ssh.info")
+
+USAGE = """\
+usage: tau ssh list [--json]             the hosts that can be used in this folder
+       tau ssh add NAME [USER@]HOST      add a host to your own file
+           --user NAME  --port NUMBER    whom to log in as, and where; else your ssh_config decides
+           --key PATH                    the private key to use, and no other
+           --desc TEXT                   what the machine is for; models read it
+           --compat  --no-compat         on Windows use its bash or sh, or do not
+           --scope user|project          the file to write: your own, or this project's
+       tau ssh remove NAME [--scope ...] take a host out of a file
+       tau ssh test NAME [--json]        connect, and tell what kind of machine it is
+"""
+VALUES = ("--host", "--user", "--port", "--key", "--desc", "--scope")
+SWITCHES = ("--compat", "--no-compat", "--json", "--help")
+SCOPES: tuple[Scope, ...] = ("user", "project")
+
+
+class Wish(Struct, frozen=True):
+    """The words after the action, and the options with their values."""
+
+    words: Sequence[str]
+    options: dict[str, str]
+
+    @property
+    def as_json(self) -> bool:
+        return "--json" in self.options
+
+
+def run(words: Sequence[str]) -> int:
+    """Do what the words after `tau ssh` say. Raises UsageError, ConfigError; ToolError for no connection."""
+    given, options = _split(words)
+    if "--help" in options:
+        Output().text(USAGE)
+        return 0
+    action, arguments = (given[0], given[1:]) if given else ("list", [])
+    if action not in ACTIONS:
+        raise UsageError(f'tau ssh has no action "{action}"; there are {", ".join(ACTIONS)}.')
+    do, most, allowed = ACTIONS[action]
+    surplus = sorted(set(options) - set(allowed))
+    if surplus:
+        raise UsageError(f"tau ssh {action} has no option {surplus[0]}.")
+    if len(arguments) > most or (most and not arguments):
+        raise UsageError(f"Write it as tau ssh {action}{FORMS[action]}.")
+    return do(user_paths(os.environ), Wish(arguments, options))
+
+
+def _split(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    given: list[str] = []
+    options: dict[str, str] = {}
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith("-"):
+            given.append(word)
+            continue
+        name, sign, value = ("--help" if word == "-h" else word).partition("=")
+        if name in SWITCHES and not sign:
+            options[name] = ""
+        elif name not in VALUES:
+            raise UsageError(f'tau ssh has no option "{name}"; tau ssh --help shows what there is.')
+        elif sign or rest:
+            options[name] = value if sign else rest.pop(0)
+        else:
+            raise UsageError(f"{name} needs a value.")
+    return given, options
+
+
+def _list(paths: Paths, wish: Wish) -> int:
+    found = _load(paths)
+    cache = infos.InfoCache(infos.info_folder(paths))
+    if wish.as_json:
+        _write_json([_row(host, cache.get(host)) for host in found.hosts.values()])
+        return 0
+    if not found.hosts:
+        Output().text("There are no hosts; tau ssh add NAME [USER@]HOST adds one.\n")
+        return 0
+    rows = [("host", "target", "system", "from", "description")]
+    for host in found.hosts.values():
+        info = cache.get(host)
+        rows.append(
+            (host.name, host.target, "-" if info is None else str(info), str(host.source), host.description)
+        )
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    lines = (
+        "  ".join([*(f"{cell:{width}}" for cell, width in zip(row, widths, strict=False)), row[-1]])
+        for row in rows
+    )
+    Output().text("".join(f"{line.rstrip()}\n" for line in lines))
+    return 0
+
+
+def _add(paths: Paths, wish: Wish) -> int:
+    name = wish.words[0]
+    target = wish.words[1] if len(wish.words) == 2 else wish.options.get("--host", "")
+    user, _, address = target.rpartition("@")
+    user = wish.options.get("--user", user)
+    if not address or (len(wish.words) == 2 and "--host" in wish.options):
+        raise UsageError(f"Write it as tau ssh add{FORMS['add']}.")
+    if "--compat" in wish.options and "--no-compat" in wish.options:
+        raise UsageError("--compat and --no-compat exclude each other; give one of them.")
+    port = wish.options.get("--port")
+    fields: dict[str, Any] = {
+        "host": address,
+        "username": user or None,
+        "port": int(port) if port and port.isascii() and port.isdigit() else port,
+        "keyPath": wish.options.get("--key"),
+        "description": wish.options.get("--desc"),
+        "compat": "--compat" in wish.options if {"--compat", "--no-compat"} & set(wish.options) else None,
+    }
+    path = managed_file(_scope(wish) or "user", paths, current_folder())
+    add_host(path, name, {field: value for field, value in fields.items() if value is not None})
+    Output().text(f"Host {name} is now in {path}.\n")
+    host = _load(paths).hosts.get(name)
+    if host is None or host.source != path:
+        tell(f"In this folder {name} of another file wins." if host else f"{name} cannot be used yet.")
+    return 0
+
+
+def _remove(paths: Paths, wish: Wish) -> int:
+    (name,) = wish.words
+    scope = _scope(wish)
+    files = [managed_file(one, paths, current_folder()) for one in (SCOPES if scope is None else (scope,))]
+    for path in files:
+        if remove_host(path, name):
+            Output().text(f"Host {name} was taken out of {path}.\n")
+            return 0
+    elsewhere = _load(paths).hosts.get(name)
+    if elsewhere is not None:
+        raise UsageError(f'Host "{name}" stands in {elsewhere.source}; remove it there.')
+    raise UsageError(f'There is no host "{name}" in {" or ".join(map(str, files))}.')
+
+
+def _test(paths: Paths, wish: Wish) -> int:
+    """Raises ToolError, with the words of ssh, if the host cannot be reached."""
+    (name,) = wish.words
+    hosts = _load(paths).hosts
+    if name not in hosts:
+        there = f"there are {', '.join(hosts)}" if hosts else "there are none"
+        raise UsageError(f'There is no host "{name}"; {there}.')
+    host = hosts[name]
+    began = time.monotonic()
+    info = asyncio.run(_ask(paths, host))
+    took_ms = round((time.monotonic() - began) * 1000)
+    if wish.as_json:
+        _write_json({**_row(host, info), "ms": took_ms})
+    else:
+        Output().text(f"{name} ({host.target}) answers: {info}.\n")
+    return 0
+
+
+async def _ask(paths: Paths, host: Host) -> Any:
+    runner = LocalRunner()
+    try:
+        async with connecting.Connections(runner, cache=infos.info_folder(paths)) as connections:
+            return await connections.info(host, again=True)
+    finally:
+        runner.close()
+
+
+Action = Callable[[Paths, Wish], int]
+
+FORMS = {
+    "list": " [--json]",
+    "add": " NAME [USER@]HOST",
+    "remove": " NAME",
+    "test": " NAME",
+}
+# What it does, how many words it takes at most, and which options.
+ACTIONS: dict[str, tuple[Action, int, Sequence[str]]] = {
+    "list": (_list, 0, ("--json",)),
+    "add": (_add, 2, (*VALUES, "--compat", "--no-compat")),
+    "remove": (_remove, 1, ("--scope",)),
+    "test": (_test, 1, ("--json",)),
+}
+
+
+def _scope(wish: Wish) -> Scope | None:
+    value = wish.options.get("--scope")
+    if value is not None and value not in SCOPES:
+        raise UsageError(f'Write --scope user or --scope project, not "{value}".')
+    return next((scope for scope in SCOPES if scope == value), None)
+
+
+def _load(paths: Paths) -> Found:
+    found = load_hosts(paths, current_folder(), os.environ)
+    for warning in found.warnings:
+        tell(warning)
+    return found
+
+
+def _row(host: Host, info: Any) -> dict[str, Any]:
+    return {
+        "name": host.name,
+        "host": host.address,
+        "username": host.user,
+        "port": host.port,
+        "keyPath": None if host.key is None else str(host.key),
+        "description": host.description,
+        "compat": host.compat,
+        "path": str(host.source),
+        "own": host.own,
+        "os": None if info is None else info.os,
+        "shell": None if info is None else info.shell,
+        "compatShell": None if info is None else info.compat_shell,
+    }
+
+
+def _write_json(value: Any) -> None:
+    Output().write(json.format(json.encode(value), indent=2) + b"\n")

@@ -1,0 +1,207 @@
+"""The session's checkpoints: what is active is read from the log, and a rewind moves the branch back."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct, to_builtins
+
+from tau.agent.events import AgentEnd, AgentStart, MessageEnd, MessageStart, Notice, TurnEnd
+from tau.agent.queue import Queue
+from tau.ai.wire import (
+    AppMessage,
+    AssistantMessage,
+    BranchSummaryMessage,
+    UserMessage,
+    text_of,
+)
+from tau.base import log as logfile
+from tau.base.clock import now_ms
+from tau.base.errors import SessionError
+from tau.base.late import late
+from tau.base.text import shortened
+from tau.coding.checkpoints import Checkpoint
+from tau.coding.session.context import Node
+from tau.coding.session.entries import BranchSummaryEntry, MessageEntry
+from tau.coding.session.log import SessionLog
+from tau.coding.session.newest import Newest, tool_result
+from tau.coding.session.reminders import goes_on, is_last_word, remind, withdraw
+
+file_ops = late("tau.coding.session.compaction.file_ops")
+
+MAX_WARNINGS = 3  # to a model that stops without a rewind, after one message of the user
+MAX_SAID_CHARS = 2_000  # kept of each message of the user
+KIND = "rewind"
+
+NOTHING_YET = "The checkpoint was made in this same answer, so there is nothing to go back from yet."
+WARNING = (
+    "A checkpoint is active. Call rewind with a report of what you found out before you end your answer; "
+    "without it, nothing of this investigation can be taken out of the conversation."
+)
+
+T = TypeVar("T", bound=Struct)
+
+
+class _Mark(Struct, frozen=True, kw_only=True):
+    """What an entry says about checkpoints: one was made, a rewind was asked for, or it was done."""
+
+    id: str
+    made: Checkpoint | None = None
+    report: str | None = None
+
+
+class _Report(Struct, frozen=True):
+    report: str
+
+
+class SessionCheckpoints:
+    """The `Checkpoints` of one session; `saw` is told every event.
+
+    Nothing is kept beside the log, so that a resumed session, or another branch, knows what is active. A
+    rewind that was asked for is done at the end of its turn; after a crash, when the next run begins.
+    """
+
+    def __init__(self, log: SessionLog, queue: Queue, emit: Callable[[Any], None]) -> None:
+        self._log = log
+        self._queue = queue
+        self._emit = emit
+        self._newest = Newest(log, self._read)
+        self._warnings = 0
+
+    @property
+    def active(self) -> Checkpoint | None:
+        mark = self._newest.get()
+        return None if mark is None else mark.made
+
+    def mark(self, checkpoint: Checkpoint) -> None:
+        """The tool's result says it in the log; there is nothing else to keep."""
+        self._warnings = 0
+
+    def rewind(self, report: str) -> str | None:
+        return NOTHING_YET if self._boundary(self._log.branch()) is None else None
+
+    def saw(self, event: object) -> None:
+        """Called with every event of the session, after the todo list has recorded what it has."""
+        match event:
+            case AgentStart():
+                self._finish()
+            case MessageEnd(message=UserMessage()):
+                self._warnings = 0
+            case TurnEnd(message=message, tool_results=results):
+                if any(result.tool_name == "rewind" and not result.is_error for result in results):
+                    self._finish()
+                elif is_last_word(message):
+                    self._warn()
+            case AgentEnd():
+                withdraw(self._queue, "rewind-reminder")
+
+    def _finish(self) -> None:
+        """Go back, where that was asked for and is not done."""
+        asked = self._newest.get()
+        if asked is None or asked.report is None or self._is_done(asked.id):
+            return
+        branch = self._log.branch()
+        found = self._boundary(branch)
+        if found is None:
+            return
+        checkpoint, place = found
+        left = [message for node in branch[place + 1 :] if (message := self._message(node)) is not None]
+        old = branch[-1].id
+        entry = BranchSummaryEntry(
+            from_id=old,
+            summary=summary_text(checkpoint, asked.report, left),
+            details={
+                "kind": KIND,
+                "goal": checkpoint.goal,
+                "startedAt": checkpoint.started_at,
+                "rewindId": asked.id,
+                **file_ops.file_ops(left, self._log.header.cwd).details(),
+            },
+        )
+        self._log.move(branch[place].id)
+        try:
+            self._log.append(entry)
+        except SessionError as error:
+            self._log.move(old)
+            logfile.error("A rewind could not be recorded.", error)
+            self._emit(Notice("warning", f"The conversation stays where it is. {error}"))
+            return
+        told = BranchSummaryMessage(entry.summary, old, now_ms())
+        self._emit(MessageStart(told))
+        self._emit(MessageEnd(told))
+
+    def _warn(self) -> None:
+        if goes_on(self._queue) or self.active is None:
+            return
+        if self._warnings == MAX_WARNINGS:
+            text = "The model ended without a rewind; its checkpoint stays active."
+            self._emit(Notice("warning", text))
+        elif self._warnings < MAX_WARNINGS:
+            remind(self._queue, "rewind-reminder", WARNING)
+        self._warnings += 1
+
+    def _read(self, node: Node) -> _Mark | None:
+        if node.type == "branch_summary":
+            return _Mark(id=node.id) if self._details(node).get("kind") == KIND else None
+        result = tool_result(self._log, node, "checkpoint", "rewind")
+        if result is None or result.is_error:
+            return None
+        if result.tool_name == "checkpoint":
+            made = _converted(result.details, Checkpoint)
+            return None if made is None else _Mark(id=node.id, made=made)
+        asked = _converted(result.details, _Report)
+        return None if asked is None else _Mark(id=node.id, report=asked.report)
+
+    def _boundary(self, branch: Sequence[Node]) -> tuple[Checkpoint, int] | None:
+        """The checkpoint, and the place of the last entry that stays: what precedes the next answer."""
+        answer: int | None = None
+        for place in range(len(branch) - 1, -1, -1):
+            mark = self._read(branch[place])
+            if mark is not None and mark.report is None:
+                stays = None if answer is None else answer - 1
+                return None if mark.made is None or stays is None else (mark.made, stays)
+            if isinstance(self._message(branch[place]), AssistantMessage):
+                answer = place
+        return None
+
+    def _is_done(self, rewind: str) -> bool:
+        """Whether this rewind was done before: then somebody went back to what it had left, on purpose."""
+        return any(
+            self._details(node).get("rewindId") == rewind
+            for node in self._log.nodes()
+            if node.type == "branch_summary"
+        )
+
+    def _details(self, node: Node) -> dict[str, Any]:
+        entry = self._log.decode(node)
+        details = entry.details if isinstance(entry, BranchSummaryEntry) else None
+        return details if isinstance(details, dict) else {}
+
+    def _message(self, node: Node) -> AppMessage | None:
+        entry = self._log.decode(node) if node.type == "message" else None
+        return entry.message if isinstance(entry, MessageEntry) else None
+
+
+def summary_text(checkpoint: Checkpoint, report: str, left: Sequence[AppMessage]) -> str:
+    """The report, and what the user said meanwhile: that is not the model's to forget."""
+    parts = [
+        f'The investigation "{shortened(checkpoint.goal, 500)}" is over, its checkpoint is closed, and what '
+        "was said in it has been taken out of the conversation. Files and processes are as it left them. "
+        f"Your report:\n\n{report}"
+    ]
+    said = [_words(message) for message in left if isinstance(message, UserMessage)]
+    if said:
+        parts.append("\n\n".join(["Meanwhile the user said:", *said]))
+    return "\n\n".join(parts)
+
+
+def _words(message: UserMessage) -> str:
+    text = message.content if isinstance(message.content, str) else text_of(message.content)
+    return "\n".join(f"> {line}" for line in shortened(text.strip(), MAX_SAID_CHARS).split("\n"))
+
+
+def _converted(details: Any, type: type[T]) -> T | None:
+    try:
+        return msgspec.convert(to_builtins(details), type)
+    except (msgspec.ValidationError, TypeError):
+        return None

@@ -1,0 +1,33 @@
+"""Hidden words to the model that make it go on: they come with the next turn, or not at all."""
+
+from contextlib import suppress
+from typing import Literal
+
+from tau.agent.queue import Queue
+from tau.ai.wire import AssistantMessage, CustomMessage
+from tau.base.clock import now_ms
+from tau.base.errors import TauError
+
+Kind = Literal["todo-reminder", "todo-error-reminder", "rewind-reminder"]
+
+
+def is_last_word(message: AssistantMessage) -> bool:
+    """Whether the model has ended by itself, with words and without calls."""
+    return message.stop_reason == "stop" and not message.tool_calls and bool(message.text.strip())
+
+
+def remind(queue: Queue, kind: Kind, text: str) -> None:
+    with suppress(TauError):  # so many messages wait that this one is not missed
+        queue.aside(CustomMessage(kind, text, display=False, timestamp=now_ms()))
+
+
+def goes_on(queue: Queue) -> bool:
+    """Whether something waits that the model is told next anyway."""
+    return any(item.kind != "held" for item in queue.waiting())
+
+
+def withdraw(queue: Queue, *kinds: Kind) -> None:
+    """Take out what was not said before the run ended: it would come too late."""
+    for item in queue.waiting():
+        if isinstance(item.message, CustomMessage) and item.message.custom_type in kinds:
+            queue.settle(item.message)

@@ -1,0 +1,111 @@
+"""todo: the list of what the agent is doing, changed by operations and shown to the user."""
+
+from typing import Annotated, Protocol
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from tau.agent.output import ToolOutput
+from tau.agent.tool import Tool
+from tau.coding.todo_list import (
+    MARKS,
+    Completed,
+    Phases,
+    Storage,
+    TodoBoard,
+    TodoItem,
+    TodoOp,
+    TodoPhase,
+    apply_ops,
+    completed_between,
+    tasks_of,
+)
+
+CLEARED = "Todo list cleared."
+EMPTY = "The todo list is empty."
+
+
+class TodoParams(Struct, frozen=True):
+    ops: Annotated[list[TodoOp], Meta(description="What to do, in this order", min_length=1)]
+
+
+class TodoDetails(Struct, frozen=True, rename="camel", kw_only=True):
+    """The whole list, from which a session that is opened again takes it."""
+
+    phases: Phases
+    storage: Storage
+    completed_tasks: list[Completed] | UnsetType = UNSET
+
+
+class HasTodos(Protocol):
+    @property
+    def todos(self) -> TodoBoard: ...
+
+
+class Todo(Tool[TodoParams]):
+    name, label = "todo", "Todo"
+    exclusive = True
+
+    async def run(self, params: TodoParams, ctx: HasTodos) -> ToolOutput:
+        board = ctx.todos
+        before = board.phases
+        phases, errors = apply_ops(before, params.ops)
+        looking = all(op.op == "view" for op in params.ops)
+        if phases != before:
+            board.keep(phases)
+        done = completed_between(before, phases)
+        details = TodoDetails(phases=phases, storage=board.storage, completed_tasks=done or UNSET)
+        return ToolOutput.text(summary(phases, errors, looking=looking), details, is_error=bool(errors))
+
+
+def summary(phases: Phases, errors: list[str] | None = None, *, looking: bool = False) -> str:
+    """The list for the model: what is wrong, what remains, how far the phase is, and all of it."""
+    parts = [f"Errors: {' '.join(errors)}"] if errors else []
+    if any(phase.tasks for phase in phases):
+        parts += [_remaining(phases), "\n".join(_tree(phases))]
+    elif not errors:
+        parts.append(EMPTY if looking else CLEARED)
+    return "\n\n".join(parts)
+
+
+def _remaining(phases: Phases) -> str:
+    left = [(phase, task) for phase, task in tasks_of(phases) if task.is_open]
+    if not left:
+        return "Nothing remains: every task is completed or dropped."
+    lines = [f"Remaining ({len(left)}):"]
+    for phase, task in left:
+        active = ", in progress" if task.status == "in_progress" else ""
+        lines.append(f"- {task.content} ({phase.name}{active})")
+    current = left[0][0]
+    for phase, task in left:
+        if task.status == "in_progress":
+            current = phase
+    number = next(place for place, phase in enumerate(phases, start=1) if phase is current)
+    closed = sum(not task.is_open for task in current.tasks)
+    lines.append(
+        f'Phase {number} of {len(phases)}, "{current.name}": {closed} of {len(current.tasks)} tasks closed.'
+    )
+    return "\n".join(lines)
+
+
+def _tree(phases: Phases) -> list[str]:
+    lines: list[str] = []
+    for phase in phases:
+        lines.append(_heading(phase))
+        for task in phase.tasks:
+            lines.append(f"  [{MARKS[task.status]}] {task.content}")
+            lines += _notes(task)
+    return lines
+
+
+def _heading(phase: TodoPhase) -> str:
+    return phase.name if phase.tasks else f"{phase.name} (no tasks)"
+
+
+def _notes(task: TodoItem) -> list[str]:
+    """In full for the task in progress, as a number for the others."""
+    if isinstance(task.notes, UnsetType) or not task.notes:
+        return []
+    if task.status != "in_progress":
+        count = len(task.notes)
+        return [f"      ({count} {'note' if count == 1 else 'notes'})"]
+    return [f"      {line}" for note in task.notes for line in note.split("\n")]

@@ -1,0 +1,298 @@
+"""Connections to a real sshd: kept, shared, ended; commands that end on the far side too."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tau.backends.ssh.connections import Connections
+from tau.backends.ssh.hosts import Host
+from tau.base.errors import ToolError
+from tau.base.run import Exit, Limits, LocalRunner
+from tests.backends.ssh.loopback import Server, running_sshd
+
+
+@pytest.fixture(scope="module")
+def sshd() -> Iterator[Server]:
+    with running_sshd() as server:
+        yield server
+
+
+@pytest.fixture
+def server(sshd: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
+    monkeypatch.setenv("PATH", f"{sshd.bin}:{os.environ['PATH']}")
+    monkeypatch.setenv("TMPDIR", str(sshd.tmp))
+    return sshd
+
+
+@asynccontextmanager
+async def connected(folder: Path, *, idle_s: float = 60) -> AsyncIterator[Connections]:
+    runner = LocalRunner()
+    try:
+        async with Connections(runner, cache=folder / "cache", idle_s=idle_s) as connections:
+            yield connections
+    finally:
+        runner.close()
+
+
+async def done(
+    connections: Connections,
+    host: Host,
+    command: str,
+    *,
+    cwd: str | None = None,
+    limits: Limits | None = None,
+) -> tuple[str, Exit]:
+    async with connections.start(host, command, cwd=cwd, limits=limits) as running:
+        output = b""
+        while chunk := await running.read():
+            output += chunk
+        return output.decode(), await running.wait()
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():  # noqa: ASYNC110 - processes and files do not notify
+            await asyncio.sleep(0.01)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        if Path("/proc/self").exists():
+            return False
+    with suppress(ProcessLookupError):
+        os.kill(pid, 0)
+        return True
+    return False
+
+
+def sockets(server: Server) -> list[Path]:
+    return list(server.tmp.glob("tau-ssh-*/*"))
+
+
+def test_a_command_runs_in_the_users_shell_with_both_channels_in_order(
+    server: Server, tmp_path: Path
+) -> None:
+    text = "echo one; echo two >&2; echo three; pwd; printf '%s' \"it's a\\\\b\"; cat; exit 3"
+
+    async def main() -> None:
+        async with connected(tmp_path) as connections:
+            output, exited = await done(connections, server.host(), text, cwd="/usr")
+            assert output == "one\ntwo\nthree\n/usr\nit's a\\b"
+            assert exited == Exit(code=3)
+
+    asyncio.run(main())
+
+
+def test_the_host_is_asked_once_and_the_answer_is_kept(server: Server, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with connected(tmp_path) as connections:
+            assert connections.known(server.host()) is None
+            info = await connections.info(server.host())
+            assert info.kind == "posix" and info.shell
+        async with connected(tmp_path) as connections:
+            assert connections.known(server.host()) == info
+
+    asyncio.run(main())
+
+
+def test_commands_share_one_connection_which_ends_with_the_session(server: Server, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with connected(tmp_path) as connections:
+            outputs = await asyncio.gather(
+                *(done(connections, server.host(), "echo $SSH_CONNECTION") for _ in range(5))
+            )
+            assert len({output for output, _ in outputs}) == 1
+            assert len(sockets(server)) == 1
+        assert list(server.tmp.iterdir()) == []
+
+    asyncio.run(main())
+
+
+def test_an_idle_connection_ends_and_the_next_command_makes_another(server: Server, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with connected(tmp_path, idle_s=0.2) as connections:
+            first, _ = await done(connections, server.host(), "sleep 0.4; echo $SSH_CONNECTION")
+            await until(lambda: not sockets(server))
+            second, _ = await done(connections, server.host(), "echo $SSH_CONNECTION")
+            assert first and second and first != second
+
+    asyncio.run(main())
+
+
+def test_a_connection_that_broke_is_made_again(server: Server, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with connected(tmp_path) as connections:
+            login, _ = await done(connections, server.host(), "ps -o ppid= -p $PPID")
+            async with connections.start(server.host(), "echo $$; sleep 60") as running:
+                pid = int(await running.read())
+                os.kill(int(login), signal.SIGKILL)  # the sshd that serves this connection
+                while await running.read():
+                    pass
+                await running.wait()
+                assert running.lost
+            output, exited = await done(connections, server.host(), "echo again")
+            assert (output, exited.code) == ("again\n", 0)
+            await until(lambda: not alive(pid))
+
+    asyncio.run(main())
+
+
+def test_leaving_early_ends_the_remote_command_and_its_children(server: Server, tmp_path: Path) -> None:
+    file = tmp_path / "pids"
+    text = (
+        f"sleep 300 & echo $! > {file}; (trap '' TERM; sleep 301 & wait) & echo $! >> {file}; echo up; wait"
+    )
+
+    async def main() -> None:
+        async with connected(tmp_path) as connections:
+            async with connections.start(server.host(), text) as running:
+                assert await running.read() == b"up\n"
+            pids = [int(line) for line in file.read_text().split()]
+            assert len(pids) == 2
+            await until(lambda: not any(alive(pid) for pid in pids))
+
+    asyncio.run(main())
+
+
+def test_a_time_limit_ends_the_remote_command(server: Server, tmp_path: Path) -> None:
+    file = tmp_path / "pid"
+
+    async def main() -> None:
+        async with connected(tmp_path) as connections:
+            await connections.info(server.host())
+            output, exited = await done(
+                connections,
+                server.host(),
+                f"echo $$ > {file}; echo begun; sleep 300",
+                limits=Limits(timeout=1.5),
+            )
+            assert output == "begun\n" and exited.timed_out
+            pid = int(file.read_text())
+            await until(lambda: not alive(pid))
+
+    asyncio.run(main())
+
+
+def test_the_remote_command_ends_when_we_are_gone_without_a_word(server: Server, tmp_path: Path) -> None:
+    file = tmp_path / "pid"
+
+    async def main() -> None:
+        async with (
+            connected(tmp_path) as connections,
+            connections.start(server.host(), f"echo $$ > {file}; echo begun; sleep 300") as running,
+        ):
+            assert await running.read() == b"begun\n"
+            for entry in Path("/proc").glob("[0-9]*/cmdline"):
+                with suppress(OSError):
+                    words = entry.read_bytes()
+                    if b"exec sh" in words and str(server.key).encode() in words:
+                        os.kill(int(entry.parent.name), signal.SIGKILL)
+            pid = int(file.read_text())
+            await until(lambda: not alive(pid))
+
+    if not Path("/proc/self").exists():
+        pytest.skip("there is no /proc to find the process in")
+    asyncio.run(main())
+
+
+def test_what_is_left_in_the_background_does_not_hold_the_call_and_lives_on(
+    server: Server, tmp_path: Path
+) -> None:
+    async def main() -> None:
+        async with connected(tmp_path) as connections:
+            output, exited = await done(connections, server.host(), "sleep 300 & echo $!")
+            assert exited == Exit(code=0)
+            pid = int(output)
+            assert alive(pid)
+            assert await done(connections, server.host(), f"kill {pid}") == ("", Exit(code=0))
+            await until(lambda: not alive(pid))
+
+    asyncio.run(main())
+
+
+def test_a_folder_that_is_not_there_runs_nothing(server: Server, tmp_path: Path) -> None:
+    file = tmp_path / "made"
+
+    async def main() -> None:
+        async with connected(tmp_path) as connections:
+            command = f"false; touch {file}"
+            async with connections.start(server.host(), command, cwd="/nowhere") as running:
+                assert await running.read() == b""
+                await running.wait()
+                assert running.without_folder and not running.lost
+            home, _ = await done(connections, server.host(), "pwd", cwd="~")
+            assert home == (await done(connections, server.host(), "pwd"))[0]
+
+    asyncio.run(main())
+    assert not file.exists()
+
+
+def test_where_a_socket_has_no_room_each_command_connects_by_itself(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tau.backends.ssh.connections.MAX_SOCKET_BYTES", 10)
+
+    async def main() -> None:
+        async with connected(tmp_path) as connections:
+            assert await done(connections, server.host(), "echo hi; exit 2") == ("hi\n", Exit(code=2))
+            with pytest.raises(ToolError, match="Permission denied"):
+                await done(connections, server.host("other", key=None, user="nobody-here"), "true")
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"port": 1}, "Connection refused"),
+        ({"user": "nobody-here"}, "Permission denied"),
+        ({"key": Path("/nowhere/key")}, "does not exist"),
+    ],
+)
+def test_a_host_that_cannot_be_reached_is_one_clear_sentence(
+    server: Server, tmp_path: Path, fields: dict[str, Any], said: str
+) -> None:
+    async def main() -> None:
+        async with connected(tmp_path) as connections:
+            with pytest.raises(ToolError) as caught:
+                await done(connections, server.host(**fields), "true")
+            text = str(caught.value)
+            assert said in text and "\n" not in text and '"box"' in text
+
+    asyncio.run(main())
+
+
+def test_a_host_with_a_changed_key_is_refused(server: Server, tmp_path: Path) -> None:
+    known = server.folder / "known_hosts"
+    content = known.read_text()
+    other = (server.folder / "user_key.pub").read_text().split()
+    known.write_text(f"[127.0.0.1]:{server.port} {other[0]} {other[1]}\n")
+
+    async def main() -> None:
+        async with connected(tmp_path) as connections:
+            with pytest.raises(ToolError, match=r"(?i)host key"):
+                await done(connections, server.host(), "true")
+
+    try:
+        asyncio.run(main())
+    finally:
+        known.write_text(content)
+
+
+def test_without_ssh_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    async def main() -> None:
+        async with connected(tmp_path) as connections:
+            with pytest.raises(ToolError, match="install OpenSSH"):
+                await connections.info(Host(name="box", address="127.0.0.1"))
+
+    asyncio.run(main())

@@ -1,0 +1,155 @@
+"""`tau ssh` as a user sees it."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tau.base.errors import ToolError, UsageError
+from tau.cli.ssh_command import run
+from tau.config.paths import user_paths
+from tests.backends.ssh.loopback import Server, running_sshd
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project in which the commands run."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".tau").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def sshd() -> Iterator[Server]:
+    with running_sshd() as server:
+        yield server
+
+
+def users_file() -> Path:
+    return user_paths().home / "ssh.json"
+
+
+def test_a_host_is_added_listed_and_removed(capfd: Capture) -> None:
+    assert run(["list"]) == 0
+    assert capfd.readouterr().out == "There are no hosts; tau ssh add NAME [USER@]HOST adds one.\n"
+    words = ["--port", "2222", "--key=~/.ssh/shop", "--desc", "The shop", "--no-compat"]
+    assert run(["add", "shop", "deploy@10.0.0.5", *words]) == 0
+    assert capfd.readouterr().out == f"Host shop is now in {users_file()}.\n"
+    assert json.loads(users_file().read_text()) == {
+        "hosts": {
+            "shop": {
+                "host": "10.0.0.5",
+                "username": "deploy",
+                "port": 2222,
+                "keyPath": "~/.ssh/shop",
+                "description": "The shop",
+                "compat": False,
+            }
+        }
+    }
+    assert run([]) == 0
+    head, row = capfd.readouterr().out.splitlines()
+    assert head.split() == ["host", "target", "system", "from", "description"]
+    assert row.split(maxsplit=4) == ["shop", "deploy@10.0.0.5:2222", "-", str(users_file()), "The shop"]
+    assert run(["list", "--json"]) == 0
+    (listed,) = json.loads(capfd.readouterr().out)
+    assert (listed["name"], listed["port"], listed["own"], listed["os"]) == ("shop", 2222, True, None)
+    assert run(["remove", "shop"]) == 0
+    assert capfd.readouterr().out == f"Host shop was taken out of {users_file()}.\n"
+    with pytest.raises(UsageError, match='There is no host "shop"'):
+        run(["remove", "shop"])
+
+
+def test_a_host_of_the_project_is_written_to_its_file(project: Path, capfd: Capture) -> None:
+    run(["add", "box", "--host", "h", "--user", "me", "--compat", "--scope", "project"])
+    path = project / ".tau" / "ssh.json"
+    assert json.loads(path.read_text())["hosts"] == {"box": {"host": "h", "username": "me", "compat": True}}
+    run(["add", "box", "mine"])
+    out, err = capfd.readouterr()
+    assert "has one of the same name" in err
+    run(["remove", "box", "--scope", "project"])
+    run(["remove", "box"])
+    assert capfd.readouterr().out.splitlines()[-1].endswith(f"{users_file()}.")
+    assert out.endswith(f"Host box is now in {users_file()}.\n")
+
+
+def test_a_key_that_a_project_may_not_name_is_told_when_it_is_written(capfd: Capture) -> None:
+    run(["add", "box", "h", "--key", "/etc/key", "--scope", "project"])
+    err = capfd.readouterr().err
+    assert "outside the project" in err and "box cannot be used yet." in err
+
+
+def test_a_host_of_another_file_is_not_removed_but_found(project: Path) -> None:
+    (project / "ssh.json").write_text('{"hosts": {"box": {"host": "h"}}}')
+    with pytest.raises(UsageError, match=r"stands in .*ssh\.json; remove it there"):
+        run(["remove", "box"])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["frobnicate"], "there are list, add, remove, test"),
+        (["add"], "Write it as tau ssh add NAME [USER@]HOST."),
+        (["add", "box"], "Write it as tau ssh add NAME [USER@]HOST."),
+        (["add", "box", "h", "--host", "h"], "Write it as tau ssh add NAME [USER@]HOST."),
+        (["add", "box", "h", "--port", "x"], "port must be a whole number"),
+        (["add", "box", "h", "--compat", "--no-compat"], "exclude each other"),
+        (["add", "box", "h", "--scope", "world"], "Write --scope user or --scope project"),
+        (["add", "a b", "h"], 'Host "a b" cannot be added'),
+        (["add", "box", "h", "--port"], "--port needs a value."),
+        (["list", "x"], "Write it as tau ssh list [--json]."),
+        (["list", "--port", "3"], "tau ssh list has no option --port."),
+        (["list", "--yaml"], 'no option "--yaml"'),
+        (["test", "nobody"], "there are none"),
+        (["remove"], "Write it as tau ssh remove NAME."),
+    ],
+)
+def test_wrong_use_is_one_clear_line(words: list[str], said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        run(words)
+    assert said in str(caught.value) and "\n" not in str(caught.value)
+    assert not users_file().exists()
+
+
+def test_help_names_every_action(capfd: Capture) -> None:
+    for option in ("--help", "-h"):
+        assert run([option]) == 0
+        out = capfd.readouterr().out
+        assert all(f"tau ssh {action}" in out for action in ("list", "add", "remove", "test"))
+
+
+def test_testing_a_host_connects_and_tells_what_it_is(
+    sshd: Server, monkeypatch: pytest.MonkeyPatch, capfd: Capture
+) -> None:
+    monkeypatch.setenv("PATH", f"{sshd.bin}:{os.environ['PATH']}")
+    users_file().parent.mkdir(parents=True)
+    users_file().write_text(json.dumps({"hosts": {"box": sshd.entry()}}))
+    assert run(["test", "box"]) == 0
+    assert capfd.readouterr().out.startswith(f"box ({sshd.host().target}) answers: ")
+    assert run(["test", "box", "--json"]) == 0
+    told = json.loads(capfd.readouterr().out)
+    assert told["shell"] and told["ms"] > 0
+    run(["list", "--json"])
+    assert json.loads(capfd.readouterr().out)[0]["os"] == told["os"]
+    run(["add", "gone", "127.0.0.1", "--port", "1"])
+    with pytest.raises(ToolError, match="Connection refused"):
+        run(["test", "gone"])
+
+
+def test_the_list_does_not_load_asyncio() -> None:
+    code = "import sys; from tau.cli.ssh_command import run; run(['add', 'a', 'h']); run(['list'])"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}; print('asyncio' in sys.modules)"],
+        capture_output=True,
+        text=True,
+        env=dict(os.environ),
+        timeout=30,
+    )
+    assert done.stdout.splitlines()[-1] == "False", done.stderr

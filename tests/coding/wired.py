@@ -1,0 +1,211 @@
+"""A session's work over the scripted model with its todo list, its checkpoints and its plan mode."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tau.agent.abort import Abort
+from tau.agent.events import AgentEvent
+from tau.agent.hooks import HookChain
+from tau.agent.loop import Outcome
+from tau.agent.output import ToolOutput
+from tau.agent.owner import Setup
+from tau.agent.queue import Queue
+from tau.agent.tool import Tool
+from tau.agent.ui import Ui
+from tau.agent.world import NestedCall
+from tau.ai.complete import complete
+from tau.ai.faux import FAUX_MODEL, Faux, Step
+from tau.ai.model import Model
+from tau.ai.wire import ToolCall, ToolResultMessage, UserMessage, text_of
+from tau.base.run import LocalRunner
+from tau.coding.artifacts import TemporaryArtifacts
+from tau.coding.context import CodingCall, CodingWorld, ModelRoles
+from tau.coding.local_fs import LocalFileSystem
+from tau.coding.plan_mode import PlanHook, PlanMode
+from tau.coding.previews import Previews
+from tau.coding.readers.conflict_store import ConflictStore
+from tau.coding.session.checkpoints import SessionCheckpoints
+from tau.coding.session.log import SessionLog
+from tau.coding.session.todos import Later, TodoRules, Todos
+from tau.coding.session.work import SessionParts, Work
+from tau.coding.snapshots import SeenFiles
+from tau.coding.todo_list import MemoryTodos
+from tau.coding.tools import ToolSettings
+from tau.coding.tools.bash import Bash
+from tau.coding.tools.checkpoint import MarkCheckpoint
+from tau.coding.tools.read import Read
+from tau.coding.tools.resolve import Resolve
+from tau.coding.tools.rewind import Rewind
+from tau.coding.tools.todo import Todo
+from tau.coding.tools.write import Write
+from tau.coding.urls.local import LocalUrls
+from tau.coding.urls.router import SchemeRouter
+from tau.config.settings import Retry
+from tests.agent.world import Echo, EchoParams
+
+
+class Indirect(Tool[EchoParams]):
+    """Ticks off a task by a call of its own, as code in a cell does."""
+
+    name, label, description = "indirect", "Indirect", "Calls todo."
+
+    async def run(self, params: EchoParams, ctx: Any) -> ToolOutput:
+        output: ToolOutput = await ctx.call("todo", {"ops": [{"op": "done", "task": params.text}]})
+        return output
+
+
+class FakeTimers:
+    """Time passes when `ring` is called."""
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[float, Callable[[], None]]] = []
+
+    def later(self, seconds: float, action: Callable[[], None]) -> "FakeTimer":
+        self.waiting.append((seconds, action))
+        return FakeTimer(self, (seconds, action))
+
+    def ring(self) -> None:
+        waiting, self.waiting = self.waiting, []
+        for _, action in waiting:
+            action()
+
+
+class FakeTimer:
+    def __init__(self, timers: FakeTimers, entry: tuple[float, Callable[[], None]]) -> None:
+        self._timers = timers
+        self._entry = entry
+
+    def cancel(self) -> None:
+        if self._entry in self._timers.waiting:
+            self._timers.waiting.remove(self._entry)
+
+
+class Call(CodingCall):
+    def __init__(
+        self, owner: "Wired", call: ToolCall, update: Callable[[ToolOutput], None], nested: NestedCall
+    ) -> None:
+        super().__init__(owner.world, call, update, nested)
+        self.todos = owner.todos
+        self.checkpoints = owner.checkpoints
+
+
+class Wired(Work):
+    """The parts in their places: told of events after everybody else, asked before each request."""
+
+    def __init__(
+        self,
+        script: Sequence[Sequence[Step]],
+        cwd: Path,
+        *,
+        log: SessionLog | None = None,
+        rules: TodoRules | None = None,
+        later: Later | None = None,
+        ui: Ui | None = None,
+        plan_model: Model | None = None,
+    ) -> None:
+        self.faux = Faux(script)
+        self.at_work = False
+        self.log = log or SessionLog.new(None, cwd)
+        self.artifacts = TemporaryArtifacts()
+        self.models = ModelRoles(FAUX_MODEL, {"plan": plan_model} if plan_model else None)
+        self.asked: list[Model] = []
+        router = SchemeRouter()
+        router.register(LocalUrls(self.artifacts))
+        self.world = CodingWorld(
+            cwd=cwd,
+            fs=LocalFileSystem(),
+            run=LocalRunner(),
+            artifacts=self.artifacts,
+            ui=ui,
+            urls=router,
+            snapshots=SeenFiles(),
+            models=self.models,
+            jobs=None,  # type: ignore[arg-type]
+            todos=MemoryTodos(),
+            conflicts=ConflictStore,
+        )
+        previews, queue, settings = Previews(), Queue(), ToolSettings()
+        self.plan = PlanMode(self.log, self.artifacts, self.models, previews)
+        timers = FakeTimers()
+        self.timers = timers
+        self.checkpoints = SessionCheckpoints(self.log, queue, self.emit)
+        self.todos = Todos(
+            self.log,
+            queue,
+            self.emit,
+            rules,
+            running=lambda: self.at_work,
+            quiet=lambda: self.plan.on or self.checkpoints.active is not None,
+            later=later or timers.later,
+        )
+        super().__init__(
+            SessionParts(
+                log=self.log,
+                thinking="off",
+                system=lambda model: "You work.",
+                tools=[
+                    *(Read(settings), Bash(settings), Write(settings), Resolve(previews)),
+                    *(Todo(), MarkCheckpoint(), Rewind(), Echo(), Indirect()),
+                ],
+                stream=lambda model, request: self.faux.stream(model, request),
+                world=self.world,
+                hooks=HookChain([PlanHook(self.plan)]),
+                queue=queue,
+                retry=Retry(max_retries=0),
+                complete=lambda model, request: complete(self.faux.stream, model, request),
+            )
+        )
+        self.events: list[AgentEvent] = []
+        self.subscribe(self.events.append)
+
+    def emit(self, event: AgentEvent) -> None:
+        super().emit(event)
+        self.todos.saw(event)
+        self.checkpoints.saw(event)
+
+    def setup(self) -> Setup:
+        setup = super().setup()
+        self.asked.append(self.plan.model())
+        return Setup(
+            model=self.plan.model(),
+            thinking=setup.thinking,
+            system=self.plan.system(setup.system),
+            tools=self.plan.tools(setup.tools),
+            max_tokens=setup.max_tokens,
+        )
+
+    def tool_context(self, call: ToolCall, update: Callable[[ToolOutput], None], nested: NestedCall) -> Any:
+        return Call(self, call, update, nested)
+
+    def follow(self, script: Sequence[Sequence[Step]]) -> None:
+        """Another script, for one that has to name the work itself."""
+        self.faux = Faux(script)
+
+    async def prompt(self, text: str = "go") -> Outcome:
+        self.at_work = True
+        try:
+            async with asyncio.timeout(20):
+                return await self.run([UserMessage(text, 1)], Abort())
+        finally:
+            self.at_work = False
+
+    def go(self, text: str = "go") -> Outcome:
+        try:
+            return asyncio.run(self.prompt(text))
+        finally:
+            self.artifacts.close()
+
+    @property
+    def results(self) -> list[str]:
+        """What the tools have answered on this branch."""
+        return [text_of(m.content) for m in self.log.messages() if isinstance(m, ToolResultMessage)]
+
+    def sent(self, number: int = -1) -> list[str]:
+        """The words of a request, message by message."""
+        messages: list[Any] = list(self.faux.requests[number].messages)
+        return [
+            m.content if isinstance(m.content, str) else text_of([p for p in m.content if hasattr(p, "text")])
+            for m in messages
+        ]
