@@ -16,6 +16,7 @@ from tau.agent.events import AgentEvent, Notice
 from tau.agent.hooks import HookChain, Hooks
 from tau.agent.output import ToolOutput
 from tau.agent.owner import StreamFunction
+from tau.agent.ports import FileSystem
 from tau.agent.queue import Queue
 from tau.agent.tool import Tool
 from tau.agent.ui import Ui
@@ -55,6 +56,7 @@ from tau.coding.snapshots import SeenFiles
 from tau.coding.todo_list import MemoryTodos
 from tau.coding.tools import create_tools
 from tau.coding.tools.from_settings import tool_settings_of
+from tau.coding.undo.recording import Recorder
 from tau.coding.urls.router import SchemeRouter
 from tau.config.auth_file import AuthFile
 from tau.config.context_files import find_context_files
@@ -136,7 +138,10 @@ async def _compose(
     jobs = _jobs(queue, settings, artifacts, tool_settings.command_output)
     boards = _boards(conversation, queue, settings, lambda: session)
     services.callback(boards.todos.close)
-    world = await _world(options.cwd, runner, artifacts, models.roles, options.ui, jobs, boards, services)
+    recorder = _recorder(conversation, artifacts, runner, lambda: session)
+    await services.enter_async_context(recorder)
+    fs = recorder.fs(LocalFileSystem())
+    world = await _world(options.cwd, fs, runner, artifacts, models.roles, options.ui, jobs, boards, services)
     previews = Previews()
     plan = PlanMode(conversation, artifacts, models.roles, previews, enabled=settings.plan.enabled)
     outside = await open_outside(options.cwd, runner, paths, settings, environ, services)
@@ -158,20 +163,17 @@ async def _compose(
             tools=_with_own(tools, options.add_tools),
             stream=stream,
             world=world,
-            hooks=_hooks(options, paths, settings, environ, plan),
+            hooks=_hooks(options, paths, settings, environ, plan, recorder),
             plan=plan,
             todos=boards.todos,
-            watchers=(boards.todos.saw, boards.checkpoints.saw),
+            recorder=recorder,
+            watchers=(boards.todos.saw, boards.checkpoints.saw, recorder.saw),
             queue=queue,
             shell=outside.shell,
-            retry=settings.retry,
-            compaction=settings.compaction,
-            branch_summary=settings.branch_summary,
-            titles=settings.titles.enabled,
+            settings=settings,
             complete=complete,
             command_output=tool_settings.command_output,
             resolve_model=models.resolve,
-            interrupt_mode=settings.interrupt_mode,
             notices=notices + [Notice("info", notice) for notice in models.found.notices],
         )
     )
@@ -284,7 +286,8 @@ async def call_tool(
         tools = create_tools((name, "read"), tool_settings_of(settings, environ))
         artifacts = _artifacts(None, services)
         models = ModelRoles(faux.FAUX_MODEL)
-        world = await _world(cwd, runner, artifacts, models, None, SessionJobs(), None, services)
+        fs = LocalFileSystem()
+        world = await _world(cwd, fs, runner, artifacts, models, None, SessionJobs(), None, services)
         ctx = CodingCall(world, ToolCall("call", name, arguments), lambda partial: None)
         read, tool = tools[0], tools[-1]
         params, _ = tool.decode(arguments)
@@ -328,6 +331,22 @@ def _boards(
     return _Boards(todos, checkpoints)
 
 
+def _recorder(
+    conversation: SessionLog, artifacts: FolderArtifacts, runner: LocalRunner, session: Callable[[], Session]
+) -> Recorder:
+    """Keeps what files were before the agent changed them, beside the session."""
+
+    def folder() -> Path:
+        kept = conversation.artifacts_folder
+        if kept is not None:
+            return kept / "history"
+        scratch = artifacts.scratch(make=True)
+        assert scratch is not None
+        return scratch.with_name("history")
+
+    return Recorder(folder, runner, warn=lambda text: session().emit(Notice("warning", text)))
+
+
 def _jobs(queue: Queue, settings: Settings, artifacts: FolderArtifacts, limits: OutputLimits) -> SessionJobs:
     """What runs in the background tells its end to the conversation."""
     return SessionJobs(
@@ -341,6 +360,7 @@ def _jobs(queue: Queue, settings: Settings, artifacts: FolderArtifacts, limits: 
 
 async def _world(
     cwd: Path,
+    fs: FileSystem,
     runner: LocalRunner,
     artifacts: FolderArtifacts,
     models: ModelRoles,
@@ -352,7 +372,7 @@ async def _world(
     conflicts = cache(lambda: conflict_store.ConflictStore())
     return CodingWorld(
         cwd=cwd,
-        fs=LocalFileSystem(),
+        fs=fs,
         run=runner,
         artifacts=artifacts,
         ui=ui,
@@ -527,10 +547,15 @@ def _text_or_file(value: str | None) -> str | None:
 
 
 def _hooks(
-    options: SessionOptions, paths: Paths, settings: Settings, environ: Mapping[str, str], plan: PlanMode
+    options: SessionOptions,
+    paths: Paths,
+    settings: Settings,
+    environ: Mapping[str, str],
+    plan: PlanMode,
+    recorder: Recorder,
 ) -> Hooks:
-    """The approval comes last: a person is not asked about a call that another hook refuses."""
+    """A person is not asked about a call that another hook refuses; what is refused is not recorded."""
     roots = (options.cwd, *options.add_dirs, temporary_folder(environ))
     workspace = Workspace.of(roots, protected=(paths.home,))
     approval = ApprovalHook(workspace, settings.tools.approval_mode)
-    return HookChain((*options.hooks, PlanHook(plan), approval))
+    return HookChain((*options.hooks, PlanHook(plan), approval, recorder))

@@ -42,7 +42,7 @@ from tau.coding.tools.todo import Todo
 from tau.coding.tools.write import Write
 from tau.coding.urls.local import LocalUrls
 from tau.coding.urls.router import SchemeRouter
-from tau.config.settings import Retry
+from tau.config.settings import Retry, Settings
 from tests.agent.world import Echo, EchoParams
 
 
@@ -153,7 +153,7 @@ class Wired(Work):
                 world=self.world,
                 hooks=HookChain([PlanHook(self.plan)]),
                 queue=queue,
-                retry=Retry(max_retries=0),
+                settings=Settings(retry=Retry(max_retries=0)),
                 complete=lambda model, request: complete(self.faux.stream, model, request),
             )
         )

@@ -85,7 +85,7 @@ def _zsh() -> str:
         f"        {command.name}) compadd -- {' '.join(command.choices)}; return ;;"
         for command in SUBCOMMANDS
     ]
-    helps = [(command.name, command.help.replace(" ", "\\ ")) for command in SUBCOMMANDS]
+    helps = [(command.name, _zsh_words(command.help)) for command in SUBCOMMANDS]
     commands = " ".join(f"{name}:{help}" for name, help in helps)
     nested_cases, arguments = "\n".join(nested), " \\\n".join(lines)
     return f"""\
@@ -106,6 +106,11 @@ _tau() {{
 }}
 compdef _tau tau
 """
+
+
+def _zsh_words(text: str) -> str:
+    """A text as one word of zsh; a colon would end it."""
+    return "".join(f"\\{letter}" if letter in " ;|&<>()'\"`$:\\" else letter for letter in text)
 
 
 def _zsh_equals(flag: Flag) -> str:

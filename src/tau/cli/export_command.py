@@ -1,29 +1,118 @@
-"""`tau export --pi`: a session for other programs."""
+"""`tau export [ID|PATH] FILE`: a session as a page, as Markdown, as JSON, or as pi reads it."""
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
-from tau.base.errors import UsageError
-from tau.coding.session.export_pi import pi_lines
+from msgspec import Struct
+
+from tau.base.errors import TauError, UsageError
+from tau.base.files import typed_path
+from tau.coding.export.files import FORMATS, MASKED, Format, exported, format_of, write_export
+from tau.coding.export.secrets import Masker, masked_text, secret_variables
+from tau.coding.session.log import SessionLog
+from tau.config.json_file import read_json
+from tau.config.paths import user_paths
 from tau.modes.output import Output, tell
 from tau.sdk import session_store
 
-USAGE = "Write it as tau export --pi [ID|PATH] > FILE; without a session it is the latest of this folder."
+USAGE = (
+    "Write it as tau export [ID|PATH] FILE.html, FILE.md or FILE.json, or as tau export --html, --markdown, "
+    "--json or --pi [ID|PATH] [FILE]; without a session it is the latest of this folder, and without a file, "
+    "or with -, it goes to standard output. --mask and --no-mask decide about secrets, --force overwrites."
+)
+STDOUT = "-"
+
+
+class _Wanted(Struct, frozen=True):
+    session: str | None
+    file: Path | None
+    format: Format
+    mask: bool
+    force: bool
 
 
 def run(words: Sequence[str]) -> int:
-    """The lines on standard output. Raises UsageError and SessionError."""
-    if not words or words[0] != "--pi" or len(words) > 2:
-        raise UsageError(USAGE)
+    """Raises UsageError and SessionError."""
+    wanted = _wanted(words)
     store = session_store(os.environ)
-    path = store.find_path(words[1]) if len(words) == 2 else store.recent_path()
+    path = store.recent_path() if wanted.session is None else store.find_path(wanted.session)
     log = store.open(path, read_only=True)
-    out = Output()
+    masker = Masker(known_secrets()) if wanted.mask else None
     try:
-        for line in pi_lines(log):
-            out.write(line + b"\n")
+        _export(log, wanted, masker)
     finally:
         log.close()
     for warning in log.warnings:
         tell(warning)
+    if wanted.file is not None:
+        tell(f"The session was exported to {wanted.file}. {masked_text(masker)}")
+    elif masker is not None:
+        tell(masked_text(masker))
     return 0
+
+
+def known_secrets() -> list[str]:
+    """What the user's environment and `auth.json` hold: to be masked wherever it turns up."""
+    values = secret_variables(os.environ)
+    try:
+        stored = read_json(user_paths(os.environ).auth).content
+    except (TauError, OSError) as error:
+        tell(f"The keys in auth.json are not looked for, because it cannot be read: {error}")
+        return values
+    waiting: list[object] = [stored]
+    while waiting:
+        match waiting.pop():
+            case dict() as part:
+                waiting += [value for key, value in part.items() if key not in ("type", "email", "expires")]
+            case list() as part:
+                waiting += part
+            case str() as text if not text.startswith("!") and text not in os.environ:
+                values.append(text)
+    return values
+
+
+def _export(log: SessionLog, wanted: _Wanted, masker: Masker | None) -> None:
+    pieces = exported(log, wanted.format, masker)
+    if wanted.file is None:
+        out = Output()
+        for piece in pieces:
+            out.write(piece)
+        return
+    try:
+        write_export(wanted.file, pieces, force=wanted.force)
+    except OSError as error:
+        raise TauError(f"{wanted.file} cannot be written: {error.strerror or error}.") from error
+
+
+def _wanted(words: Sequence[str]) -> _Wanted:
+    places: list[str] = []
+    options: set[str] = set()
+    for word in words:
+        if word.startswith("--"):
+            options.add(word)
+        else:
+            places.append(word)
+    known = {f"--{name}" for name in FORMATS} | {"--mask", "--no-mask", "--force"}
+    if options - known:
+        raise UsageError(f'tau export has no option "{min(options - known)}". {USAGE}')
+    formats = [name for name in FORMATS if f"--{name}" in options]
+    if len(formats) > 1 or len(places) > 2 or {"--mask", "--no-mask"} <= options:
+        raise UsageError(USAGE)
+    session, file = _places(places)
+    format = formats[0] if formats else None if file is None else format_of(file)
+    if format is None:
+        raise UsageError(USAGE)
+    mask = "--no-mask" not in options and (format in MASKED or "--mask" in options)
+    return _Wanted(session, file, format, mask, "--force" in options)
+
+
+def _places(places: Sequence[str]) -> tuple[str | None, Path | None]:
+    """The session and the file; a single word is a file if it is written like one that we make."""
+    if len(places) == 2:
+        session, file = places
+        return session, None if file == STDOUT else typed_path(file)
+    if not places or places[0] == STDOUT:
+        return None, None
+    path = typed_path(places[0])
+    return (None, path) if format_of(path) is not None else (places[0], None)

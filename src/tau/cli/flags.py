@@ -195,7 +195,17 @@ SUBCOMMANDS = (
     Subcommand("read", "read PATH[:LINES]", "show what the tool read gives the model"),
     Subcommand("grep", "grep PATTERN [PATH ...]", "show what the tool search gives the model"),
     Subcommand("edit", "edit < PATCH", "apply an edit as the model writes it"),
-    Subcommand("export", "export --pi [ID|PATH]", "print a session as pi reads it, images included"),
+    Subcommand("undo", "undo [TURNS] [PATH ...]", "take back what the agent changed in files"),
+    Subcommand(
+        "export",
+        "export [ID|PATH] FILE",
+        "write a session as a page, Markdown or JSON; --pi prints it as pi reads it",
+    ),
+    Subcommand(
+        "stats",
+        "stats [--days N] [--html FILE]",
+        "show what all sessions have used, by day, model and folder",
+    ),
     Subcommand(
         "ssh",
         "ssh list|add|remove|test",

@@ -19,6 +19,8 @@ launching = late("tau.cli.launch")
 output = late("tau.modes.output")
 parsing = late("tau.cli.parse")
 ssh_command = late("tau.cli.ssh_command")
+stats_command = late("tau.cli.stats_command")
+undo_command = late("tau.cli.undo_command")
 timing = late("tau.cli.timing")
 tool_commands = late("tau.cli.tool_commands")
 
@@ -72,7 +74,13 @@ def launch(parsed: "Parsed") -> int:
 def subcommand(name: str, words: list[str]) -> int:
     if name == "completions":
         return completions(words)
-    commands = {"config": config_command, "export": export_command, "ssh": ssh_command}
+    commands = {
+        "config": config_command,
+        "export": export_command,
+        "ssh": ssh_command,
+        "stats": stats_command,
+        "undo": undo_command,
+    }
     code: int = commands[name].run(words) if name in commands else tool_commands.run(name, words)
     return code
 

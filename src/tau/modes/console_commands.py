@@ -1,10 +1,12 @@
 """What a user can type into the plain conversation besides messages: slash commands and shell lines."""
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any
 
 from tau.agent.abort import Aborted
 from tau.base.errors import TauError
+from tau.base.late import late
 from tau.coding.session.session import Session
 from tau.coding.session.tree import drawn
 from tau.modes.transcript import Transcript
@@ -14,10 +16,14 @@ COMMANDS = """\
 /name [NAME]       name the session, or show its name
 /tree [WORDS]      show what was said, with ids; only what has these words
 /goto ID           go on from there; the way that is left stays in the session
+/undo [N] [PATH]   take back what the agent changed in files; /redo takes that back
+/plan              let the agent look and plan only, or end that
 !COMMAND           run a command and tell the model; !!COMMAND does not tell it
 /help              show this; /quit or Ctrl+D ends the conversation\
 """
 MAX_ROWS = 200
+
+report = late("tau.coding.undo.report")
 
 
 class Commands:
@@ -43,6 +49,12 @@ class Commands:
                 await self._guarded(self._tree(rest.strip()))
             case "goto":
                 await self._guarded(self._goto(rest.strip()))
+            case "undo":
+                await self._guarded(self._undo(rest.split()))
+            case "redo":
+                await self._guarded(self._redo())
+            case "plan":
+                await self._guarded(self._plan())
             case "help":
                 self._transcript.line(self._help)
             case _ if name.isalpha() and not rest:
@@ -94,6 +106,32 @@ class Commands:
             self._transcript.line(f"{rows[place].id}  {drawn(rows, place)}")
         if not rows:
             self._transcript.line("There is nothing yet." if not words else "Nothing has these words.")
+
+    async def _undo(self, words: list[str]) -> None:
+        count = int(words.pop(0)) if words and words[0].isdecimal() else 1
+        await self._take_back(
+            lambda undo: undo.plan(count=max(count, 1), paths=[Path(w).resolve() for w in words])
+        )
+
+    async def _redo(self) -> None:
+        await self._take_back(lambda undo: undo.redo_plan())
+
+    async def _take_back(self, plan_of: Callable[[Any], Any]) -> None:
+        session = self._session
+        recorder = session.recorder
+        if recorder is None:
+            raise TauError("This session keeps no history of files.")
+        await recorder.settle()
+        plan = plan_of(recorder.undo)
+        result = recorder.undo.apply(plan)
+        for line in (*report.result_lines(result, session.cwd), report.summary(plan, result)):
+            self._transcript.line(line)
+
+    async def _plan(self) -> None:
+        on = self._session.plan.toggle()
+        self._transcript.line(
+            "Plan mode: the agent looks and writes a plan; /plan ends it." if on else "Plan mode is over."
+        )
 
     async def _goto(self, target: str) -> None:
         if target not in self._session.log:

@@ -28,7 +28,7 @@ from tau.coding.session.work import SessionParts, Work
 from tau.coding.snapshots import SeenFiles
 from tau.coding.todo_list import MemoryTodos
 from tau.coding.urls.router import SchemeRouter
-from tau.config.settings import Retry
+from tau.config.settings import Retry, Settings
 from tests.agent.world import Echo, names
 
 QUICK = Retry(max_retries=2, base_delay_ms=1)
@@ -88,7 +88,7 @@ class Driver:
                 world=world,
                 hooks=Hooks(),
                 queue=Queue(),
-                retry=retry,
+                settings=Settings(retry=retry),
                 complete=lambda model, request: complete(self.faux.stream, model, request),
                 resolve_model=resolve,
             )

@@ -38,7 +38,7 @@ CLOSE_S = 5  # for what runs to end and be recorded
 
 class Session:
     """Its parts are for faces: `log`, `models`, `queue`, `tree`, `names`, `compaction`, `retry`, `stats`,
-    `plan`, `todos`.
+    `plan`, `todos`, `recorder`.
 
     What can be stopped takes its abort from `activities`; `abort` stops the innermost of them. `subscribe`
     tells a listener what happens, and returns the way to stop listening.
@@ -51,6 +51,7 @@ class Session:
         self.emit = self._work.emit
         self.activities = Activities()
         self._closed = False
+        self.cwd = parts.world.cwd
         self.log = parts.log
         self.models = parts.world.models
         self.queue = parts.queue
@@ -58,10 +59,11 @@ class Session:
         assert parts.plan is not None and parts.todos is not None
         self.plan = parts.plan
         self.todos = parts.todos
+        self.recorder = parts.recorder
         self.retry = self._work.runs
         self.compaction = Compactor(
             log=parts.log,
-            settings=parts.compaction,
+            settings=parts.settings.compaction,
             complete=parts.complete,
             setup=self._work.setup,
             emit=self.emit,
@@ -87,7 +89,7 @@ class Session:
         """The tree of entries; `goto` moves in it."""
         parts = self._parts
         tree: Tree = navigation.Tree(
-            self.log, parts.hooks, parts.complete, lambda: self.model, parts.branch_summary
+            self.log, parts.hooks, parts.complete, lambda: self.model, parts.settings.branch_summary
         )
         return tree
 
@@ -97,7 +99,7 @@ class Session:
             self.log,
             self._parts.complete,
             lambda: self.models.role("smol"),
-            enabled=self._parts.titles,
+            enabled=self._parts.settings.titles.enabled,
         )
         return names
 
@@ -135,6 +137,8 @@ class Session:
             finally:
                 with suppress(SessionError):
                     self.queue.release(self.log.append_message)  # a command that ended after the last turn
+                if self.recorder is not None:
+                    await self.recorder.settle()
 
     def stream(self, text: str, images: Sequence[ImageContent] = ()) -> AsyncGenerator[AgentEvent, None]:
         """`prompt`, as the events that it causes. Who leaves early stops the run."""

@@ -1,52 +1,285 @@
 """What a session has used so far: all of its tree, whatever branch one is on."""
 
+from collections.abc import Callable, Iterable
 from itertools import islice
 
-from tau.ai.wire import AssistantMessage, Cost, Usage
-from tau.coding.session import entries as s
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from tau.ai.wire import Cost, Usage
+from tau.base.clock import from_iso
 from tau.coding.session.log import SessionLog
 
+ANSWER = "answer"
 _PAID = frozenset({"message", "compaction", "branch_summary", "usage"})
+_COUNTED = _PAID | {"model_change"}
+
+
+class _Part(Struct, frozen=True, gc=False):
+    type: str = ""
+
+
+class _Said(Struct, frozen=True, rename="camel"):
+    """Of a message, what is counted; the rest of it is skipped, not built."""
+
+    role: str = ""
+    content: str | list[_Part] = ""
+    provider: str = ""
+    model: str = ""
+    usage: Usage | UnsetType = UNSET
+    stop_reason: str = ""
+
+
+class Line(Struct, frozen=True, rename="camel"):
+    """Any line of a session file, as far as usage is concerned."""
+
+    type: str
+    id: str = ""
+    parent_id: str | None = None
+    timestamp: str = ""
+    message: _Said | UnsetType = UNSET
+    usage: Usage | UnsetType = UNSET
+    kind: str = ""
+    provider: str = ""
+    model: str = ""
+    model_id: str = ""
+    role: str = ""
+
+
+_decoder = msgspec.json.Decoder(Line)
+
+
+class Paid(Struct, frozen=True, gc=False):
+    """One request and what it has cost. `turn` is the entry of the user's message that it was made for.
+
+    `kind` is "answer", "compaction", "branch_summary", or what a request on the side says it was.
+    """
+
+    turn: str
+    time_ms: int
+    kind: str
+    provider: str
+    model: str
+    usage: Usage
+    failed: bool = False
+
+
+class Ledger:
+    """Takes the lines of one session in the order of its file, and says what each of them has cost.
+
+    A summary does not say which model wrote it: it is put down to the one that its branch was using.
+    """
+
+    def __init__(self) -> None:
+        self._places: dict[str, tuple[str, tuple[str, str]]] = {}  # turn and model, by entry
+        self._last: tuple[str, tuple[str, str]] = ("", ("", ""))
+
+    def take(self, line: Line) -> Paid | None:
+        place = turn, model = self._places.get(line.parent_id or "", self._last)
+        said, paid = line.message, None
+        if line.type == "message" and isinstance(said, _Said):
+            if said.role == "user":
+                place = (line.id, model)
+            elif said.role == "assistant":
+                place = (turn, (said.provider, said.model))
+                if isinstance(said.usage, Usage):
+                    failed = said.stop_reason in ("error", "aborted")
+                    paid = Paid(turn, from_iso(line.timestamp), ANSWER, *place[1], said.usage, failed)
+        elif line.type == "model_change":
+            place = (turn, _chosen(line) or model)
+        elif line.type in _PAID and isinstance(line.usage, Usage):
+            named = (line.provider, line.model) if line.type == "usage" else model
+            kind = line.kind if line.type == "usage" else line.type
+            paid = Paid(turn, from_iso(line.timestamp), kind, *named, line.usage)
+        self._last = place
+        if line.id:
+            self._places[line.id] = place
+        return paid
+
+
+def _chosen(line: Line) -> tuple[str, str] | None:
+    if line.model_id:
+        return line.provider, line.model_id
+    if not line.model or line.role not in ("", "default"):
+        return None
+    provider, _, id = line.model.partition("/")
+    return provider, id
+
+
+class Tally:
+    """A sum of usages."""
+
+    __slots__ = ("cost", "requests", "tokens")
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.tokens = [0, 0, 0, 0]
+        self.cost = [0.0, 0.0, 0.0, 0.0, 0.0]
+
+    def add(self, usage: Usage, requests: int = 1) -> None:
+        tokens, cost, dollars = self.tokens, self.cost, usage.cost
+        self.requests += requests
+        tokens[0] += usage.input
+        tokens[1] += usage.output
+        tokens[2] += usage.cache_read
+        tokens[3] += usage.cache_write
+        cost[0] += dollars.input
+        cost[1] += dollars.output
+        cost[2] += dollars.cache_read
+        cost[3] += dollars.cache_write
+        cost[4] += dollars.total
+
+    @property
+    def usage(self) -> Usage:
+        input, output, cache_read, cache_write = self.tokens
+        return Usage(input, output, cache_read, cache_write, Cost(*self.cost))
+
+
+class TurnUsage(Struct, frozen=True, rename="camel"):
+    """`id` is the entry of the user's message; "" for what came before the first one."""
+
+    id: str
+    requests: int
+    usage: Usage
+
+
+class ModelUsage(Struct, frozen=True, rename="camel"):
+    provider: str
+    model: str
+    requests: int
+    usage: Usage
+
+
+class TokenCounts(Struct, frozen=True, rename="camel"):
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+    total: int
+
+
+class SessionStats(Struct, frozen=True, rename="camel", kw_only=True):
+    """What a face shows of a session's use. Messages are those of all branches."""
+
+    session_file: str | UnsetType = UNSET
+    session_id: str
+    user_messages: int
+    assistant_messages: int
+    tool_calls: int
+    tool_results: int
+    total_messages: int
+    tokens: TokenCounts
+    cache_hit_rate: float
+    cost: float
+
+
+def cache_hit_rate(usage: Usage) -> float:
+    """How much of what was sent came from the provider's cache, from 0 to 1."""
+    sent = usage.input + usage.cache_read + usage.cache_write
+    return usage.cache_read / sent if sent > 0 else 0.0
+
+
+def counts(usage: Usage) -> TokenCounts:
+    parts = (usage.input, usage.output, usage.cache_read, usage.cache_write)
+    return TokenCounts(*parts, total=sum(parts))
+
+
+def _no_children() -> Iterable[ModelUsage]:
+    return ()
 
 
 class Stats:
-    """Counts each entry once, when it is first asked for after that entry came."""
+    """Counts each entry once, when it is first asked for after that entry came.
 
-    def __init__(self, log: SessionLog) -> None:
+    `children` tells what sessions have used that work for this one; they are part of every sum but `turns`.
+    """
+
+    def __init__(self, log: SessionLog, children: Callable[[], Iterable[ModelUsage]] = _no_children) -> None:
+        self.children = children
         self._log = log
         self._counted = 0
-        self._usage = Usage()
+        self._ledger = Ledger()
+        self._total = Tally()
+        self._turns: dict[str, Tally] = {}
+        self._models: dict[tuple[str, str], Tally] = {}
+        self._roles: dict[str, int] = {}
+        self._calls = 0
 
     @property
     def usage(self) -> Usage:
         """All tokens and all money, failed and aborted answers and summaries included: they were paid for."""
+        self._count()
+        children = list(self.children())
+        if not children:
+            return self._total.usage
+        total = self._total.usage
+        for child in children:
+            total = added(total, child.usage)
+        return total
+
+    @property
+    def turns(self) -> list[TurnUsage]:
+        """In the order in which they were first paid for."""
+        self._count()
+        return [TurnUsage(id, tally.requests, tally.usage) for id, tally in self._turns.items()]
+
+    @property
+    def models(self) -> list[ModelUsage]:
+        """The most expensive first."""
+        self._count()
+        tallies: dict[tuple[str, str], Tally] = {}
+        own = (ModelUsage(*name, tally.requests, tally.usage) for name, tally in self._models.items())
+        for part in (*own, *self.children()):
+            tallies.setdefault((part.provider, part.model), Tally()).add(part.usage, part.requests)
+        found = [ModelUsage(*name, tally.requests, tally.usage) for name, tally in tallies.items()]
+        return sorted(found, key=lambda part: (-part.usage.cost.total, -counts(part.usage).total))
+
+    def summary(self) -> SessionStats:
+        usage = self.usage
+        roles = self._roles
+        return SessionStats(
+            session_file=UNSET if self._log.path is None else str(self._log.path),
+            session_id=self._log.header.id,
+            user_messages=roles.get("user", 0),
+            assistant_messages=roles.get("assistant", 0),
+            tool_calls=self._calls,
+            tool_results=roles.get("toolResult", 0),
+            total_messages=sum(roles.values()),
+            tokens=counts(usage),
+            cache_hit_rate=cache_hit_rate(usage),
+            cost=usage.cost.total,
+        )
+
+    def _count(self) -> None:
         for node in list(islice(self._log.nodes(), self._counted, None)):
             self._counted += 1
-            if node.type in _PAID and (paid := _usage_of(self._log.decode(node))) is not None:
-                self._usage = added(self._usage, paid)
-        return self._usage
+            if node.type in _COUNTED:
+                line = decoded(self._log.line(node)) or Line(node.type, node.id, node.parent_id)
+            else:
+                line = Line(node.type, node.id, node.parent_id)
+            if isinstance(line.message, _Said):
+                self._saw(line.message)
+            paid = self._ledger.take(line)
+            if paid is not None:
+                self._total.add(paid.usage)
+                self._turns.setdefault(paid.turn, Tally()).add(paid.usage)
+                self._models.setdefault((paid.provider, paid.model), Tally()).add(paid.usage)
+
+    def _saw(self, said: _Said) -> None:
+        self._roles[said.role] = self._roles.get(said.role, 0) + 1
+        if said.role == "assistant" and isinstance(said.content, list):
+            self._calls += sum(part.type == "toolCall" for part in said.content)
 
 
-def _usage_of(entry: s.KnownEntry | None) -> Usage | None:
-    match entry:
-        case s.MessageEntry(message=AssistantMessage(usage=usage)) | s.UsageEntry(usage=usage):
-            return usage
-        case s.CompactionEntry() | s.BranchSummaryEntry():
-            return entry.usage if isinstance(entry.usage, Usage) else None
-    return None
+def decoded(line: bytes) -> Line | None:
+    try:
+        return _decoder.decode(line)
+    except (ValueError, RecursionError):
+        return None
 
 
 def added(one: Usage, other: Usage) -> Usage:
-    return Usage(
-        input=one.input + other.input,
-        output=one.output + other.output,
-        cache_read=one.cache_read + other.cache_read,
-        cache_write=one.cache_write + other.cache_write,
-        cost=Cost(
-            input=one.cost.input + other.cost.input,
-            output=one.cost.output + other.cost.output,
-            cache_read=one.cost.cache_read + other.cost.cache_read,
-            cache_write=one.cost.cache_write + other.cost.cache_write,
-            total=one.cost.total + other.cost.total,
-        ),
-    )
+    tally = Tally()
+    tally.add(one)
+    tally.add(other)
+    return tally.usage

@@ -12,7 +12,7 @@ from tau.agent.hooks import Hooks
 from tau.agent.listeners import Listeners
 from tau.agent.loop import Outcome
 from tau.agent.output import ToolOutput
-from tau.agent.owner import InterruptMode, Listener, Setup, StreamFunction
+from tau.agent.owner import Listener, Setup, StreamFunction
 from tau.agent.ports import ToolContext
 from tau.agent.queue import Prompt, Queue
 from tau.agent.tool import Tool
@@ -27,12 +27,13 @@ from tau.coding.session.entries import ModelChange
 from tau.coding.session.log import SessionLog
 from tau.coding.session.runs import Runs
 from tau.coding.tools import Complete, tools_for
-from tau.config.settings import BranchSummary, Compaction, Retry
+from tau.config.settings import Settings
 
 if TYPE_CHECKING:
     from tau.backends.shell.session import ShellSession
     from tau.coding.plan_mode import PlanMode
     from tau.coding.session.todos import Todos
+    from tau.coding.undo.recording import Recorder
 
 fallback = late("tau.coding.session.fallback")
 
@@ -51,18 +52,15 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     world: CodingWorld
     hooks: Hooks
     queue: Queue
-    retry: Retry
     complete: Complete  # a request on the side
-    compaction: Compaction = Compaction()
-    branch_summary: BranchSummary = BranchSummary()
+    settings: Settings = Settings()
     command_output: OutputLimits = OutputLimits()
-    titles: bool = True  # a face may have the session named
+    recorder: "Recorder | None" = None  # of changes to files
     plan: "PlanMode | None" = None
     todos: "Todos | None" = None
     watchers: Sequence[Listener] = ()  # told of each event after everybody else, but not of words arriving
     shell: "ShellSession | None" = None  # keeps its state between commands
     resolve_model: Callable[[str], Awaitable[Model | None]] | None = None
-    interrupt_mode: InterruptMode = "immediate"
     notices: list[Notice] = []
 
 
@@ -79,10 +77,10 @@ class Work:
         self.hooks = parts.hooks
         self.queue = parts.queue
         self.thinking: ThinkingLevel = parts.thinking
-        self.runs = Runs(self, parts.log, parts.retry, self._model)
-        if parts.retry.fallback_chains and parts.resolve_model is not None:
+        self.runs = Runs(self, parts.log, parts.settings.retry, self._model)
+        if parts.settings.retry.fallback_chains and parts.resolve_model is not None:
             self.runs.fallbacks = fallback.Fallbacks(
-                parts.retry,
+                parts.settings.retry,
                 parts.log,
                 model=self._model,
                 use_model=self._stand_in,
@@ -119,7 +117,7 @@ class Work:
             tools=tools,
             max_tokens=model.max_tokens,
             cache_key=parts.log.header.id,
-            interrupt_mode=parts.interrupt_mode,
+            interrupt_mode=parts.settings.interrupt_mode,
         )
 
     def history(self) -> list[AppMessage]:

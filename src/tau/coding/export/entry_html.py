@@ -1,0 +1,192 @@
+"""The entries of a session as parts of a page."""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from msgspec import Struct, UnsetType
+
+from tau.ai.wire import (
+    AssistantMessage,
+    BashExecutionMessage,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    CustomMessage,
+    ImageContent,
+    PythonExecutionMessage,
+    TextContent,
+    ThinkingContent,
+    ToolCall,
+    ToolResultMessage,
+    UserContent,
+    UserMessage,
+)
+from tau.coding.export import cards
+from tau.coding.export.colours import escape as escape_text
+from tau.coding.export.frame import money_text, tokens_text
+from tau.coding.export.prose import prose
+from tau.coding.session import entries as s
+from tau.coding.session.snippets import one_line, spoken
+from tau.coding.session.stats import counts
+
+ROW_CHARS = 120
+
+
+class Shown(Struct, frozen=True):
+    """How an entry is shown: where links find it, what it is labelled, the results of its calls."""
+
+    anchor: str = ""
+    label: str = ""
+    results: dict[str, ToolResultMessage] = {}
+    goes_on: bool = False  # it is the next part of what stands above it
+
+
+def show(entry: s.KnownEntry, how: Shown) -> Iterator[str]:
+    """The entry's parts; nothing for what is of no interest to a reader."""
+    match entry:
+        case s.MessageEntry(message=UserMessage() as message):
+            body = "".join(_said(message.content)) + _attached(message)
+            yield _article("user", "You", body, entry.timestamp, how)
+        case s.MessageEntry(message=AssistantMessage() as message):
+            yield _answer(message, entry.timestamp, how)
+        case s.MessageEntry(message=ToolResultMessage() as message):
+            yield _article("", "", cards.result_card(message), "", how)
+        case s.MessageEntry(message=BashExecutionMessage() | PythonExecutionMessage() as message):
+            yield _article("", "", cards.command_card(message), "", how)
+        case s.MessageEntry(message=CustomMessage() as message):
+            yield from _custom(message.custom_type, message.content, message.display, entry.timestamp, how)
+        case s.CustomMessageEntry():
+            yield from _custom(entry.custom_type, entry.content, entry.display, entry.timestamp, how)
+        case (
+            s.MessageEntry(message=BranchSummaryMessage(summary=summary))
+            | s.BranchSummaryEntry(summary=summary)
+        ):
+            yield _summary("Summary of the branch that was left", summary, how)
+        case s.MessageEntry(message=CompactionSummaryMessage() as message):
+            yield _summary("Summary of the conversation up to here", message.summary, how)
+        case s.CompactionEntry():
+            before = f" ({tokens_text(entry.tokens_before)} tokens)" if entry.tokens_before else ""
+            yield _summary(
+                f"From here on, the model has a summary of what came before{before}", entry.summary, how
+            )
+        case s.ModelChange():
+            name = f"{entry.provider}/{entry.model_id}" if entry.model_id else entry.model or ""
+            if name and (isinstance(entry.role, UnsetType) or entry.role == "default"):
+                yield note(f"Model: {name}")
+        case s.ModeChange(mode=mode):
+            yield note("Back to the usual mode" if mode == "none" else f"Mode: {mode}")
+
+
+def messages(entry: s.KnownEntry) -> tuple[str, bool] | None:
+    """What the outline says of an entry, and whether a turn begins with it; None: nothing."""
+    match entry:
+        case s.MessageEntry(message=UserMessage(content=content)):
+            return one_line(spoken(content), ROW_CHARS) or "(nothing)", True
+        case s.MessageEntry(message=AssistantMessage() as message):
+            calls = ", ".join(call.name for call in message.tool_calls[:5])
+            return one_line(message.text or calls or f"({message.stop_reason})", ROW_CHARS), False
+        case s.MessageEntry(message=BashExecutionMessage(command=code) | PythonExecutionMessage(code=code)):
+            return one_line(code, ROW_CHARS), False
+        case s.MessageEntry(message=ToolResultMessage(tool_name=name)):
+            return one_line(name, ROW_CHARS), False
+        case s.CompactionEntry():
+            return "Summary of what came before", False
+        case s.BranchSummaryEntry():
+            return "Summary of the branch that was left", False
+        case s.CustomMessageEntry(custom_type=kind):
+            return one_line(kind, ROW_CHARS), False
+    return None
+
+
+def note(text: str) -> str:
+    return f'<p class="note">{escape_text(text)}</p>\n'
+
+
+def _article(kind: str, who: str, body: str, timestamp: str, how: Shown) -> str:
+    time = f'<time datetime="{escape(timestamp)}">{escape(timestamp[11:16])}</time>' if timestamp else ""
+    label = f'<span class="label">{escape_text(how.label)}</span>' if how.label else ""
+    named = f"<b>{escape_text(who)}</b>{time}" if who else ""
+    head = f"<header>{named}{label}</header>" if named or label else ""
+    classes = f' class="{kind}"' if kind else ""
+    place = f' id="{how.anchor}"' if how.anchor else ""
+    return f"<article{classes}{place}>{head}{body}</article>\n"
+
+
+def _answer(message: AssistantMessage, timestamp: str, how: Shown) -> str:
+    parts: list[str] = []
+    for part in message.content:
+        match part:
+            case TextContent(text=text):
+                parts.append(prose(text))
+            case ThinkingContent(thinking=thinking):
+                parts.append(_thinking(thinking))
+            case ToolCall():
+                parts.append(cards.call_card(part, how.results.get(part.id)))
+    if message.stop_reason in ("error", "aborted", "length"):
+        parts.append(_failure(message))
+    usage = message.usage
+    tokens = counts(usage)
+    if tokens.total:
+        sent = tokens.input + tokens.cache_read + tokens.cache_write
+        cached = f" ({tokens_text(tokens.cache_read)} cached)" if tokens.cache_read else ""
+        figures = f"{tokens_text(sent)} in{cached}, {tokens_text(tokens.output)} out"
+        parts.append(
+            f"<footer>{escape_text(message.model)} · {figures} · {money_text(usage.cost.total)}</footer>"
+        )
+    kind, who = ("assistant more", "") if how.goes_on else ("assistant", "tau")
+    return _article(kind, who, "".join(parts), timestamp, how)
+
+
+def _failure(message: AssistantMessage) -> str:
+    said = message.error_message if isinstance(message.error_message, str) else ""
+    texts = {
+        "error": said or "The request failed.",
+        "aborted": "Stopped by the user.",
+        "length": "The answer reached its length limit and was cut.",
+    }
+    return f'<p class="error">{escape_text(texts[message.stop_reason])}</p>'
+
+
+def _thinking(text: str) -> str:
+    if not text.strip():
+        return ""
+    return f'<details class="thinking"><summary>Thinking</summary><div>{prose(text)}</div></details>\n'
+
+
+def _said(content: str | Sequence[UserContent]) -> Iterator[str]:
+    parts = [TextContent(content)] if isinstance(content, str) else content
+    for part in parts:
+        if isinstance(part, ImageContent):
+            yield cards.image(part)
+        elif part.text:
+            yield f'<div class="typed">{escape_text(part.text)}</div>'
+
+
+def _attached(message: UserMessage) -> str:
+    if not isinstance(message.attachments, list):
+        return ""
+    shown = []
+    for file in message.attachments:
+        if file.type == "image":
+            shown.append(cards.image(ImageContent(file.content, file.mime_type)))
+        shown.append(f'<p class="left-out">Attached: {escape_text(file.file_name)}</p>')
+    return "".join(shown)
+
+
+def _custom(
+    kind: str, content: str | Sequence[UserContent], display: bool, timestamp: str, how: Shown
+) -> Iterator[str]:
+    """What was told to the model behind the scenes is not for readers."""
+    if not display:
+        return
+    parts = [TextContent(content)] if isinstance(content, str) else content
+    body = "".join(cards.image(p) if isinstance(p, ImageContent) else prose(p.text) for p in parts)
+    yield _article("custom", kind, body, timestamp, how)
+
+
+def _summary(title: str, text: str, how: Shown) -> str:
+    place = f' id="{how.anchor}"' if how.anchor else ""
+    label = f' <span class="label">{escape_text(how.label)}</span>' if how.label else ""
+    return (
+        f'<article{place}><details class="summary"><summary>{escape_text(title)}{label}</summary>'
+        f"{prose(text)}</details></article>\n"
+    )

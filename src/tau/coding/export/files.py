@@ -1,0 +1,100 @@
+"""Writes a session in the wanted format, whole or not at all, and over nothing but an earlier export."""
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal, get_args
+
+from tau.base.errors import UsageError
+from tau.base.files import mode_of, write_all
+from tau.base.sizes import KIB
+from tau.coding.export import frame, html, json, markdown
+from tau.coding.export.secrets import Masker
+from tau.coding.export.story import Story
+from tau.coding.session.log import SessionLog
+from tau.coding.session.stats import Stats
+
+Format = Literal["html", "markdown", "json", "pi"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+MASKED: frozenset[Format] = frozenset({"html", "markdown"})  # unless the user wants otherwise
+
+_SUFFIXES: dict[str, Format] = {
+    ".html": "html",
+    ".htm": "html",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".json": "json",
+}
+_WRITE_BYTES = 256 * KIB
+_MARKS = (frame.MARK.encode(), markdown.MARK.encode(), json.MARK)
+
+
+def format_of(path: Path) -> Format | None:
+    return _SUFFIXES.get(path.suffix.lower())
+
+
+def exported(
+    log: SessionLog, format: Format, masker: Masker | None, stats: Stats | None = None
+) -> Iterator[bytes]:
+    """The session in pieces. `masker.count` is right when all have been taken."""
+    story = Story(log, masker)
+    counted = stats or Stats(log)
+    match format:
+        case "html":
+            yield from _bytes(html.html_page(story, counted))
+        case "markdown":
+            yield from _bytes(markdown.markdown_page(story, counted))
+        case "json":
+            yield from json.json_document(story, counted)
+        case "pi":
+            yield from json.pi_document(story)
+
+
+def write_export(path: Path, pieces: Iterable[bytes], *, force: bool = False) -> None:
+    """Put the pieces into a file that, if it is new, only the user can read.
+
+    Raises OSError, and UsageError where a file stands that is none of ours.
+    """
+    mode = mode_of(path)
+    if mode and not stat.S_ISREG(mode):  # a device or a pipe
+        _write(os.open(path, os.O_WRONLY | os.O_CLOEXEC), pieces)
+        return
+    if mode and not force and not _is_ours(path):
+        raise UsageError(f"{path} exists and is not an export of tau; name another file, or add --force.")
+    target = Path(os.path.realpath(path))
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, stat.S_IMODE(mode) or 0o600)
+    try:
+        _write(fd, pieces)
+        part.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            part.unlink()
+        raise
+
+
+def _write(fd: int, pieces: Iterable[bytes]) -> None:
+    try:
+        waiting = bytearray()
+        for piece in pieces:
+            waiting += piece
+            if len(waiting) >= _WRITE_BYTES:
+                write_all(fd, bytes(waiting))
+                waiting.clear()
+        write_all(fd, bytes(waiting))
+    finally:
+        os.close(fd)
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether it is empty, or what we have put there before."""
+    with path.open("rb") as file:
+        beginning = file.read(4 * KIB)
+    return not beginning or any(mark in beginning for mark in _MARKS)
+
+
+def _bytes(texts: Iterable[str]) -> Iterator[bytes]:
+    for text in texts:
+        yield text.encode("utf-8", "replace")

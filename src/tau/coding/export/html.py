@@ -1,0 +1,234 @@
+"""A session as one page: all branches, readable without a script, and nothing in it that could do harm."""
+
+from collections.abc import Iterator
+from html import escape
+
+from msgspec import Struct
+
+from tau.ai.wire import AssistantMessage, ToolCall, ToolResultMessage
+from tau.base.clock import iso, now_ms
+from tau.base.version import VERSION
+from tau.coding.export.entry_html import Shown, messages, note, show
+from tau.coding.export.frame import (
+    data_file,
+    fact,
+    money_text,
+    page_end,
+    page_start,
+    percent_text,
+    tokens_text,
+    usage_table,
+)
+from tau.coding.export.secrets import masked_text
+from tau.coding.export.story import TOLD, Segment, Story
+from tau.coding.session import entries as s
+from tau.coding.session.context import Node
+from tau.coding.session.stats import Stats
+from tau.coding.session.tree import labels_of
+
+OUTLINE_ROWS = 2_000
+OUTLINE_LEVELS = 6
+FORK_LINKS = 20
+
+
+class _Row(Struct, frozen=True):
+    anchor: str
+    text: str
+    is_note: bool
+
+
+def html_page(story: Story, stats: Stats) -> Iterator[str]:
+    """The page in pieces. How many secrets were masked is known, and told on it, at the end."""
+    return _Page(story, stats).pieces()
+
+
+class _Page:
+    def __init__(self, story: Story, stats: Stats) -> None:
+        self._story = story
+        self._stats = stats
+        self._segments = story.segments()
+        self._labels = {id: story.text(label) for id, label in labels_of(story.log).items()}
+        self._rows: dict[int, list[_Row]] = {}  # of the outline, by segment
+        self._anchors = 0
+        self._answering = False  # whether what was told last is an answer too
+
+    def pieces(self) -> Iterator[str]:
+        title = self._story.title()
+        script = data_file("page.js")
+        yield page_start(title, script=script)
+        yield "<main>\n"
+        yield self._masthead(title)
+        if not self._segments:
+            yield '<p class="left-out">Nothing has been said in this session.</p>\n'
+        for segment in self._segments:
+            yield from self._segment(segment)
+        yield self._end()
+        yield "</main>\n"
+        yield from self._outline()
+        yield page_end(script=script)
+
+    def _masthead(self, title: str) -> str:
+        log, summary, models = self._story.log, self._stats.summary(), self._stats.models
+        tokens = summary.tokens
+        sent = tokens.input + tokens.cache_read + tokens.cache_write
+        names = [self._story.text(part.model) for part in models if part.model]
+        more = f"and {len(names) - 1} more" if len(names) > 1 else ""
+        said = summary.user_messages + summary.assistant_messages
+        facts = [
+            fact("Started", log.header.timestamp[:10], _span(self._story)),
+            fact("Model", names[0] if names else "none", more),
+            fact(
+                "Messages", f"{said:,}", f"{summary.user_messages:,} yours, {summary.tool_calls:,} tool calls"
+            ),
+            fact(
+                "Tokens",
+                tokens_text(tokens.total),
+                f"{tokens_text(sent)} in, {tokens_text(tokens.output)} out",
+            ),
+            fact("Cost", money_text(summary.cost), f"{percent_text(summary.cache_hit_rate)} cache hits"),
+        ]
+        rows = [
+            (self._story.text(f"{part.provider}/{part.model}"), part.requests, part.usage) for part in models
+        ]
+        spent = (
+            f'<details class="spent"><summary>Usage by model</summary>{usage_table("model", rows)}</details>'
+        )
+        return (
+            f'<header class="masthead">\n<h1>{escape(title)}</h1>\n'
+            f'<p class="where">{escape(self._story.text(log.header.cwd))}</p>\n'
+            f'<dl class="facts">{"".join(facts)}</dl>\n{spent if rows else ""}\n'
+            '<div class="tools" hidden><button type="button">Expand everything</button>'
+            '<button type="button">Light or dark</button></div>\n</header>\n'
+        )
+
+    def _segment(self, segment: Segment) -> Iterator[str]:
+        parent = f' data-parent="s{segment.parent}"' if segment.parent >= 0 else ""
+        hidden = "" if segment.active else " hidden"
+        yield f'<section class="segment" id="s{segment.place}"{parent}{hidden}>\n'
+        self._answering = False
+        if len(segment.siblings) > 1:
+            yield self._fork(segment)
+        yield from self._entries(segment)
+        yield "</section>\n"
+
+    def _fork(self, segment: Segment) -> str:
+        """Links to all that goes on from the same place; the script marks the one that is shown."""
+        links = []
+        for number, place in enumerate(segment.siblings[:FORK_LINKS], 1):
+            current = ' aria-current="true"' if place == segment.place else ""
+            links.append(f'<a href="#s{place}"{current}>{number}</a>')
+        more = len(segment.siblings) - FORK_LINKS
+        rest = f" and {more} more in the outline" if more > 0 else ""
+        return (
+            f'<nav class="fork"><span>{len(segment.siblings)} branches</span>{"".join(links)}{rest}</nav>\n'
+        )
+
+    def _entries(self, segment: Segment) -> Iterator[str]:
+        """A call is shown with its result, which is an entry of its own that follows."""
+        waiting: tuple[Node, s.KnownEntry] | None = None
+        results: dict[str, ToolResultMessage] = {}
+        notes: list[str] = []
+        for node in segment.nodes:
+            if self._anchors == 0 and waiting is None and node.type == "model_change":
+                continue  # the first model stands at the top of the page
+            entry = self._story.entry(node)
+            if entry is None:
+                notes.append(note(f"An entry of the type {node.type} that this version does not know"))
+                continue
+            result = _result(entry)
+            if waiting is not None and result is not None and result.tool_call_id in _calls(waiting[1]):
+                results[result.tool_call_id] = result
+                continue
+            if waiting is not None and node.type not in TOLD:
+                notes += show(entry, Shown())
+                continue
+            if waiting is not None:
+                yield self._told(segment, *waiting, results)
+                waiting, results = None, {}
+            yield from notes
+            notes = []
+            if _calls(entry):
+                waiting = (node, entry)
+            else:
+                yield self._told(segment, node, entry, {})
+        if waiting is not None:
+            yield self._told(segment, *waiting, results)
+        yield from notes
+
+    def _told(
+        self, segment: Segment, node: Node, entry: s.KnownEntry, results: dict[str, ToolResultMessage]
+    ) -> str:
+        self._anchors += 1
+        anchor = f"e{self._anchors}"
+        label = self._labels.get(node.id, "")
+        is_answer = isinstance(entry, s.MessageEntry) and isinstance(entry.message, AssistantMessage)
+        how = Shown(anchor=anchor, label=label, results=results, goes_on=is_answer and self._answering)
+        told = "".join(show(entry, how))
+        self._answering = is_answer or (self._answering and not told)
+        rows = self._rows.setdefault(segment.place, [])
+        words = messages(entry)
+        if told and words is not None:
+            text, begins_turn = words
+            if begins_turn or label or not rows:
+                rows.append(_Row(anchor, f"{label}: {text}" if label else text, not begins_turn))
+        return told
+
+    def _outline(self) -> Iterator[str]:
+        """Where each turn begins, branch below branch."""
+        yield '<nav class="outline" id="outline" aria-label="Outline"><h2>Outline</h2>\n'
+        children: dict[int, list[Segment]] = {}
+        for segment in self._segments:
+            children.setdefault(segment.parent, []).append(segment)
+        stack = [(segment, 0) for segment in reversed(children.get(-1, []))]
+        left = OUTLINE_ROWS
+        dropped = 0
+        while stack:
+            segment, above = stack.pop()
+            depth = min(above + (len(segment.siblings) > 1), OUTLINE_LEVELS)
+            for number, row in enumerate(self._rows.get(segment.place, ())):
+                if left <= 0:
+                    dropped += 1
+                    continue
+                left -= 1
+                kinds = [f"d{depth}"] * bool(depth) + ["on"] * segment.active + ["aside"] * row.is_note
+                kinds += ["first"] * (number == 0 and len(segment.siblings) > 1)
+                yield (
+                    f'<a class="{" ".join(kinds)}" data-segment="s{segment.place}" href="#{row.anchor}">'
+                    f"{escape(row.text)}</a>\n"
+                )
+            stack += [(child, depth) for child in reversed(children.get(segment.place, []))]
+        if dropped:
+            yield f'<p class="left-out">{dropped:,} more are left out here.</p>\n'
+        yield "</nav>\n"
+
+    def _end(self) -> str:
+        told = masked_text(self._story.masker)
+        return f'<footer class="end">Exported by tau {VERSION} on {_when(iso(now_ms()))}. {told}</footer>\n'
+
+
+def _result(entry: s.KnownEntry) -> ToolResultMessage | None:
+    message = entry.message if isinstance(entry, s.MessageEntry) else None
+    return message if isinstance(message, ToolResultMessage) else None
+
+
+def _calls(entry: s.KnownEntry) -> set[str]:
+    message = entry.message if isinstance(entry, s.MessageEntry) else None
+    if not isinstance(message, AssistantMessage):
+        return set()
+    return {part.id for part in message.content if isinstance(part, ToolCall)}
+
+
+def _when(timestamp: str) -> str:
+    """A time of the session format, for people."""
+    return f"{timestamp[:10]} {timestamp[11:16]} UTC" if len(timestamp) >= 16 else timestamp
+
+
+def _span(story: Story) -> str:
+    """From when to when, for people."""
+    start = story.log.header.timestamp
+    nodes = list(story.log.nodes())
+    last = story.value(nodes[-1]) if nodes else None
+    end = last.get("timestamp") if isinstance(last, dict) else None
+    if not isinstance(end, str) or len(end) < 16 or len(start) < 16:
+        return ""
+    return f"{start[11:16]} to {end[11:16] if end[:10] == start[:10] else end[:10]} UTC"

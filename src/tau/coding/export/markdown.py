@@ -1,0 +1,188 @@
+"""The active branch of a session as Markdown: everything that was said, calls with what came of them."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from tau.ai.wire import (
+    AssistantMessage,
+    BashExecutionMessage,
+    CustomMessage,
+    ImageContent,
+    PythonExecutionMessage,
+    TextContent,
+    ThinkingContent,
+    ToolCall,
+    ToolResultMessage,
+    UserContent,
+    UserMessage,
+)
+from tau.base.clock import iso, now_ms
+from tau.base.version import VERSION
+from tau.coding.export.colours import language_of_file
+from tau.coding.export.frame import money_text, percent_text, tokens_text
+from tau.coding.export.secrets import masked_text
+from tau.coding.export.story import Story
+from tau.coding.session import entries as s
+from tau.coding.session.snippets import one_line
+from tau.coding.session.stats import Stats
+
+MARK = "<!-- exported by tau -->"
+TITLE_CHARS = 200
+
+
+def markdown_page(story: Story, stats: Stats) -> Iterator[str]:
+    """The text in pieces."""
+    log, summary = story.log, stats.summary()
+    tokens = summary.tokens
+    models = ", ".join(f"{part.provider}/{part.model}" for part in stats.models if part.model) or "none"
+    yield f"{MARK}\n# {_heading(story.title())}\n\n"
+    yield f"- Folder: {_inline(story.text(log.header.cwd))}\n"
+    yield f"- Started: {story.text(log.header.timestamp)}\n"
+    yield f"- Models: {_heading(story.text(models))}\n"
+    yield (
+        f"- Usage of all branches: {tokens_text(tokens.total)} tokens "
+        f"({percent_text(summary.cache_hit_rate)} of the input from the cache), {money_text(summary.cost)}\n"
+    )
+    for _, entry in story.branch():
+        if entry is not None:
+            for block in _blocks(entry):
+                if block.strip():
+                    yield f"\n{block.rstrip()}\n"
+    yield f"\n---\n\nExported by tau {VERSION} on {iso(now_ms())[:10]}. {masked_text(story.masker)}\n"
+
+
+def _blocks(entry: s.KnownEntry) -> Iterator[str]:
+    match entry:
+        case s.MessageEntry(message=message):
+            yield from _message(message)
+        case s.CustomMessageEntry() if entry.display:
+            yield f"## {_heading(entry.custom_type)}"
+            yield from _contents(entry.content)
+        case s.CompactionEntry(summary=summary):
+            yield "## Summary of what came before"
+            yield summary
+        case s.BranchSummaryEntry(summary=summary):
+            yield "## Summary of the branch that was left"
+            yield summary
+
+
+def _message(message: Any) -> Iterator[str]:
+    match message:
+        case UserMessage():
+            yield "## You"
+            yield from _contents(message.content)
+            for file in message.attachments or ():
+                yield f"*Attached: {_inline(file.file_name)}*"
+        case AssistantMessage():
+            yield from _answer(message)
+        case ToolResultMessage():
+            yield f"**Result of {_inline(message.tool_name)}**{' (failed)' if message.is_error else ''}"
+            yield from _result(message)
+        case BashExecutionMessage():
+            yield "## You ran"
+            yield fenced(message.command, "sh")
+            yield fenced(message.output) if message.output.strip() else ""
+        case PythonExecutionMessage():
+            yield "## You ran"
+            yield fenced(message.code, "python")
+            yield fenced(message.output) if message.output.strip() else ""
+        case CustomMessage() if message.display:
+            yield f"## {_heading(message.custom_type)}"
+            yield from _contents(message.content)
+
+
+def _answer(message: AssistantMessage) -> Iterator[str]:
+    yield "## tau"
+    for part in message.content:
+        match part:
+            case TextContent(text=text):
+                yield _closed(text)
+            case ThinkingContent(thinking=thinking) if thinking.strip():
+                quoted = "\n".join(f"> {line}".rstrip() for line in thinking.strip().splitlines())
+                yield f"> *Thinking*\n>\n{quoted}"
+            case ToolCall():
+                yield f"**Call of {_inline(part.name)}**"
+                yield from _arguments(part)
+    if message.stop_reason in ("error", "aborted", "length"):
+        said = message.error_message if isinstance(message.error_message, str) else message.stop_reason
+        yield f"*Ended early: {_heading(said)}*"
+
+
+def _arguments(call: ToolCall) -> Iterator[str]:
+    path = call.arguments.get("path")
+    file_language = language_of_file(path) if isinstance(path, str) else ""
+    short = []
+    long = []
+    for key, value in call.arguments.items():
+        if isinstance(value, str) and ("\n" in value or key == "command"):
+            language = "sh" if key == "command" else file_language if key == "content" else ""
+            long.append(fenced(value, language))
+        elif isinstance(value, str):
+            short.append(f"- {_heading(key)}: {_inline(value)}")
+        else:
+            text = msgspec.json.encode(value, enc_hook=str).decode()
+            short.append(f"- {_heading(key)}: {_inline(text)}")
+    if short:
+        yield "\n".join(short)
+    yield from long
+
+
+def _result(message: ToolResultMessage) -> Iterator[str]:
+    details = message.details if isinstance(message.details, dict) else {}
+    diff = details.get("diff")
+    if isinstance(diff, str) and diff.strip():
+        yield fenced(diff, "diff")
+        return
+    for part in message.content:
+        yield _image(part) if isinstance(part, ImageContent) else fenced(part.text)
+
+
+def _contents(content: str | Sequence[UserContent]) -> Iterator[str]:
+    for part in [TextContent(content)] if isinstance(content, str) else content:
+        yield _image(part) if isinstance(part, ImageContent) else _closed(part.text)
+
+
+def _image(part: ImageContent) -> str:
+    return f"*(an image, {_inline(part.mime_type)})*"
+
+
+def fenced(text: str, language: str = "") -> str:
+    """A code block whose fence is longer than any in the text."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text.removesuffix(chr(10))}\n{fence}"
+
+
+def _closed(text: str) -> str:
+    """Prose that cannot swallow what follows it: a fence or a comment that it leaves open is closed."""
+    fence = ""
+    for line in text.split("\n"):
+        found = re.match(r" {0,3}(`{3,}|~{3,})(.*)", line)
+        if not found:
+            continue
+        run, rest = found.groups()
+        if not fence:
+            fence = "" if run[0] == "`" and "`" in rest else run
+        elif run[0] == fence[0] and len(run) >= len(fence) and not rest.strip():
+            fence = ""
+    if fence:
+        return f"{text.rstrip(chr(10))}\n{fence}"
+    opened = text.rfind("<!--")
+    return text if opened < 0 or "-->" in text[opened:] else f"{text[:opened]}&lt;{text[opened + 1 :]}"
+
+
+def _heading(text: str) -> str:
+    """Words on one line that mean nothing to Markdown."""
+    return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", one_line(text, TITLE_CHARS))
+
+
+def _inline(text: str) -> str:
+    """Code within a line."""
+    line = " ".join(text.split())
+    longest = max((len(run) for run in re.findall(r"`+", line)), default=0)
+    ticks = "`" * (longest + 1)
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{ticks}{pad}{line}{pad}{ticks}" if line else "(nothing)"

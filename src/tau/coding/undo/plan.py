@@ -1,0 +1,147 @@
+"""Decides what taking turns back means for each file, and where somebody else's work stands in the way."""
+
+import os
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tau.coding.undo.states import State, leads_elsewhere, same_content
+from tau.coding.undo.turns import FileChange, UndoTurn
+
+CHANGED_SINCE = "changed since"
+UNSURE = "a command was interrupted: the change may be somebody else's"
+IN_USE = "a database in use: its log file stands beside it"
+ELSEWHERE = "a folder on its way is a symbolic link now"
+NO_FOLDER = "a file stands where its folder was"
+
+
+class Step(Struct, frozen=True):
+    """A file that is to become `to`; at the time of planning it was `now`."""
+
+    path: Path
+    now: State
+    to: State
+
+
+class Conflict(Struct, frozen=True):
+    """A file that is left alone: `left` is what the agent made of `before`, `now` is what it is."""
+
+    path: Path
+    now: State
+    left: State
+    before: State
+    reason: str
+
+
+class UndoPlan(Struct, frozen=True, kw_only=True):
+    """`unkept` cannot be brought back because its content was not kept; `folders` go if they are empty."""
+
+    turns: tuple[UndoTurn, ...]
+    restore: tuple[Step, ...] = ()
+    delete: tuple[Step, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    unkept: tuple[Step, ...] = ()
+    folders: tuple[Path, ...] = ()
+    paths: tuple[str, ...] = ()  # what it was limited to
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return (*self.restore, *self.delete)
+
+
+def make_plan(
+    turns: Sequence[UndoTurn],
+    now: Callable[[str], State],
+    kept: Callable[[str], bool],
+    *,
+    paths: Collection[str] = (),
+    force: Collection[str] = (),
+) -> UndoPlan:
+    """`turns` from the oldest to the newest. A conflict in a file that is forced is none."""
+    changes: dict[str, list[FileChange]] = {}
+    for turn in turns:
+        for change in turn.changes:
+            if change.path not in turn.taken and (not paths or _named(change.path, paths)):
+                changes.setdefault(change.path, []).append(change)
+    restore: list[Step] = []
+    delete: list[Step] = []
+    conflicts: list[Conflict] = []
+    unkept: list[Step] = []
+    for path, steps in changes.items():
+        current = now(path)
+        if _named(path, force):
+            to, conflict = _with_mode(current, steps[0].before, steps[0]), None
+        else:
+            to, conflict = _walk_back(path, current, steps)
+        if conflict is not None:
+            conflicts.append(conflict)
+        if to == current:
+            continue
+        step = Step(Path(path), current, to)
+        obstacle = _obstacle(path, to)
+        if obstacle is not None:
+            conflicts.append(Conflict(Path(path), current, steps[-1].after, steps[0].before, obstacle))
+        elif to.kind == "absent":
+            delete.append(step)
+        elif to.kind == "file" and not same_content(to, current) and not kept(to.hash):
+            unkept.append(step)
+        else:
+            restore.append(step)
+    folders = {folder for steps in changes.values() for change in steps for folder in change.folders}
+    return UndoPlan(
+        turns=tuple(turns),
+        restore=tuple(restore),
+        delete=tuple(delete),
+        conflicts=tuple(conflicts),
+        unkept=tuple(unkept),
+        folders=tuple(Path(folder) for folder in sorted(folders, key=len, reverse=True)),
+        paths=tuple(paths),
+    )
+
+
+def _walk_back(path: str, current: State, steps: Sequence[FileChange]) -> tuple[State, Conflict | None]:
+    """From the newest change to the oldest, as far as each finds what the agent left there."""
+    state = current
+    for change in reversed(steps):
+        if same_content(state, change.before) and not same_content(change.before, change.after):
+            continue  # it never came to be, or somebody has taken it back already
+        if change.unsure or not same_content(state, change.after):
+            reason = UNSURE if change.unsure else CHANGED_SINCE
+            return state, Conflict(Path(path), current, change.after, change.before, reason)
+        state = _with_mode(state, change.before, change)
+    return state, None
+
+
+def _with_mode(state: State, before: State, change: FileChange) -> State:
+    """`before`, with the permissions that it had, unless somebody else has set them since."""
+    if before.kind != "file" or state.kind != "file":
+        return before
+    theirs = change.after.mode not in (0, state.mode) or not before.mode
+    return replace(before, mode=state.mode) if theirs else before
+
+
+def _obstacle(path: str, to: State) -> str | None:
+    if leads_elsewhere(path):
+        return ELSEWHERE
+    if any(_size(path + ending) for ending in ("-wal", "-journal")):
+        return IN_USE
+    if to.kind == "absent":
+        return None
+    folder = os.path.dirname(path)  # noqa: PTH120
+    while folder and not os.path.lexists(folder):
+        folder = os.path.dirname(folder)  # noqa: PTH120
+    return None if os.path.isdir(folder) else NO_FOLDER  # noqa: PTH112
+
+
+def _size(path: str) -> int:
+    try:
+        return os.lstat(path).st_size
+    except OSError:
+        return 0
+
+
+def _named(path: str, names: Collection[str]) -> bool:
+    """Whether a path is among the names, or below a folder that is."""
+    return any(path == name or path.startswith(f"{name}/") for name in names)

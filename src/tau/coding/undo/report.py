@@ -1,0 +1,115 @@
+"""An undo in words: one line for each file, for the command line and for the conversation alike."""
+
+import os
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from tau.base.sizes import format_bytes
+from tau.base.text import shortened
+from tau.coding.paths import shown
+from tau.coding.undo import states
+from tau.coding.undo.plan import Conflict, Step, UndoPlan
+from tau.coding.undo.states import State
+from tau.coding.undo.turns import UndoTurn
+from tau.coding.undo.undo import UndoResult
+
+_SHOWN_HASH_CHARS = 8
+
+
+def plan_lines(plan: UndoPlan, cwd: Path) -> list[str]:
+    """What would be done."""
+    return [
+        *_rows("would restore", plan.restore, cwd),
+        *_rows("would delete", plan.delete, cwd),
+        *_left(plan.conflicts, plan.unkept, cwd),
+    ]
+
+
+def result_lines(result: UndoResult, cwd: Path) -> list[str]:
+    """What was done, and what was not and why."""
+    failed = [f"failed    {shown(one.path, cwd)}: {one.reason}" for one in result.failed]
+    return [
+        *_rows("restored", result.restored, cwd),
+        *_rows("deleted", result.deleted, cwd),
+        *(f"removed   {shown(folder, cwd)}/ (empty folder)" for folder in result.folders),
+        *_left(result.conflicts, result.unkept, cwd),
+        *failed,
+    ]
+
+
+def summary(plan: UndoPlan, result: UndoResult) -> str:
+    """The last line: which turns, how much of it, and what can be done now."""
+    redo = plan.turns[0].kind == "undo"
+    done = len(result.restored) + len(result.deleted)
+    left = len(result.conflicts) + len(result.unkept) + len(result.failed)
+    verb = "Redone" if redo else "Undone"
+    text = f"{verb}: {_named(plan.turns)}, {count(done)}."
+    if left:
+        text += f" {count(left).capitalize()} left as {'it is' if left == 1 else 'they are'}."
+    if result.conflicts and not redo:
+        text += " Name a file in conflict with --force to take it back anyway."
+    return text
+
+
+def turn_lines(turns: Sequence[UndoTurn], cwd: Path) -> list[str]:
+    """The turns, the newest first; the number is how many have to be undone to get behind it."""
+    lines: list[str] = []
+    number = 0
+    for turn in reversed(turns):
+        number += turn.open
+        mark = f"{number:>3}" if turn.open else "   "
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(turn.time_ms / 1000))
+        undone = "" if turn.open else " (undone)"
+        files = ", ".join(shown(Path(path), cwd) for path in turn.files[:5])
+        more = f" and {len(turn.files) - 5} more" if len(turn.files) > 5 else ""
+        lines.append(f"{mark}  {when}  {turn.prompt or '(no prompt)'}{undone}\n       {files}{more}")
+    return lines
+
+
+def count(files: int) -> str:
+    return "1 file" if files == 1 else f"{files or 'no'} files"
+
+
+def describe(state: State) -> str:
+    """A state in a few words."""
+    if state.kind == "absent":
+        return "no file"
+    if state.kind == "link":
+        return f"a link to {os.fsdecode(state.target)}"
+    if state.kind != "file":
+        return "a folder" if state.kind == "folder" else "no regular file"
+    name = "" if not state.readable else f", {state.hash.removeprefix('git:')[:_SHOWN_HASH_CHARS]}"
+    return f"{format_bytes(state.size)}{name}"
+
+
+def _named(turns: Sequence[UndoTurn]) -> str:
+    if len(turns) > 1:
+        return f"{len(turns)} turns"
+    return f'"{shortened(turns[0].prompt, 60)}"' if turns[0].prompt else "1 turn"
+
+
+def _rows(verb: str, steps: Iterable[Step], cwd: Path) -> list[str]:
+    return [f"{verb:<9} {shown(step.path, cwd)}" for step in steps]
+
+
+def _left(conflicts: Iterable[Conflict], unkept: Iterable[Step], cwd: Path) -> list[str]:
+    lines = [
+        f"conflict  {shown(one.path, cwd)}: {one.reason}; the agent left {describe(one.left)}, "
+        f"now it is {describe(one.now)}, before it was {describe(one.before)}"
+        for one in conflicts
+    ]
+    for step in unkept:
+        why = _why_unkept(step.to)
+        lines.append(f"not kept  {shown(step.path, cwd)}: its earlier content cannot be had, for {why}")
+    return lines
+
+
+def _why_unkept(state: State) -> str:
+    if state.hash.startswith("git:"):
+        return "git has it in another form"
+    if state.readable:
+        return "it is not kept any more"
+    if state.size > states.MAX_FILE_BYTES:
+        return f"it was larger than {format_bytes(states.MAX_FILE_BYTES)}"
+    return "it could not be read"

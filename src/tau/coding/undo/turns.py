@@ -1,0 +1,120 @@
+"""The journal as people see it: turns, what each of them changed, and which have been taken back."""
+
+import os
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tau.coding.undo.records import Change, Finished, Intent, Outcome, Record, Turn, TurnKind
+from tau.coding.undo.states import State
+
+
+class FileChange(Struct, frozen=True, kw_only=True):
+    """One step of a file. `unsure`: it is not known whether the agent did it, or what it left."""
+
+    path: str
+    before: State
+    after: State
+    unsure: bool = False
+    pending: bool = False  # tau was killed before it could say whether this was done
+    folders: tuple[str, ...] = ()
+
+
+class UndoTurn(Struct, frozen=True, kw_only=True):
+    """`taken` are the files that were taken back; `closed`: an undo of the whole turn was made."""
+
+    id: str
+    time_ms: int
+    prompt: str
+    kind: TurnKind = "turn"
+    targets: tuple[str, ...] = ()
+    changes: tuple[FileChange, ...] = ()
+    taken: frozenset[str] = frozenset()
+    closed: bool = False
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Each file once, in the order of their first changes."""
+        return tuple(dict.fromkeys(change.path for change in self.changes))
+
+    @property
+    def open(self) -> bool:
+        """Whether there is something to take back."""
+        return not self.closed and not self.taken.issuperset(self.files)
+
+
+def turns_of(records: Iterable[Record]) -> list[UndoTurn]:
+    """All turns that changed something, the oldest first; undos and redos among them.
+
+    What a turn changes after it was undone, because it still goes on, counts as a turn of its own.
+    """
+    rows = list(records)
+    turns = {record.id: record for record in rows if isinstance(record, Turn)}
+    outcomes = {record.id: record for record in rows if isinstance(record, Outcome)}
+    finished = {record.id for record in rows if isinstance(record, Finished)}
+    parts: dict[str, str] = {}  # the name under which a turn goes on
+    changes: dict[str, list[FileChange]] = {}
+    for record in rows:
+        if isinstance(record, Turn):
+            for target in record.targets:
+                first, _, number = target.partition("+")
+                parts[first] = f"{first}+{int(number or 0) + 1}"
+        elif isinstance(record, Intent | Change):
+            change = _change(record, outcomes)
+            if change is not None:
+                changes.setdefault(parts.get(record.turn, record.turn), []).append(change)
+    found = [_turn(id, turns.get(id.partition("+")[0]), steps) for id, steps in changes.items()]
+    return _with_fates(found, {id for id in finished if id in turns and not turns[id].paths})
+
+
+def _turn(id: str, turn: Turn | None, changes: list[FileChange]) -> UndoTurn:
+    known = turn or Turn(id=id, time_ms=0)
+    return UndoTurn(
+        id=id,
+        time_ms=known.time_ms,
+        prompt=known.prompt,
+        kind=known.kind,
+        targets=tuple(known.targets),
+        changes=tuple(changes),
+    )
+
+
+def _change(record: Intent | Change, outcomes: Mapping[str, Outcome]) -> FileChange | None:
+    """Without an outcome tau was killed: the file has the old content or the intended one."""
+    path = os.fsdecode(record.path)
+    if isinstance(record, Change):
+        return FileChange(path=path, before=record.before, after=record.after, unsure=record.unsure)
+    outcome = outcomes.get(record.id)
+    if outcome is not None and outcome.after is None:
+        return None
+    return FileChange(
+        path=path,
+        before=record.before,
+        after=record.after if outcome is None or outcome.after is None else outcome.after,
+        pending=outcome is None,
+        folders=tuple(os.fsdecode(folder) for folder in record.folders),
+    )
+
+
+def _with_fates(turns: list[UndoTurn], whole: set[str]) -> list[UndoTurn]:
+    """An undo takes its targets back, unless a redo has taken back itself; `whole`: undos of all files."""
+    judged: list[UndoTurn] = []
+    later: dict[str, list[UndoTurn]] = {}
+    for turn in reversed(turns):
+        takers = later.get(turn.id, [])
+        fate = replace(
+            turn,
+            taken=frozenset(
+                change.path
+                for taker in takers
+                for change in taker.changes
+                if not change.pending and change.path not in taker.taken
+            ),
+            closed=any(not taker.closed and taker.id in whole for taker in takers),
+        )
+        judged.append(fate)
+        for target in turn.targets:
+            later.setdefault(target, []).append(fate)
+    judged.reverse()
+    return judged

@@ -1,0 +1,239 @@
+"""Takes the agent's changes back, turn by turn, and takes that back too."""
+
+import os
+import stat
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct
+
+from tau.base.errors import SessionError, UsageError
+from tau.base.files import locked, make_private, sync_folder, write_atomic
+from tau.coding.undo.history import FileHistory
+from tau.coding.undo.kept import KeptContents, unheard
+from tau.coding.undo.plan import CHANGED_SINCE, Conflict, Step, UndoPlan, make_plan
+from tau.coding.undo.records import Finished, TurnKind, load
+from tau.coding.undo.states import State, look, same_content
+from tau.coding.undo.turns import UndoTurn, turns_of
+
+NOT_KEPT = "its present content could not be kept, so it is left as it is"
+
+
+class Failed(Struct, frozen=True):
+    """A file that could not be changed."""
+
+    path: Path
+    reason: str
+
+
+class UndoResult(Struct, frozen=True, kw_only=True):
+    """`id` names the undo, None if nothing was done; the rest is what was done and what was not."""
+
+    id: str | None
+    restored: tuple[Step, ...] = ()
+    deleted: tuple[Step, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    unkept: tuple[Step, ...] = ()
+    failed: tuple[Failed, ...] = ()
+    folders: tuple[Path, ...] = ()
+
+    @property
+    def clean(self) -> bool:
+        """Whether all of it was taken back."""
+        return not (self.conflicts or self.unkept or self.failed)
+
+
+class Undo:
+    """Over the history folder of one session, in whatever process. `history` is that of a session at work."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        history: FileHistory | None = None,
+        warn: Callable[[str], None] = unheard,
+    ) -> None:
+        self._folder = folder
+        self._history = history
+        self._warn = warn
+        self._kept = KeptContents(folder / "kept")
+
+    def turns(self) -> list[UndoTurn]:
+        """The turns that changed files, the oldest first. Those that can be undone are `open`."""
+        return [turn for turn in self._all() if turn.kind == "turn"]
+
+    def plan(
+        self,
+        turn: str | None = None,
+        *,
+        count: int = 1,
+        paths: Iterable[Path] = (),
+        force: Iterable[Path] = (),
+    ) -> UndoPlan:
+        """What undoing a turn would do, or the last `count` turns that are not undone.
+
+        With `paths` only these files and what is below these folders: the last turn that changed one of
+        them. Files in `force` are taken back although they have changed since. Raises UsageError if there
+        is nothing to undo.
+        """
+        wanted, forced = _real(paths), _real(force)
+        turns = self.turns()
+        if turn is not None:
+            chosen = [one for one in turns if one.id == turn]
+        else:
+            chosen = [one for one in turns if _offers(one, (*wanted, *forced))][-count:]
+        if not chosen:
+            where = " of these files" if wanted or forced else ""
+            raise UsageError(
+                f"There is nothing to undo: no change{where} by the agent is left in this session."
+            )
+        return self._plan(chosen, wanted or forced, forced)
+
+    def redo_plan(self, *, force: Iterable[Path] = ()) -> UndoPlan:
+        """What taking the last undo back would do. Raises UsageError if there is none."""
+        undone = [turn for turn in self._all() if turn.kind == "undo" and turn.open]
+        if not undone:
+            raise UsageError(
+                "There is nothing to redo: no undo is left in this session that could be taken back."
+            )
+        return self._plan(undone[-1:], (), _real(force))
+
+    def apply(self, plan: UndoPlan, force: Iterable[Path] = ()) -> UndoResult:
+        """Do it, as far as the files still are as planned. Each change is recorded as an undo of its own."""
+        forced = _real(force)
+        if forced:
+            plan = self._plan(plan.turns, plan.paths, forced)
+        if not plan.steps:
+            folders = tuple(_without_empty(plan.folders))
+            return UndoResult(id=None, conflicts=plan.conflicts, unkept=plan.unkept, folders=folders)
+        make_private(self._folder)
+        try:
+            with locked(self._folder / "undo"):
+                return self._apply(plan)
+        except OSError as error:
+            raise SessionError(
+                f"The undo cannot be recorded in {self._folder}: {error.strerror or error}."
+            ) from error
+
+    def _apply(self, plan: UndoPlan) -> UndoResult:
+        kind: TurnKind = "redo" if plan.turns[0].kind == "undo" else "undo"
+        history = FileHistory(lambda: self._folder, warn=self._warn)
+        id = history.begin_turn(
+            plan.turns[-1].prompt, kind=kind, targets=[turn.id for turn in plan.turns], paths=plan.paths
+        )
+        restored: list[Step] = []
+        deleted: list[Step] = []
+        conflicts = list(plan.conflicts)
+        failed: list[Failed] = []
+        try:
+            for step in plan.steps:
+                seen = look(str(step.path))[0].state
+                if seen != step.now:
+                    conflicts.append(Conflict(step.path, seen, step.now, step.to, CHANGED_SINCE))
+                    continue
+                problem = self._take(history, step)
+                if problem is not None:
+                    failed.append(Failed(step.path, problem))
+                else:
+                    (deleted if step.to.kind == "absent" else restored).append(step)
+            if restored or deleted:
+                history.journal.add(Finished(id=id))
+        finally:
+            history.close()
+        return UndoResult(
+            id=id if restored or deleted else None,
+            restored=tuple(restored),
+            deleted=tuple(deleted),
+            conflicts=tuple(conflicts),
+            unkept=plan.unkept,
+            failed=tuple(failed),
+            folders=tuple(_without_empty(plan.folders)),
+        )
+
+    def _take(self, history: FileHistory, step: Step) -> str | None:
+        """One file, its present state kept before. The reason why not, if it could not be done."""
+        path = str(step.path)
+        data = b""
+        if step.to.kind == "file" and not same_content(step.now, step.to):
+            found = self._kept.get(step.to.hash)
+            if found is None:
+                return "its content is damaged in the history"
+            data = found
+        id = history.intend(path, step.to)
+        if id is None:
+            return NOT_KEPT
+        if step.now.kind == "file" and not history.kept.has(step.now.hash):
+            history.done(id, path, None)
+            return NOT_KEPT
+        try:
+            _put(step, data)
+        except OSError as error:
+            history.done(id, path, None)
+            return str(error.strerror or error)
+        seen = look(path)[0]
+        history.done(id, path, seen)
+        if self._history is not None:
+            self._history.known[path] = seen
+        return None
+
+    def _plan(self, turns: Sequence[UndoTurn], paths: Collection[str], force: Collection[str]) -> UndoPlan:
+        return make_plan(turns, _now, self._kept.has, paths=paths, force=force)
+
+    def _all(self) -> list[UndoTurn]:
+        return turns_of(load(self._folder))
+
+
+def _offers(turn: UndoTurn, paths: Sequence[str]) -> bool:
+    """Whether a turn has something to take back: by name, also what an undo of the whole turn left alone."""
+    if not paths:
+        return turn.open
+    return any(
+        path not in turn.taken and any(path == one or path.startswith(f"{one}/") for one in paths)
+        for path in turn.files
+    )
+
+
+def _now(path: str) -> State:
+    return look(path)[0].state
+
+
+def _real(paths: Iterable[Path]) -> list[str]:
+    """Names as the journal has them: folders real, the last name as it is."""
+    return [os.path.join(os.path.realpath(path.parent), path.name) for path in map(Path.absolute, paths)]  # noqa: PTH118
+
+
+def _put(step: Step, data: bytes) -> None:
+    """Make a file what it is to be. Raises OSError."""
+    path, now, to = step.path, step.now, step.to
+    if to.kind == "absent":
+        path.unlink()
+        sync_folder(path.parent)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if to.kind == "link":
+        temporary = path.with_name(f".tau-{os.urandom(4).hex()}.tmp")
+        temporary.symlink_to(os.fsdecode(to.target))
+        try:
+            temporary.replace(path)
+        except OSError:
+            temporary.unlink()
+            raise
+        return
+    if same_content(now, to):
+        path.chmod(to.mode)
+        return
+    if now.kind == "link":
+        path.unlink()  # writing would follow it
+    elif now.kind == "file" and not os.access(path, os.W_OK):
+        path.chmod(now.mode | stat.S_IWUSR)
+    write_atomic(path, data, mode=to.mode or None)
+
+
+def _without_empty(folders: Sequence[Path]) -> Iterable[Path]:
+    """Remove folders that the agent made and that hold nothing any more, the deepest first."""
+    for folder in folders:
+        with suppress(OSError):
+            if not folder.is_symlink():
+                folder.rmdir()
+                yield folder

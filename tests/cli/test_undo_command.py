@@ -1,0 +1,172 @@
+"""tau undo: the right session, one line for each file, and an exit code that tells whether all went well."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tau.ai.wire import UserMessage
+from tau.base.errors import UsageError
+from tau.cli import undo_command
+from tau.coding.local_fs import LocalFileSystem
+from tau.coding.session.log import SessionLog
+from tau.coding.undo.history import FOLDER_NAME, FileHistory
+from tau.coding.undo.recording import RecordingFileSystem
+from tau.sdk import session_store
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = (tmp_path / "work").resolve()
+    folder.mkdir()
+    (folder / "a.txt").write_text("one\n")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def session(folder: Path) -> SessionLog:
+    log = session_store(cwd=folder).new()
+    log.append_message(UserMessage("fix it", 0))
+    return log
+
+
+def work(log: SessionLog, prompt: str, files: dict[str, str]) -> str:
+    """What the agent writes for a prompt; the id of the session."""
+    assert log.artifacts_folder is not None
+    place = log.artifacts_folder / FOLDER_NAME
+    history = FileHistory(lambda: place)
+    history.begin_turn(prompt)
+    fs = RecordingFileSystem(LocalFileSystem(), lambda: history)
+    for name, text in files.items():
+        asyncio.run(fs.write(Path.cwd() / name, text.encode()))
+    history.close()
+    log.close()
+    return log.header.id
+
+
+def test_undo_takes_the_last_turn_back_and_says_so(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    work(session(project), "fix it", {"a.txt": "two\n", "d/new.txt": "new\n"})
+
+    assert undo_command.run([]) == 0
+
+    assert capfd.readouterr().out.splitlines() == [
+        "restored  a.txt",
+        "deleted   d/new.txt",
+        "removed   d/ (empty folder)",
+        'Undone: "fix it", 2 files.',
+    ]
+    assert (project / "a.txt").read_text() == "one\n"
+
+
+def test_redo_brings_it_back(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    work(session(project), "fix it", {"a.txt": "two\n"})
+    undo_command.run([])
+
+    assert undo_command.run(["--redo"]) == 0
+
+    assert capfd.readouterr().out.endswith('Redone: "fix it", 1 file.\n')
+    assert (project / "a.txt").read_text() == "two\n"
+
+
+def test_a_conflict_is_shown_and_ends_with_1(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    work(session(project), "fix it", {"a.txt": "two\n", "b.txt": "b\n"})
+    (project / "a.txt").write_text("mine, and longer\n")
+
+    assert undo_command.run([]) == 1
+
+    deleted, conflict, last = capfd.readouterr().out.splitlines()
+    assert deleted == "deleted   b.txt"
+    assert conflict.startswith("conflict  a.txt: changed since; the agent left 4 bytes, ")
+    assert "now it is 17 bytes, " in conflict and "before it was 4 bytes, " in conflict
+    assert last == (
+        'Undone: "fix it", 1 file. 1 file left as it is. '
+        "Name a file in conflict with --force to take it back anyway."
+    )
+    assert undo_command.run(["--force", "a.txt"]) == 0
+    assert (project / "a.txt").read_text() == "one\n"
+
+
+def test_a_dry_run_changes_nothing(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    work(session(project), "fix it", {"a.txt": "two\n", "new.txt": "new\n"})
+
+    assert undo_command.run(["--dry-run"]) == 0
+
+    assert capfd.readouterr().out == "would restore a.txt\nwould delete new.txt\n"
+    assert (project / "a.txt").read_text() == "two\n" and (project / "new.txt").exists()
+
+
+def test_the_list_has_the_newest_first_and_tells_what_is_undone(
+    project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    log = session(project)
+    work(log, "first", {"a.txt": "two\n"})
+    work(log, "second", {"b.txt": "b\n"})
+    undo_command.run([])
+    capfd.readouterr()
+
+    assert undo_command.run(["--list"]) == 0
+
+    second, files, first, others = capfd.readouterr().out.splitlines()
+    assert second.endswith("  second (undone)") and files.strip() == "b.txt"
+    assert first.startswith("  1  ") and first.endswith("  first") and others.strip() == "a.txt"
+
+
+def test_a_number_takes_back_so_many_turns(project: Path) -> None:
+    log = session(project)
+    work(log, "first", {"a.txt": "two\n"})
+    work(log, "second", {"a.txt": "three\n"})
+
+    assert undo_command.run(["2"]) == 0
+    assert (project / "a.txt").read_text() == "one\n"
+
+
+def test_only_the_named_files_are_taken_back(project: Path) -> None:
+    work(session(project), "fix it", {"a.txt": "two\n", "b.txt": "b\n"})
+
+    assert undo_command.run(["b.txt"]) == 0
+
+    assert (project / "a.txt").read_text() == "two\n" and not (project / "b.txt").exists()
+
+
+def test_the_session_that_changed_something_last_is_taken_unless_one_is_named(project: Path) -> None:
+    first = work(session(project), "first", {"a.txt": "two\n"})
+    work(session(project), "second", {"b.txt": "b\n"})
+    session(project).close()  # has changed nothing
+
+    assert undo_command.run([]) == 0
+    assert not (project / "b.txt").exists() and (project / "a.txt").read_text() == "two\n"
+    assert undo_command.run(["--session", first]) == 0
+    assert (project / "a.txt").read_text() == "one\n"
+
+
+def test_sessions_of_other_folders_are_not_taken(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work(session(project), "fix it", {"a.txt": "two\n"})
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    with pytest.raises(UsageError, match=r"no session of .*other has changed a file"):
+        undo_command.run([])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--what"], '"--what" is not known'),
+        (["0"], "give 1 or more"),
+        (["--force"], "needs the names"),
+        (["--session"], "needs the id"),
+        (["--redo", "2"], "as a whole"),
+        (["--list=yes"], "is not known"),
+    ],
+)
+def test_what_makes_no_sense_is_said(words: list[str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        undo_command.run(words)
+
+
+def test_a_session_without_changes_is_told(project: Path) -> None:
+    log = session(project)
+    log.close()
+    with pytest.raises(UsageError, match="has changed no file"):
+        undo_command.run(["--session", log.header.id])

@@ -1,0 +1,226 @@
+"""What a session has used is the sum over its whole tree: every branch, every failure, every summary."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tau.ai.apis.openai_completions import _tokens
+from tau.ai.cost import PER_TOKENS, priced
+from tau.ai.dialect import Tokens
+from tau.ai.faux import Say, Use
+from tau.ai.model import Price
+from tau.ai.wire import (
+    AssistantMessage,
+    Cost,
+    TextContent,
+    ToolCall,
+    ToolResultMessage,
+    Usage,
+    UserMessage,
+)
+from tau.coding.session import entries as s
+from tau.coding.session.fork import fork
+from tau.coding.session.log import SessionLog
+from tau.coding.session.stats import ModelUsage, Stats, added, cache_hit_rate, counts
+from tests.coding.session.rig import scripted
+
+COUNTS = st.integers(0, 10**9)
+PRICES = st.floats(0, 1000, allow_nan=False)
+USAGES = st.builds(
+    Usage,
+    *(COUNTS,) * 4,
+    st.builds(lambda a, b, c, d: Cost(a, b, c, d, a + b + c + d), *(st.floats(0, 100, allow_nan=False),) * 4),
+)
+
+
+def usage(number: int) -> Usage:
+    return Usage(number, 10 * number, 100 * number, 1_000 * number, Cost(0.1, 0.2, 0.3, 0.4, number))
+
+
+def answer(number: int, *, model: str = "m", stop: Any = "stop", calls: int = 0) -> AssistantMessage:
+    parts = [TextContent("x"), *(ToolCall(f"c{number}.{call}", "bash", {}) for call in range(calls))]
+    return AssistantMessage(parts, "faux", "p", model, usage(number), stop, 1)
+
+
+def tree() -> SessionLog:
+    """Two branches, with everything on them that is paid for."""
+    log = SessionLog.new(None, Path("/"))
+    log.append(s.ModelChange(provider="p", model_id="m"))
+    first = log.append_message(UserMessage("one", 1))
+    log.append_message(answer(1, stop="error"))
+    log.append_message(answer(2, calls=2, stop="toolUse"))
+    log.append_message(ToolResultMessage("c2.0", "bash", [], False, 1))
+    log.append(s.UsageEntry(kind="title", provider="p", model="small", usage=usage(4)))
+    log.append_message(UserMessage("two", 1))
+    log.append_message(answer(8, model="other", stop="aborted"))
+    log.append(s.CompactionEntry(summary="s", first_kept_entry_id=first, usage=usage(16)))
+    log.move(first)
+    log.append(s.BranchSummaryEntry(from_id=first, summary="s", usage=usage(32)))
+    log.append_message(answer(64))
+    return log
+
+
+def test_the_figure_shown_is_the_sum_over_the_tree() -> None:
+    stats = Stats(tree())
+    assert stats.usage == Usage(127, 1_270, 12_700, 127_000, stats.usage.cost)
+    assert stats.usage.cost.total == 127
+    assert stats.summary().cost == 127
+    assert stats.summary().tokens.total == 127 * 1_111
+
+
+def test_turns_and_models_each_add_up_to_the_whole() -> None:
+    stats = Stats(tree())
+    assert [(turn.requests, turn.usage.input) for turn in stats.turns] == [
+        (5, 1 + 2 + 4 + 32 + 64),
+        (2, 8 + 16),
+    ]
+    assert sum(turn.usage.input for turn in stats.turns) == stats.usage.input
+    found = {part.model: (part.requests, part.usage.input) for part in stats.models}
+    # A compaction was written by the model that its branch was using, not by the last one of the file.
+    assert found == {"m": (4, 1 + 2 + 32 + 64), "other": (2, 8 + 16), "small": (1, 4)}
+    assert [part.model for part in stats.models] == ["m", "other", "small"]
+
+
+def test_messages_of_all_branches_are_counted() -> None:
+    summary = msgspec.to_builtins(Stats(tree()).summary())
+    assert {
+        name: summary[name] for name in ("userMessages", "assistantMessages", "toolCalls", "toolResults")
+    } == {
+        "userMessages": 2,
+        "assistantMessages": 4,
+        "toolCalls": 2,
+        "toolResults": 1,
+    }
+    assert summary["totalMessages"] == 7
+    assert set(summary["tokens"]) == {"input", "output", "cacheRead", "cacheWrite", "total"}
+    assert "sessionFile" not in summary  # kept in memory only
+
+
+def test_what_comes_later_is_counted_once_when_asked_again() -> None:
+    log = tree()
+    stats = Stats(log)
+    before = stats.usage
+    assert stats.usage == before
+    log.append_message(answer(128))
+    assert stats.usage.input == before.input + 128
+    assert stats.usage == Stats(log).usage
+
+
+def test_sessions_that_work_for_this_one_are_part_of_the_sum() -> None:
+    stats = Stats(
+        tree(), lambda: [ModelUsage("p", "m", 3, usage(1_000)), ModelUsage("p", "sub", 1, usage(2_000))]
+    )
+    assert stats.usage.input == 127 + 3_000
+    assert stats.summary().cost == 127 + 3_000
+    assert sum(part.usage.cost.total for part in stats.models) == stats.usage.cost.total
+    assert sum(turn.usage.input for turn in stats.turns) == 127
+
+
+def test_a_fork_shows_what_its_tree_holds(tmp_path: Path) -> None:
+    log = SessionLog.new(tmp_path, Path("/"))
+    log.append_message(UserMessage("one", 1))
+    log.append_message(answer(1))
+    copy = fork(log, tmp_path, Path("/"))
+    assert Stats(copy).usage == Stats(log).usage
+    copy.close()
+    log.close()
+
+
+def test_lines_that_cannot_be_read_are_not_counted_and_stop_nothing(tmp_path: Path) -> None:
+    log = SessionLog.new(tmp_path, Path("/"))
+    log.append_message(UserMessage("one", 1))
+    log.append_message(answer(1))
+    log.close()
+    assert log.path is not None
+    with log.path.open("ab") as file:
+        file.write(b'{"type":"message","id":"a","message":{"role":"assistant","usage":{"input":"many"}}}\n')
+        file.write(b'{"type":"usage","id":"b","usage":7}\n{"type":"alien","id":"c","usage":{"input":9}}\n')
+        file.write(
+            b'{"type":"message","id":"d","message":{"role":"assistant","usage":{"input":5},"new":1}}\n'
+        )
+    again = SessionLog.open(log.path, read_only=True)
+    assert Stats(again).usage.input == 1 + 5
+    again.close()
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 30), USAGES), max_size=30))
+def test_any_tree_adds_up(steps: list[tuple[int, int, Usage]]) -> None:
+    log = SessionLog.new(None, Path("/"))
+    log.append_message(UserMessage("go", 1))
+    expected = Usage()
+    for kind, back, used in steps:
+        nodes = list(log.nodes())
+        log.move(nodes[back % len(nodes)].id)
+        match kind:
+            case 0:
+                log.append_message(UserMessage("more", 1))
+                continue
+            case 1:
+                log.append_message(AssistantMessage([], "a", "p", "m", used, "error", 1))
+            case 2:
+                log.append(s.UsageEntry(kind="title", provider="p", model="n", usage=used))
+            case 3:
+                log.append(s.CompactionEntry(summary="s", first_kept_entry_id="x", usage=used))
+            case _:
+                log.append(s.BranchSummaryEntry(from_id="x", summary="s", usage=used))
+        expected = added(expected, used)
+    stats = Stats(log)
+    assert stats.usage == expected
+    for parts in (stats.turns, stats.models):
+        assert sum(part.usage.input for part in parts) == expected.input
+        assert sum(part.usage.cache_read for part in parts) == expected.cache_read
+        assert sum(part.usage.cost.total for part in parts) == pytest.approx(expected.cost.total)
+
+
+@given(COUNTS, COUNTS, COUNTS, COUNTS, PRICES, PRICES, PRICES, PRICES)
+def test_a_cache_hit_is_never_priced_as_input(
+    input: int, output: int, read: int, write: int, i: float, o: float, r: float, w: float
+) -> None:
+    used = priced(Tokens(input, output, read, write), Price(i, o, r, w))
+    assert used.cost.input == pytest.approx(input * i / PER_TOKENS)
+    assert used.cost.cache_read == pytest.approx(read * r / PER_TOKENS)
+    without = priced(Tokens(input, output, 0, write), Price(i, o, r, w))
+    assert used.cost.total - without.cost.total == pytest.approx(read * r / PER_TOKENS, abs=1e-6)
+
+
+@given(COUNTS, st.integers(0, 10**9), st.floats(0.1, 100))
+def test_servers_that_count_cache_hits_as_input_are_not_believed(
+    prompt: int, cached: int, price: float
+) -> None:
+    """They report all that was sent, and how much of it came from the cache."""
+    cached = min(cached, prompt)
+    tokens = _tokens({"prompt_tokens": prompt, "prompt_tokens_details": {"cached_tokens": cached}})
+    used = priced(tokens, Price(price, 0, 0, 0))
+    assert used.input + used.cache_read == prompt
+    assert used.cost.total == pytest.approx((prompt - cached) * price / PER_TOKENS)
+
+
+def test_the_share_of_cache_hits_is_of_all_that_was_sent() -> None:
+    assert cache_hit_rate(Usage()) == 0
+    assert cache_hit_rate(Usage(input=100, output=999, cache_read=800, cache_write=100)) == 0.8
+    assert counts(Usage(1, 2, 3, 4)).total == 10
+
+
+def test_a_real_session_with_a_tool_call_shows_what_its_answers_cost(tmp_path: Path) -> None:
+    async def main() -> None:
+        make, _ = scripted([[Use("bash", command="true")], [Say("done")]], tmp_path)
+        async with make as session:
+            await session.prompt("go")
+            answers = [
+                entry.message.usage
+                for _, entry in session.log.entries()
+                if isinstance(entry, s.MessageEntry) and isinstance(entry.message, AssistantMessage)
+            ]
+            total = Usage()
+            for used in answers:
+                total = added(total, used)
+            assert len(answers) == 2
+            assert session.stats.usage == total
+            assert session.stats.summary().tool_calls == 1
+
+    asyncio.run(main())
