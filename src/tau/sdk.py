@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import force_setattr, replace
 
-from tau.agent.events import AgentEvent, Notice
+from tau.agent.events import AgentEvent, MessageEnd, Notice
 from tau.agent.hooks import HookChain, Hooks
 from tau.agent.output import ToolOutput
 from tau.agent.owner import StreamFunction
@@ -70,6 +70,7 @@ artifact_urls = late("tau.coding.urls.artifact")
 completion = late("tau.ai.complete")
 conflict_store = late("tau.coding.readers.conflict_store")
 fallback = late("tau.coding.session.fallback")
+terminals = late("tau.coding.history.terminals")
 job_texts = late("tau.coding.job_texts")
 docs_urls = late("tau.coding.urls.docs")
 faux = late("tau.ai.faux")
@@ -179,6 +180,7 @@ async def _compose(
     )
     plan.changed = lambda on: None if on else session.note_changes()
     models.client.warn = lambda warning: session.emit(Notice("warning", warning))
+    session.subscribe(_remember(session, paths))
     session.note_changes()
     return session
 
@@ -463,8 +465,23 @@ def _conversation(options: SessionOptions, paths: Paths, settings: Settings) -> 
     if options.resume is not None:
         return _resumed(store, store.find_path(options.resume))
     if options.continue_recent:
-        return _resumed(store, store.recent_path())
+        last = terminals.recall(paths.terminals, terminals.this_terminal(), options.cwd)
+        return _resumed(store, last or store.recent_path())
     return store.new() if options.save else SessionLog.new(None, options.cwd)
+
+
+def _remember(session: Session, paths: Paths) -> Callable[[AgentEvent], None]:
+    """Notes, with the first message, that this terminal uses this session."""
+    noted = False
+
+    def saw(event: AgentEvent) -> None:
+        nonlocal noted
+        if noted or not isinstance(event, MessageEnd) or session.log.path is None:
+            return
+        noted = True
+        terminals.remember(paths.terminals, terminals.this_terminal(), session.log.path, session.cwd)
+
+    return saw
 
 
 def _resumed(store: SessionStore, path: Path) -> SessionLog:

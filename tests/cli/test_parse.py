@@ -9,6 +9,7 @@ from tau.cli.completions import SHELLS
 from tau.cli.config_command import ACTIONS
 from tau.cli.flags import CONFLICTS, FLAGS, GROUPS, OPTIONAL, SUBCOMMANDS, SWITCH
 from tau.cli.parse import parse
+from tau.cli.sessions_command import ACTIONS as SESSIONS_ACTIONS
 from tau.cli.ssh_command import ACTIONS as SSH_ACTIONS
 from tau.config.settings import ApprovalMode
 
@@ -108,6 +109,7 @@ def test_the_choices_are_those_of_the_parts_behind_them() -> None:
     assert flags["approval-mode"] == get_args(ApprovalMode)
     assert {name: words for name, words in commands.items() if words} == {
         "config": tuple(ACTIONS),
+        "sessions": SESSIONS_ACTIONS,
         "ssh": tuple(SSH_ACTIONS),
         "completions": SHELLS,
     }

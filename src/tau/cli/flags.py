@@ -195,6 +195,12 @@ SUBCOMMANDS = (
     Subcommand("read", "read PATH[:LINES]", "show what the tool read gives the model"),
     Subcommand("grep", "grep PATTERN [PATH ...]", "show what the tool search gives the model"),
     Subcommand("edit", "edit < PATCH", "apply an edit as the model writes it"),
+    Subcommand(
+        "sessions",
+        "sessions [search|show|...]",
+        "find, read, name and delete sessions",
+        choices=("list", "search", "show", "rename", "delete", "restore", "reindex", "export"),
+    ),
     Subcommand("undo", "undo [TURNS] [PATH ...]", "take back what the agent changed in files"),
     Subcommand(
         "export",

@@ -18,6 +18,7 @@ help_page = late("tau.cli.help")
 launching = late("tau.cli.launch")
 output = late("tau.modes.output")
 parsing = late("tau.cli.parse")
+sessions_command = late("tau.cli.sessions_command")
 ssh_command = late("tau.cli.ssh_command")
 stats_command = late("tau.cli.stats_command")
 undo_command = late("tau.cli.undo_command")
@@ -77,6 +78,7 @@ def subcommand(name: str, words: list[str]) -> int:
     commands = {
         "config": config_command,
         "export": export_command,
+        "sessions": sessions_command,
         "ssh": ssh_command,
         "stats": stats_command,
         "undo": undo_command,

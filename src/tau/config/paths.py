@@ -39,6 +39,18 @@ class Paths(Struct, frozen=True):
         return self.home / "blobs"
 
     @property
+    def index(self) -> Path:
+        return self.home / "index.db"
+
+    @property
+    def trash(self) -> Path:
+        return self.home / "trash"
+
+    @property
+    def terminals(self) -> Path:
+        return self.home / "terminals"
+
+    @property
     def cache(self) -> Path:
         return self.home / "cache"
 

@@ -1,0 +1,151 @@
+"""`tau sessions show`: a conversation as plain text, a page at a time where somebody reads along."""
+
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+
+from tau.ai.wire import (
+    AppMessage,
+    AssistantMessage,
+    BashExecutionMessage,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    CustomMessage,
+    PythonExecutionMessage,
+    TextContent,
+    ToolCall,
+    ToolResultMessage,
+    UserMessage,
+    text_of,
+)
+from tau.base.clock import from_iso
+from tau.base.text import clean_line, plain
+from tau.coding.session import entries as s
+from tau.coding.session.log import SessionLog
+from tau.coding.session.snippets import UNKNOWN, call_line, one_line, spoken
+from tau.modes.output import Output
+
+RESULT_CHARS = 100  # of a tool's output
+MORE = "-- Enter: more, q and Enter: stop -- "
+
+
+def show(log: SessionLog, out: Output) -> None:
+    """The branch that the session is on, from its beginning; what was summarised is shown in full."""
+    page = _Page(out)
+    for block in _blocks(log):
+        if not page.write(f"{plain(block)}\n\n"):
+            return
+
+
+class _Page:
+    """Writes text; on a terminal that can also be typed into, it stops after each screen."""
+
+    def __init__(self, out: Output) -> None:
+        self._out = out
+        self._waits = out.is_terminal and sys.stdin is not None and sys.stdin.isatty()
+        size = shutil.get_terminal_size((80, 24))
+        self._rows, self._columns = max(2, size.lines - 1), max(1, size.columns)
+        self._used = 0
+
+    def write(self, text: str) -> bool:
+        """False if nobody wants to read on."""
+        if not self._waits:
+            self._out.write(text.encode("utf-8", "replace"))
+            return not self._out.gone
+        for line in text.splitlines(keepends=True):
+            rows = 1 + (len(line) - 1) // self._columns
+            if self._used and self._used + rows > self._rows:
+                if not self._more():
+                    return False
+                self._used = 0
+            self._used += rows
+            self._out.write(line.encode("utf-8", "replace"))
+        return not self._out.gone
+
+    def _more(self) -> bool:
+        self._out.write(MORE.encode())
+        answer = sys.stdin.readline()
+        return bool(answer) and not answer.strip().lower().startswith("q")
+
+
+def _blocks(log: SessionLog) -> Iterator[str]:
+    header = log.header
+    yield "\n".join(
+        (
+            clean_line(log.name or "A session without a name"),
+            f"{clean_line(header.id)}, begun {_time(from_iso(header.timestamp))} in {clean_line(header.cwd)}",
+            clean_line(str(log.path)),
+        )
+    )
+    for node in log.branch():
+        if node.type not in _SHOWN:
+            continue
+        entry = log.decode(node)
+        match entry:
+            case s.MessageEntry():
+                text = _message(entry.message)
+            case s.CompactionEntry():
+                text = f"[What came before was summarised for the model:]\n{entry.summary}"
+            case s.BranchSummaryEntry():
+                text = f"[Another branch was left, and summarised for the model:]\n{entry.summary}"
+            case s.CustomMessageEntry(display=True):
+                text = f"[{entry.custom_type}]\n{spoken(entry.content)}"
+            case None:
+                text = f"[{node.type} {UNKNOWN}]"
+            case _:
+                text = ""
+        if text.strip():
+            yield text.strip("\n")
+
+
+_SHOWN = frozenset({"message", "compaction", "branch_summary", "custom_message"})
+
+
+def _message(message: AppMessage) -> str:
+    match message:
+        case UserMessage():
+            return f"You ({_time(message.timestamp)}):\n{spoken(message.content)}"
+        case AssistantMessage():
+            return _answer(message)
+        case ToolResultMessage():
+            state = "failed" if message.is_error else "ok"
+            return f"  {message.tool_name} {state}{_first_line(text_of(message.content))}"
+        case BashExecutionMessage():
+            return f"You ran: {message.command}\n{message.output}"
+        case PythonExecutionMessage():
+            return f"You ran Python:\n{message.code}\n{message.output}"
+        case CustomMessage():
+            return f"[{message.custom_type}]\n{spoken(message.content)}" if message.display else ""
+        case BranchSummaryMessage() | CompactionSummaryMessage():
+            return f"[Summary:]\n{message.summary}"
+
+
+def _answer(message: AssistantMessage) -> str:
+    parts = []
+    for part in message.content:
+        if isinstance(part, TextContent) and part.text.strip():
+            parts.append(part.text.strip("\n"))
+        elif isinstance(part, ToolCall):
+            parts.append(f"  {call_line(part)}")
+    if message.stop_reason in ("error", "aborted"):
+        why = message.error_message or message.stop_reason
+        parts.append(f"[The answer ended early: {clean_line(str(why))}]")
+    if not parts:
+        return ""
+    return "\n".join((f"{clean_line(message.model)} ({_time(message.timestamp)}):", *parts))
+
+
+def _first_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines:
+        return ""
+    more = f" ({len(lines)} lines)" if len(lines) > 1 else ""
+    return f": {one_line(lines[0], RESULT_CHARS)}{more}"
+
+
+def _time(ms: int) -> str:
+    try:
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(ms / 1000))
+    except (OverflowError, ValueError, OSError):
+        return "at an unknown time"

@@ -1,0 +1,217 @@
+"""What `tau sessions` prints: tables that fit a terminal, and the same as JSON."""
+
+import shutil
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from unicodedata import combining, east_asian_width
+
+from tau.base.clock import iso, now_ms
+from tau.base.files import typed_path
+from tau.base.text import clean_line
+from tau.coding.history.index import SessionRow
+from tau.coding.history.search import Hit, Hits
+from tau.coding.history.summary import Summary
+from tau.coding.history.trash import Trashed
+from tau.coding.session.titles import UNTITLED, first_words
+
+ID_CHARS = 8
+MODEL_COLUMNS = 17
+MIN_TITLE_COLUMNS = 20
+WIDEST = 160  # columns: longer lines are hard to read
+
+
+def listing(rows: Sequence[SessionRow], ids: dict[str, str], total: int, *, by_folder: bool) -> str:
+    """One line each. With `by_folder` under the names of their folders, the latest used first."""
+    lines = _lines(rows, ids)
+    if not by_folder:
+        text = "\n".join(lines)
+    else:
+        groups: dict[str, list[str]] = {}
+        for row, line in zip(rows, lines, strict=True):
+            groups.setdefault(row.summary.cwd, []).append(line)
+        text = "\n\n".join("\n".join((_end_of(folder), *group)) for folder, group in groups.items())
+    left = total - len(rows)
+    more = f"\n\n{left} more; --limit {total} shows all." if left > 0 else ""
+    return f"{text}{more}\n"
+
+
+def hits(found: Hits, ids: dict[str, str]) -> str:
+    """Each session with the place where a word was said."""
+    lines = _lines([hit.session for hit in found.hits], ids)
+    parts = []
+    for hit, line in zip(found.hits, lines, strict=True):
+        who = {"user": "You: ", "assistant": "Answer: "}.get(hit.role, "")
+        said = "" if hit.role == "name" else f"\n{_wrapped(who + clean_line(hit.snippet))}"
+        parts.append(f"{line}\n    {_end_of(hit.session.summary.cwd, indent=4)}{said}")
+    left = found.total - len(found.hits)
+    more = f"\n\n{left} more; --limit {found.total} shows all." if left > 0 else ""
+    return "\n\n".join(parts) + f"{more}\n"
+
+
+def _end_of(folder: str, *, indent: int = 0) -> str:
+    """The folder, or as much of its end as fits on a line."""
+    text, room = shown_folder(folder), columns() - indent
+    while width(text) > room:
+        text = f"…{text[2:]}" if text.startswith("…") else f"…{text[1:]}"
+    return text
+
+
+def trash(content: Sequence[Trashed]) -> str:
+    if not content:
+        return "The trash is empty.\n"
+    ids = short_ids([one.id for one in content])
+    width = max(len(id) for id in ids.values())
+    lines = []
+    for one in content:
+        days = f"{one.days_left} d left"
+        title = clean_line(one.title) or UNTITLED
+        lines.append(f"{ids[one.id]:{width}}  {days:>9}  {cut(title, columns() - width - 13)}")
+    return "\n".join(lines) + "\n"
+
+
+def _lines(rows: Sequence[SessionRow], ids: dict[str, str]) -> list[str]:
+    cells = [
+        (
+            clean_line(ids[row.id]),
+            age(row.changed_ms),
+            cut(clean_line(row.summary.model.rpartition("/")[2]), MODEL_COLUMNS),
+            money(row.summary.cost),
+        )
+        for row in rows
+    ]
+    widths = [max((width(row[column]) for row in cells), default=0) for column in range(4)]
+    left = max(MIN_TITLE_COLUMNS, columns() - sum(widths) - 8)
+    lines = []
+    for row, (id, when, model, cost) in zip(rows, cells, strict=True):
+        parts = (
+            f"{id:{widths[0]}}",
+            f"{when:>{widths[1]}}",
+            model + " " * (widths[2] - width(model)),
+            f"{cost:>{widths[3]}}",
+            cut(title(row.summary), left),
+        )
+        lines.append("  ".join(parts).rstrip())
+    return lines
+
+
+def title(summary: Summary) -> str:
+    """The name, or the first words, or what is wrong with it; on one line, harmless to a terminal."""
+    name = clean_line(summary.shown_name)
+    if not name and summary.first_prompt:
+        name = first_words(summary.first_prompt)
+    if summary.problem:
+        return f"{name} ({summary.problem})" if name else f"({summary.problem})"
+    return name or UNTITLED
+
+
+def as_json(row: SessionRow) -> dict[str, Any]:
+    summary = row.summary
+    tokens = {
+        "input": summary.input_tokens,
+        "output": summary.output_tokens,
+        "cacheRead": summary.cache_read_tokens,
+        "cacheWrite": summary.cache_write_tokens,
+    }
+    return {
+        "id": row.id,
+        "path": str(row.path).encode(errors="replace").decode(),
+        "cwd": summary.cwd,
+        "name": summary.shown_name or None,
+        "firstPrompt": summary.first_prompt,
+        "model": summary.model or None,
+        "created": iso(summary.created_ms) if summary.created_ms else None,
+        "changed": iso(row.changed_ms),
+        "messages": summary.messages,
+        "prompts": summary.prompts,
+        "tokens": {**tokens, "total": sum(tokens.values())},
+        "cost": summary.cost,
+        "parentSession": summary.parent or None,
+        "problem": summary.problem or None,
+        "damagedLines": summary.damaged,
+        "sizeBytes": row.size_bytes,
+    }
+
+
+def hit_as_json(hit: Hit) -> dict[str, Any]:
+    return {**as_json(hit.session), "role": hit.role, "snippet": hit.snippet}
+
+
+def short_ids(ids: Iterable[str]) -> dict[str, str]:
+    """The beginning of each id that no other one shares, at least `ID_CHARS`: an id begins with its time."""
+    ordered = sorted(set(ids))
+    needed = dict.fromkeys(ordered, ID_CHARS)
+    for one, other in pairwise(ordered):
+        same = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
+        needed[one] = max(needed[one], same + 1)
+        needed[other] = max(needed[other], same + 1)
+    return {
+        id: id[:count].rstrip("-") if id[:count][-1:] == "-" else id[:count] for id, count in needed.items()
+    }
+
+
+_UNITS = (
+    ("min", 60, 60),
+    ("h", 3600, 24),
+    ("d", 86_400, 61),
+    ("mo", 2_629_800, 24),
+    ("y", 31_557_600, 10_000),
+)
+
+
+def age(then_ms: int, now: int | None = None) -> str:
+    """How long ago, in the largest unit that fits."""
+    seconds = ((now_ms() if now is None else now) - then_ms) // 1000
+    if seconds < 60:
+        return "now"
+    return next((f"{seconds // size} {unit}" for unit, size, most in _UNITS if seconds < size * most), "?")
+
+
+def money(dollars: float) -> str:
+    if not dollars:
+        return "-"
+    return f"${dollars:.2f}" if dollars >= 0.005 else "<$0.01"
+
+
+def shown_folder(cwd: str) -> str:
+    """A folder as people write it: `~/src/tau`."""
+    if not cwd:
+        return "(no folder is known)"
+    home = str(typed_path("~"))
+    path = cwd if cwd != home and not cwd.startswith(f"{home}/") else f"~{cwd.removeprefix(home)}"
+    return clean_line(str(Path(path)))
+
+
+def columns() -> int:
+    return min(WIDEST, shutil.get_terminal_size((80, 24)).columns)
+
+
+def width(text: str) -> int:
+    """How many columns a line takes."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def cut(text: str, most: int) -> str:
+    """The beginning of a line that fits, with an ellipsis if something is left out."""
+    if width(text) <= most:
+        return text
+    kept, used = [], 1
+    for letter in text:
+        used += width(letter)
+        if used > most:
+            break
+        kept.append(letter)
+    return f"{''.join(kept).rstrip()}…"
+
+
+def _wrapped(text: str) -> str:
+    """Two lines at most, indented."""
+    room = columns() - 4
+    if width(text) <= room:
+        return f"    {text}"
+    first = cut(text, room + 1).removesuffix("…")
+    head = first.rpartition(" ")[0] or first
+    return f"    {head}\n    {cut(text[len(head) :].strip(), room)}"

@@ -1,0 +1,82 @@
+"""Which session a terminal has used last, for `--continue`: small files, one for each terminal."""
+
+import os
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from tau.base import log
+from tau.base.files import make_private, write_atomic
+
+FOLDER_NAME = "terminals"
+KEPT_S = 30 * 24 * 3600
+_MAX_KEY_CHARS = 120
+_MAX_BYTES = 16_384
+# Where no terminal is open to us: what terminals and their likes tell their children.
+_NAMES = ("TMUX_PANE", "ZELLIJ_PANE_ID", "WEZTERM_PANE", "TERM_SESSION_ID", "ITERM_SESSION_ID", "WT_SESSION")
+
+
+def this_terminal(environ: Mapping[str, str] = os.environ) -> str | None:
+    """A name for the terminal that we run in; None if there is none, as in a scheduled job.
+
+    The device alone would not do: the next window gets the same one. So the shell in it belongs to the name.
+    """
+    for fd in (0, 1, 2):
+        with suppress(OSError):
+            return _key(f"{os.ttyname(fd)}-{os.getsid(0)}")
+    for name in _NAMES:
+        if value := environ.get(name):
+            server = environ.get("TMUX", "") if name == "TMUX_PANE" else ""
+            return _key(f"{name}-{server}-{value}")
+    return None
+
+
+def remember(folder: Path, terminal: str | None, session: Path, cwd: Path) -> None:
+    """Note that this terminal has used a session in a working folder. What goes wrong is logged only."""
+    if terminal is None:
+        return
+    try:
+        make_private(folder)
+        data = b"\0".join((os.fsencode(session.absolute()), os.fsencode(cwd)))
+        write_atomic(folder / terminal, data, mode=0o600, sync=False)
+        _clean(folder)
+    except OSError as error:
+        log.warning("This terminal's session cannot be remembered.", error)
+
+
+def recall(folder: Path, terminal: str | None, cwd: Path) -> Path | None:
+    """The session that this terminal has used last, if that was in the same folder and it is still there."""
+    if terminal is None:
+        return None
+    try:
+        with (folder / terminal).open("rb") as file:
+            session, _, where = file.read(_MAX_BYTES).partition(b"\0")
+    except OSError:
+        return None
+    path = Path(os.fsdecode(session))
+    try:
+        return path if where == os.fsencode(cwd) and path.is_file() else None
+    except ValueError:  # no path at all
+        return None
+
+
+def _key(text: str) -> str:
+    """A name for a file."""
+    safe = "".join(c if c.isascii() and (c.isalnum() or c in "-_%") else "-" for c in text)
+    return safe[-_MAX_KEY_CHARS:].lstrip("-")
+
+
+def _clean(folder: Path) -> None:
+    """Terminals that nobody has used for a month are gone. Every run comes here, so once a day is enough."""
+    stamp = folder / ".cleaned"
+    now = time.time()
+    with suppress(FileNotFoundError):
+        if now - stamp.stat().st_mtime < 24 * 3600:
+            return
+    stamp.touch(mode=0o600)
+    os.utime(stamp)
+    for path in folder.iterdir():
+        with suppress(OSError):
+            if path != stamp and now - path.stat().st_mtime > KEPT_S:
+                path.unlink()

@@ -1,0 +1,305 @@
+"""tau sessions: what a person sees of what was said before."""
+
+import io
+import json
+import os
+import pty
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tau.ai.wire import AssistantMessage, TextContent, ToolCall, ToolResultMessage, Usage, UserMessage
+from tau.base.errors import SessionError, UsageError
+from tau.cli import sessions_command, sessions_show, sessions_table
+from tau.coding.session import entries as s
+from tau.coding.session.log import SessionLog
+from tau.coding.session.storage import SessionLocked
+from tau.modes.output import Output
+from tau.sdk import session_store
+from tests.coding.history.session_files import answer, named, user, write
+
+
+class Desk:
+    """A project folder, and the sessions of it and of another one."""
+
+    def __init__(self, project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+        self.project = project
+        self.root = Path(os.environ["TAU_HOME"]) / "sessions"
+        self._capfd = capfd
+
+    def write(self, *lines: bytes, cwd: Path | None = None) -> Path:
+        return write(self.root, *lines, cwd=str(cwd or self.project))
+
+    def run(self, *words: str) -> str:
+        self._capfd.readouterr()
+        assert sessions_command.run(words) == 0
+        return self._capfd.readouterr().out
+
+    def json(self, *words: str) -> Any:
+        return json.loads(self.run(*words, "--json"))
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Desk:
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    return Desk(project, capfd)
+
+
+def id_of(path: Path) -> str:
+    return path.stem.rpartition("_")[2]
+
+
+def test_this_folders_sessions_are_listed_newest_first(desk: Desk) -> None:
+    old = desk.write(user("1", "Explain the lexer to me"), answer("2", "x", dollars=0.42, model="large"))
+    new = desk.write(user("1", "hi"), named("2", "Flaky test"))
+    desk.write(user("1", "elsewhere"), cwd=Path("/other"))
+    os.utime(old, (1_700_000_000, 1_700_000_000))
+    first, second = desk.run().splitlines()
+    assert first.startswith(id_of(new)[:8]) and first.endswith("Flaky test") and " now " in first
+    assert "large" in second and "$0.42" in second and second.endswith("Explain the lexer to me")
+    assert desk.run("list") == desk.run()
+    everything = desk.run("--all")
+    assert "/other\n" in everything and "elsewhere" in everything and f"{desk.project}\n" in everything
+
+
+def test_every_line_fits_and_nothing_drives_the_terminal(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.write(
+        user("1", "\x1b]0;evil\x07\x1b[31mred \u202e\n" + "long " * 50),
+        answer("2", "x" * 200, model="\x1b[2J" + "m" * 99),
+    )
+    desk.write(user("1", "日本語" * 40))
+    desk.write(named("1", "\x9b31mname"))
+    for columns in ("80", "50", "200"):
+        monkeypatch.setenv("COLUMNS", columns)
+        for text in (desk.run(), desk.run("--all"), desk.run("search", "x" * 20), desk.run("search", "日本")):
+            assert text.replace("\n", "").isprintable() and "evil" not in text
+            widest = max(map(sessions_table.width, text.splitlines()))
+            assert widest <= int(columns) or columns == "50"
+
+
+def test_no_more_than_asked_for_and_the_rest_is_told(desk: Desk) -> None:
+    assert "no sessions" in desk.run() and "--all" in desk.run()
+    assert desk.run("--all") == "There are no sessions yet.\n"
+    for _ in range(25):
+        desk.write()
+    *rows, blank, more = desk.run().splitlines()
+    assert (len(rows), blank, more) == (20, "", "5 more; --limit 25 shows all.")
+    assert len(desk.run("--limit", "25").splitlines()) == 25
+    assert len(desk.run("--limit=3").splitlines()) == 5
+    assert len(desk.json()) == 25 and len(desk.json("--limit", "2")) == 2
+
+
+def test_json_has_everything(desk: Desk) -> None:
+    path = desk.write(user("1", "hi"), answer("2", "there", dollars=0.5), named("3", "Name"))
+    (row,) = desk.json()
+    assert (row["id"], row["path"], row["cwd"]) == (id_of(path), str(path), str(desk.project))
+    assert (row["name"], row["firstPrompt"], row["model"]) == ("Name", "hi", "fake/small")
+    assert (row["cost"], row["tokens"]["total"], row["messages"], row["prompts"]) == (0.5, 19, 2, 1)
+    assert (row["created"], row["problem"], row["parentSession"]) == ("2026-01-31T12:00:00.000Z", None, None)
+    (hit,) = desk.json("search", "there")
+    assert (hit["id"], hit["role"], hit["snippet"]) == (row["id"], "assistant", "there")
+
+
+def test_damaged_files_are_listed(desk: Desk) -> None:
+    desk.write().write_bytes(b"nonsense")
+    desk.write().write_bytes(b"")
+    text = desk.run()
+    assert "(It is empty.)" in text and "(It does not begin" in text
+
+
+def test_ids_are_as_long_as_they_must_be(desk: Desk) -> None:
+    ids = ["0199aaaa-1111-7", "0199aaaa-1112-7", "0200bbbb-0000-7", "x", "xy"]
+    assert sessions_table.short_ids(ids) == {
+        "0199aaaa-1111-7": "0199aaaa-1111",
+        "0199aaaa-1112-7": "0199aaaa-1112",
+        "0200bbbb-0000-7": "0200bbbb",
+        "x": "x",
+        "xy": "xy",
+    }
+    desk.write()
+    desk.write()
+    shown = desk.run().splitlines()[0].split()[0]
+    assert desk.run("show", shown)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (5, "now"),
+        (90, "1 min"),
+        (7_200, "2 h"),
+        (86_400 * 60, "60 d"),
+        (86_400 * 200, "6 mo"),
+        (10**8, "3 y"),
+    ],
+)
+def test_ages_are_short(seconds: int, text: str) -> None:
+    assert sessions_table.age(0, seconds * 1000) == text
+    assert sessions_table.age(10**15, 0) == "now"
+
+
+def test_words_are_found_with_the_place_where_they_were_said(desk: Desk) -> None:
+    desk.write(user("1", "Where is the needle?"), answer("2", "In the hay."))
+    desk.write(user("1", "no"), cwd=Path("/other"))
+    desk.write(user("1", "a needle there"), cwd=Path("/other"))
+    text = desk.run("search", "needle")
+    assert "You: Where is the needle?" in text and "You: a needle there" in text and "    /other" in text
+    assert "there" not in desk.run("search", "--here", "needle").replace("the needle", "")
+    assert desk.run("search", "needle", "hay").count("needle") == 2
+    assert desk.run("search", "absent") == 'Nothing that was said has all of "absent".\n'
+    assert "1 more; --limit 2" in desk.run("search", "needle", "--limit", "1")
+
+
+def conversation(desk: Desk) -> SessionLog:
+    log = session_store(os.environ).new()
+    log.append_message(UserMessage("Look\n\x1b[31maround", 1))
+    call = ToolCall("c", "bash", {"command": "ls"})
+    log.append_message(
+        AssistantMessage([TextContent("Looking."), call], "a", "fake", "small", Usage(), "toolUse", 1)
+    )
+    log.append_message(ToolResultMessage("c", "bash", [TextContent("a\nb")], False, 1))
+    log.append_message(AssistantMessage([], "a", "fake", "small", Usage(), "error", 1, "Server down"))
+    log.append(s.CompactionEntry(summary="We looked.", first_kept_entry_id=""))
+    log.append_message(UserMessage("Go on", 1))
+    return log
+
+
+def test_a_conversation_is_shown_as_text_also_while_it_is_open(desk: Desk) -> None:
+    log = conversation(desk)
+    text = desk.run("show", log.header.id)
+    for part in ("You (", "Look\naround", "Looking.\n  [bash: ls]", "  bash ok: a (2 lines)", "Server down"):
+        assert part in text
+    assert text.index("Look\n") < text.index("We looked.") < text.index("Go on")
+    assert "\x1b" not in text
+    log.close()
+
+
+def test_a_long_conversation_is_shown_in_pages(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = session_store(os.environ).new()
+    for number in range(40):
+        log.append_message(UserMessage(f"prompt {number}", 1))
+    leader, follower = pty.openpty()
+    typed = io.StringIO("\nq\n")
+    typed.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr(sys, "stdin", typed)
+    monkeypatch.setenv("LINES", "11")
+    text = ""
+    try:
+        sessions_show.show(log, Output(follower))
+        while text.count(sessions_show.MORE) < 2:
+            text += os.read(leader, 65_536).decode()
+    finally:
+        os.close(leader)
+        os.close(follower)
+        log.close()
+    assert text.endswith(sessions_show.MORE)
+    assert len(text.splitlines()) <= 22 and "prompt 3" in text and "prompt 30" not in text
+
+
+def test_a_session_gets_another_name(desk: Desk) -> None:
+    path = desk.write(user("1", "hi"))
+    assert '"A new \x1b[1mname"'.replace("\x1b[1m", "") in desk.run(
+        "rename", id_of(path), "A", "new", "\x1b[1mname"
+    )
+    assert desk.json()[0]["name"] == "A new name"
+    assert "no name now" in desk.run("rename", id_of(path), "")
+    assert desk.json()[0]["name"] is None
+
+
+def test_what_is_open_elsewhere_is_neither_renamed_nor_deleted(desk: Desk) -> None:
+    log = conversation(desk)
+    assert log.path is not None
+    before = log.path.read_bytes()
+    for words in (["rename", log.header.id, "x"], ["delete", log.header.id]):
+        with pytest.raises(SessionLocked, match="open in another tau"):
+            sessions_command.run(words)
+    assert log.path.read_bytes() == before
+    log.close()
+
+
+def test_what_was_deleted_comes_back(desk: Desk) -> None:
+    path, other = desk.write(user("1", "precious words")), desk.write()
+    before = path.read_bytes()
+    assert '"precious words" is in the trash.' in desk.run("delete", id_of(path))
+    assert [row["path"] for row in desk.json()] == [str(other)]
+    assert desk.json("search", "precious") == []
+    assert "30 d left  precious words" in desk.run("restore")
+    assert desk.json("restore")[0]["path"] == str(path)
+    desk.run("restore", id_of(path))
+    assert path.read_bytes() == before and len(desk.json("search", "precious")) == 1
+    assert desk.run("restore") == "The trash is empty.\n"
+
+
+def test_several_are_deleted_at_once(desk: Desk) -> None:
+    one, two = desk.write(), desk.write()
+    desk.run("delete", id_of(one), str(two))
+    assert desk.json() == []
+    with pytest.raises(UsageError, match="Give more of it"):
+        sessions_command.run(["restore", id_of(one)[:4]])
+
+
+def test_export_is_done_by_the_export_command(desk: Desk) -> None:
+    path = desk.write(user("1", "hi"))
+    assert '"hi"' in desk.run("export", id_of(path), "--json").replace(" ", "")
+    with pytest.raises(UsageError, match="export ID"):
+        sessions_command.run(["export"])
+
+
+def test_the_index_can_be_made_anew(desk: Desk) -> None:
+    desk.write()
+    assert desk.run("reindex") == "The index was made anew from 1 session file.\n"
+
+
+def test_a_damaged_index_is_told_once(desk: Desk, capfd: pytest.CaptureFixture[str]) -> None:
+    desk.write(user("1", "hi"))
+    desk.run()
+    (desk.root.parent / "index.db").write_bytes(b"x" * 10_000)
+    assert sessions_command.run([]) == 0
+    told = capfd.readouterr()
+    assert "hi" in told.out and "was damaged" in told.err
+    assert sessions_command.run([]) == 0
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["sow"], 'no action "sow"'),
+        (["--wide"], 'no option "--wide"'),
+        (["--limit"], "--limit takes a number"),
+        (["--limit", "0"], "--limit takes a number"),
+        (["search"], "tau sessions search WORD"),
+        (["show"], "tau sessions show ID"),
+        (["show", "a", "b"], "tau sessions show ID"),
+        (["rename", "a"], "tau sessions rename ID NAME"),
+        (["show", "none"], 'begins with "none"'),
+        (["delete", "/no/such.jsonl"], "no session file"),
+        (["restore", "none"], "No session in the trash"),
+    ],
+)
+def test_wrong_words_are_told_apart(desk: Desk, words: list[str], problem: str) -> None:
+    with pytest.raises((UsageError, SessionError), match=problem):
+        sessions_command.run(words)
+
+
+def test_help_names_all_actions(desk: Desk) -> None:
+    text = desk.run("--help")
+    assert all(
+        f"tau sessions {action}" in text
+        for action in (*sessions_command._ACTIONS, "export")
+        if action != "list"
+    )
+    assert text == desk.run("-h")
+    assert desk.run("search", "--", "--help").startswith("Nothing")
+
+
+def test_sessions_in_a_folder_of_their_own_are_listed(desk: Desk) -> None:
+    folder = desk.project / "talks"
+    (desk.root.parent / "settings.json").parent.mkdir(parents=True, exist_ok=True)
+    (desk.root.parent / "settings.json").write_text(json.dumps({"sessionDir": str(folder)}))
+    path = write(folder, user("1", "flat"), cwd="/any", flat=True)
+    assert [row["path"] for row in desk.json()] == [str(path)]
