@@ -45,12 +45,11 @@ from tau.coding.policy import Workspace
 from tau.coding.ports import SessionFactory
 from tau.coding.previews import Previews
 from tau.coding.prompts.system import SystemPrompt
-from tau.coding.session.checkpoints import SessionCheckpoints
+from tau.coding.session.boards import Boards, make_boards
 from tau.coding.session.log import SessionLog
 from tau.coding.session.session import Session
 from tau.coding.session.storage import SessionLocked
 from tau.coding.session.store import SessionStore
-from tau.coding.session.todos import TodoRules, Todos
 from tau.coding.session.work import SessionParts
 from tau.coding.snapshots import SeenFiles
 from tau.coding.todo_list import MemoryTodos
@@ -137,7 +136,7 @@ async def _compose(
     queue = Queue(settings.steering_mode, settings.follow_up_mode)
     tool_settings = tool_settings_of(settings, environ, models.found.model)
     jobs = _jobs(queue, settings, artifacts, tool_settings.command_output)
-    boards = _boards(conversation, queue, settings, lambda: session)
+    boards = make_boards(conversation, queue, settings, lambda: session)
     services.callback(boards.todos.close)
     recorder = _recorder(conversation, artifacts, runner, lambda: session)
     await services.enter_async_context(recorder)
@@ -168,7 +167,7 @@ async def _compose(
             plan=plan,
             todos=boards.todos,
             recorder=recorder,
-            watchers=(boards.todos.saw, boards.checkpoints.saw, recorder.saw),
+            watchers=(*boards.watchers, recorder.saw),
             queue=queue,
             shell=outside.shell,
             settings=settings,
@@ -300,39 +299,6 @@ async def call_tool(
         return await tool.run(params, ctx)
 
 
-class _Boards(Struct, frozen=True):
-    """What the agent keeps in mind, as the conversation's log has it."""
-
-    todos: Todos
-    checkpoints: SessionCheckpoints
-
-
-def _boards(
-    conversation: SessionLog, queue: Queue, settings: Settings, session: Callable[[], Session]
-) -> _Boards:
-    """`session` gives the one that these are made for, once it is there."""
-
-    def emit(event: AgentEvent) -> None:
-        session().emit(event)
-
-    checkpoints = SessionCheckpoints(conversation, queue, emit)
-    reminders = settings.todo.reminders
-    rules = TodoRules(
-        reminders=reminders.enabled,
-        max_reminders=reminders.max,
-        clear_delay_s=settings.tasks.todo_clear_delay,
-    )
-    todos = Todos(
-        conversation,
-        queue,
-        emit,
-        rules,
-        running=lambda: session().activities.running,
-        quiet=lambda: session().plan.on or checkpoints.active is not None,
-    )
-    return _Boards(todos, checkpoints)
-
-
 def _recorder(
     conversation: SessionLog, artifacts: FolderArtifacts, runner: LocalRunner, session: Callable[[], Session]
 ) -> Recorder:
@@ -368,7 +334,7 @@ async def _world(
     models: ModelRoles,
     ui: Ui | None,
     jobs: SessionJobs,
-    boards: _Boards | None,
+    boards: Boards | None,
     services: AsyncExitStack,
 ) -> CodingWorld:
     conflicts = cache(lambda: conflict_store.ConflictStore())

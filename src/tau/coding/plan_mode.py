@@ -88,8 +88,7 @@ class PlanMode:
 
     @property
     def on(self) -> bool:
-        change = self._newest.get()
-        return change is not None and change.mode == PLAN
+        return self._log.context().mode == PLAN
 
     @property
     def plan_file(self) -> str:

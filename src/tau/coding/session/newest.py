@@ -10,25 +10,43 @@ from tau.coding.session.log import SessionLog
 
 T = TypeVar("T")
 
+LOOKED_AT_BEHIND = 2_000  # entries before a stop: nothing may have been said again behind it
+
 
 class Newest(Generic[T]):
-    """`read` makes of an entry what it means, or None. Only what is new since the last time is looked at."""
+    """`read` makes of an entry what it means, or None. Only what is new since the last time is looked at.
 
-    def __init__(self, log: SessionLog, read: Callable[[Node], T | None]) -> None:
+    An entry of the type `stop` ends the search soon: a session can be very long.
+    """
+
+    def __init__(self, log: SessionLog, read: Callable[[Node], T | None], stop: str = "") -> None:
         self._log = log
         self._read = read
+        self._stop = stop
         self._at: str | None = None  # up to this entry, `_found` is the newest
         self._found: T | None = None
 
     def get(self) -> T | None:
         place = self._log.leaf
-        while place is not None and place != self._at:
+        left: int | None = None  # how many entries are still looked at
+        while place is not None and place != self._at and left != 0:
             node = self._log.node(place)
             found = None if node is None else self._read(node)
             if node is None or found is not None:
                 return self._note(found)
+            if left is not None:
+                left -= 1
+            elif node.type == self._stop:
+                left = LOOKED_AT_BEHIND
             place = node.parent_id
         return self._note(self._found if place == self._at else None)
+
+    def behind_stop(self) -> T | None:
+        """The newest of the whole branch, wherever the search usually ends."""
+        for node in reversed(self._log.branch()):
+            if (found := self._read(node)) is not None:
+                return found
+        return None
 
     def _note(self, found: T | None) -> T | None:
         self._at, self._found = self._log.leaf, found

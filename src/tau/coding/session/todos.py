@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Struct, to_builtins
 
-from tau.agent.events import AgentEnd, MessageEnd, TodoAutoClear, TodoReminder, TurnEnd
+from tau.agent.events import AgentEnd, Compacted, MessageEnd, TodoAutoClear, TodoReminder, TurnEnd
 from tau.agent.queue import Queue
 from tau.ai.wire import CustomMessage, UserMessage
 from tau.base import log as logfile
@@ -91,7 +91,7 @@ class Todos:
         self._running = running
         self._quiet = quiet
         self._later = later
-        self._newest = Newest(log, self._read)
+        self._newest = Newest(log, self._read, stop="compaction")
         self._recorded: Phases | None = None  # what the log said when it was last looked at
         self._phases: Phases = ()
         self._kept: Phases | None = None  # what is to be in the log when the turn is over
@@ -150,6 +150,8 @@ class Todos:
                     remind(self._queue, "todo-error-reminder", FAILED)
                 elif is_last_word(message) and not message.text.rstrip().endswith("?"):
                     self._remind()  # one that asks the user something is right to wait
+            case Compacted():
+                self._carry_over()
             case AgentEnd():
                 withdraw(self._queue, "todo-error-reminder", "todo-reminder")
 
@@ -158,17 +160,26 @@ class Todos:
             timer.cancel()
         self._clearing.clear()
 
+    def _carry_over(self) -> None:
+        """What stood before a compaction is not looked for any more: say it again behind it."""
+        phases = self._newest.behind_stop()
+        if phases:
+            self._record(phases)
+
     def _make_sure(self) -> None:
         """A call that another call made, or that was stopped, has left no result with the list in it."""
         kept, self._kept = self._kept, None
         if kept is None:
             return
         if self._newest.get() != kept:
-            try:
-                self._log.append(CustomEntry(custom_type=STATE, data=to_builtins(_Kept(kept))))
-            except SessionError as error:
-                logfile.error("The todo list could not be recorded.", error)
+            self._record(kept)
         self._recorded = self._newest.get()
+
+    def _record(self, phases: Phases) -> None:
+        try:
+            self._log.append(CustomEntry(custom_type=STATE, data=to_builtins(_Kept(phases))))
+        except SessionError as error:
+            logfile.error("The todo list could not be recorded.", error)
 
     def _read(self, node: Node) -> Phases | None:
         if node.type == "custom":

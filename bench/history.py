@@ -1,0 +1,12 @@
+"""Measures what is kept of the work: the index, undo, exports: `bench/history.py [--quick]`."""
+
+import history_export
+import history_index
+import history_undo
+import parts
+
+if __name__ == "__main__":
+    parts.show(
+        "Measure the index of sessions, the history of files and exports.",
+        (history_index, history_undo, history_export),
+    )
