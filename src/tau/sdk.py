@@ -169,7 +169,7 @@ async def _compose(
             recorder=recorder,
             watchers=(*boards.watchers, recorder.saw),
             queue=queue,
-            shell=outside.shell,
+            outside=outside,
             settings=settings,
             complete=complete,
             command_output=tool_settings.command_output,

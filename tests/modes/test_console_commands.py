@@ -26,6 +26,15 @@ def test_two_marks_keep_it_from_the_model(tmp_path: Path) -> None:
     assert shown.asked == ["hi"]
 
 
+def test_python_runs_and_its_variables_last(tmp_path: Path) -> None:
+    typed = "$x = 6 * 7; print('set')\n$$print('unseen')\n$x\nwhat is it?\n"
+    shown = piped([[Say("42.")]], typed, tmp_path)
+    assert [line for line in rows(shown) if not line.startswith(">")] == ["set", "unseen", "42", "42."]
+    told = shown.asked
+    assert "print('set')" in told[0] and "set" in told[0] and told[1].endswith("```\n42\n```")
+    assert told[-1] == "what is it?" and not any("unseen" in text for text in told)
+
+
 def test_a_conversation_can_be_compacted(tmp_path: Path) -> None:
     talk = f"{'many words ' * 3_000}\n/compact the words\nand now?\n"
     shown = piped([[Say("Yes.")], [Say(SUMMARY)], [Say("Now.")]], talk, tmp_path)

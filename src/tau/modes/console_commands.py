@@ -19,6 +19,7 @@ COMMANDS = """\
 /undo [N] [PATH]   take back what the agent changed in files; /redo takes that back
 /plan              let the agent look and plan only, or end that
 !COMMAND           run a command and tell the model; !!COMMAND does not tell it
+$CODE              run Python and tell the model; $$CODE does not tell it
 /help              show this; /quit or Ctrl+D ends the conversation\
 """
 MAX_ROWS = 200
@@ -36,6 +37,9 @@ class Commands:
         """Whether it was a command. A message may begin with a slash, as a path does."""
         if text.startswith("!") and text.strip("!").strip():
             await self._guarded(self._shell(text))
+            return True
+        if text.startswith("$") and text.strip("$").strip():
+            await self._guarded(self._python(text))
             return True
         name, _, rest = text.removeprefix("/").partition(" ")
         if name == text or "\n" in text:
@@ -83,6 +87,14 @@ class Commands:
             self._transcript.line(
                 "It was killed." if ran.exit_code is None else f"Exit code {ran.exit_code}."
             )
+
+    async def _python(self, text: str) -> None:
+        exclude = text.startswith("$$")
+        code = text.removeprefix("$").removeprefix("$").strip()
+        ran = await self._session.python(code, exclude=exclude, show=self._transcript.stream)
+        self._transcript.fresh_line()
+        if ran.cancelled:
+            self._transcript.line("Stopped.")
 
     async def _compact(self, focus: str) -> None:
         self._transcript.line("Summarising; Ctrl+C stops it.")

@@ -11,26 +11,27 @@ from tau.agent.events import AgentEvent, CompactionResult, ThinkingLevelChanged
 from tau.agent.hooks import Hooks
 from tau.agent.loop import Outcome
 from tau.ai.model import Model, ThinkingLevel
-from tau.ai.wire import BashExecutionMessage, ImageContent, TextContent, UserMessage
+from tau.ai.wire import BashExecutionMessage, ImageContent, PythonExecutionMessage, TextContent, UserMessage
 from tau.base import log
 from tau.base.clock import now_ms
 from tau.base.errors import SessionError, TauError
 from tau.base.late import late
 from tau.coding.session.activities import Activities
 from tau.coding.session.compaction.compactor import Compactor
-from tau.coding.session.entries import ModelChange, ThinkingLevelChange
 from tau.coding.session.stats import Stats
 from tau.coding.session.waiting import keep_queue
 from tau.coding.session.work import SessionParts, Work
 
 if TYPE_CHECKING:
     from tau.coding.session.navigation import Move, Tree
+    from tau.coding.session.python_lines import UserPython
     from tau.coding.session.shell import UserShell
     from tau.coding.session.titles import Names
 
 navigation = late("tau.coding.session.navigation")
 streaming = late("tau.agent.streaming")
 titles = late("tau.coding.session.titles")
+user_python = late("tau.coding.session.python_lines")
 user_shell = late("tau.coding.session.shell")
 
 CLOSE_S = 5  # for what runs to end and be recorded
@@ -49,6 +50,7 @@ class Session:
         self._work = Work(parts)
         self.subscribe = self._work.subscribe
         self.emit = self._work.emit
+        self.note_changes = self._work.note_changes
         self.activities = Activities()
         self._closed = False
         self.cwd = parts.world.cwd
@@ -104,19 +106,29 @@ class Session:
         return names
 
     @cached_property
-    def _shell(self) -> "UserShell":
+    def _lines(self) -> "tuple[UserShell, UserPython | None]":
+        """What runs the lines that begin with `!` and with `$`."""
         parts = self._parts
+
+        def busy() -> bool:
+            return self.activities.running
+
         shell: UserShell = user_shell.UserShell(
             world=parts.world,
             log=self.log,
             queue=self.queue,
             hooks=parts.hooks,
             emit=self.emit,
-            busy=lambda: self.activities.running,
+            busy=busy,
             limits=parts.command_output,
-            shell=parts.shell,
+            shell=parts.outside.shell,
         )
-        return shell
+        if parts.outside.kernels is None:
+            return shell, None
+        python: UserPython = user_python.UserPython(
+            kernels=parts.outside.kernels, cwd=self.cwd, log=self.log, queue=self.queue, busy=busy
+        )
+        return shell, python
 
     async def prompt(self, text: str, images: Sequence[ImageContent] = ()) -> Outcome:
         """Send a message and work until the model stops. While it works, use `steer` or `follow_up`."""
@@ -169,7 +181,17 @@ class Session:
     ) -> BashExecutionMessage:
         """A command of the user's own. The model is told of it with the next prompt, unless `exclude`."""
         with self.activities.begin() as abort:
-            return await self._shell.run(command, exclude=exclude, abort=abort, show=show)
+            return await self._lines[0].run(command, exclude=exclude, abort=abort, show=show)
+
+    async def python(
+        self, code: str, *, exclude: bool = False, show: Callable[[str], None] | None = None
+    ) -> PythonExecutionMessage:
+        """Python of the user's own, in the kernel of the tool eval."""
+        runs = self._lines[1]
+        if runs is None:
+            raise TauError("This session has no Python to run code in.")
+        with self.activities.begin() as abort:
+            return await runs.run(code, exclude=exclude, abort=abort, show=show)
 
     async def compact(self, focus: str = "") -> CompactionResult:
         """Put a summary in the place of the older part of the conversation. Raises TauError or Aborted."""
@@ -191,14 +213,6 @@ class Session:
         self._work.thinking = level
         self.note_changes()
         self.emit(ThinkingLevelChanged(level))
-
-    def note_changes(self) -> None:
-        """Write down model and thinking level where they are not what the log says."""
-        context = self.log.context()
-        if context.model != (self.model.provider, self.model.id):
-            self.log.append(ModelChange(provider=self.model.provider, model_id=self.model.id))
-        if context.thinking != self.thinking:
-            self.log.append(ThinkingLevelChange(thinking_level=self.thinking))
 
     async def close(self) -> None:
         """Stop what runs, wait until it is recorded, and give the log back."""

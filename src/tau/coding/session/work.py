@@ -23,14 +23,14 @@ from tau.ai.wire import AppMessage, ToolCall
 from tau.base.late import late
 from tau.coding.context import CodingCall, CodingWorld
 from tau.coding.output import OutputLimits
-from tau.coding.session.entries import ModelChange
+from tau.coding.outside import Outside
+from tau.coding.session.entries import ModelChange, ThinkingLevelChange
 from tau.coding.session.log import SessionLog
 from tau.coding.session.runs import Runs
 from tau.coding.tools import Complete, tools_for
 from tau.config.settings import Settings
 
 if TYPE_CHECKING:
-    from tau.backends.shell.session import ShellSession
     from tau.coding.plan_mode import PlanMode
     from tau.coding.session.todos import Todos
     from tau.coding.undo.recording import Recorder
@@ -59,7 +59,7 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     plan: "PlanMode | None" = None
     todos: "Todos | None" = None
     watchers: Sequence[Listener] = ()  # told of each event after everybody else, but not of words arriving
-    shell: "ShellSession | None" = None  # keeps its state between commands
+    outside: Outside = Outside()
     resolve_model: Callable[[str], Awaitable[Model | None]] | None = None
     notices: list[Notice] = []
 
@@ -137,6 +137,14 @@ class Work:
         self, call: ToolCall, update: Callable[[ToolOutput], None], nested: NestedCall
     ) -> ToolContext:
         return CodingCall(self._parts.world, call, update, nested)
+
+    def note_changes(self) -> None:
+        """Write down model and thinking level where they are not what the log says."""
+        model, context = self._parts.world.models.default, self._parts.log.context()
+        if context.model != (model.provider, model.id):
+            self._parts.log.append(ModelChange(provider=model.provider, model_id=model.id))
+        if context.thinking != self.thinking:
+            self._parts.log.append(ThinkingLevelChange(thinking_level=self.thinking))
 
     def _model(self) -> Model:
         """The model in use, which may be another one while it plans."""
