@@ -218,6 +218,7 @@ SUBCOMMANDS = (
         "hosts on which the agent may run commands",
         choices=("list", "add", "remove", "test"),
     ),
+    Subcommand("shell", "shell [-C FOLDER] [-t MS]", "try the shell that the agent's commands run in"),
     Subcommand(
         "completions",
         "completions bash|zsh|fish",

@@ -19,6 +19,7 @@ launching = late("tau.cli.launch")
 output = late("tau.modes.output")
 parsing = late("tau.cli.parse")
 sessions_command = late("tau.cli.sessions_command")
+shell_command = late("tau.cli.shell_command")
 ssh_command = late("tau.cli.ssh_command")
 stats_command = late("tau.cli.stats_command")
 undo_command = late("tau.cli.undo_command")
@@ -79,6 +80,7 @@ def subcommand(name: str, words: list[str]) -> int:
         "config": config_command,
         "export": export_command,
         "sessions": sessions_command,
+        "shell": shell_command,
         "ssh": ssh_command,
         "stats": stats_command,
         "undo": undo_command,

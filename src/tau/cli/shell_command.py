@@ -1,0 +1,105 @@
+"""`tau shell`: the shell that the agent's commands run in, for a person to try."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from tau.agent.abort import Abort, Aborted
+from tau.backends.shell.session import ShellSession
+from tau.base.errors import UsageError
+from tau.base.files import typed_path
+from tau.base.run import Limits, LocalRunner
+from tau.cli.signals import Signals
+from tau.cli.stdin import STDIN
+from tau.config.layers import load_settings
+from tau.config.paths import current_folder, user_paths
+from tau.modes.lines import Interrupted, Lines
+from tau.modes.output import Output, tell
+
+USAGE = "Write it as tau shell [-C FOLDER] [-t MILLISECONDS] [--no-snapshot]; each line is a command."
+MAX_MS = 3_600_000
+
+
+class Wish(Struct, frozen=True):
+    cwd: Path
+    timeout_ms: int = 300_000
+    snapshot: bool = True
+
+
+def run(words: Sequence[str]) -> int:
+    """Runs each line of standard input until it ends; the exit code is that of the last one."""
+    return asyncio.run(_run(parse(words)))
+
+
+def parse(words: Sequence[str]) -> Wish:
+    cwd, timeout_ms, snapshot = current_folder(), 300_000, True
+    rest = iter(words)
+    for word in rest:
+        if word == "--no-snapshot":
+            snapshot = False
+        elif word == "-C":
+            cwd = typed_path(next(rest, "")).absolute()
+            if not cwd.is_dir():
+                raise UsageError(f'There is no folder "{cwd}".')
+        elif word == "-t":
+            number = next(rest, "")
+            if not number.isdecimal() or not 0 < int(number) <= MAX_MS:
+                raise UsageError(f"-t needs milliseconds, from 1 to {MAX_MS:,}.")
+            timeout_ms = int(number)
+        else:
+            raise UsageError(USAGE)
+    return Wish(cwd, timeout_ms, snapshot)
+
+
+async def _run(wish: Wish) -> int:
+    paths = user_paths(os.environ)
+    runner = LocalRunner(shell=load_settings(paths, wish.cwd).settings.shell_path)
+    lines, out, code = Lines(STDIN), Output(), 0
+    cache = paths.cache / "shell" if wish.snapshot else None
+    if lines.is_terminal:
+        tell("Each line runs in the shell of the agent's commands; Ctrl+C stops one, Ctrl+D ends.")
+    with Signals() as signals:
+        async with ShellSession(runner, cwd=wish.cwd, cache=cache) as shell:
+            while not out.gone:
+                signals.interrupt = lines.interrupt
+                if lines.is_terminal:
+                    sys.stderr.write(f"{shell.cwd}$ ")
+                    sys.stderr.flush()
+                try:
+                    line = await lines.next()
+                except Interrupted:
+                    continue
+                if line is None:
+                    break
+                if line.strip():
+                    code = await _line(line, shell, wish, out, signals)
+    runner.close()
+    return code
+
+
+async def _line(line: str, shell: ShellSession, wish: Wish, out: Output, signals: Signals) -> int:
+    """Run one; what it printed goes out as it comes."""
+    try:
+        running = await shell.start(line, limits=Limits(timeout=wish.timeout_ms / 1000))
+    except OSError as error:
+        tell(f"The command cannot run: {error.strerror or error}.")
+        return 127
+    abort = Abort()
+    signals.interrupt = abort.abort
+    try:
+        async with abort.scope(), running.process as process:
+            async for chunk in process.output():
+                out.text(chunk.decode("utf-8", "replace"))
+            ended = await process.wait()
+    except Aborted:
+        tell("Stopped.")
+        return 130
+    for note in running.notes():
+        tell(note)
+    if ended.timed_out:
+        tell(f"It ran longer than {wish.timeout_ms:,} ms and was stopped.")
+    return 1 if ended.code is None else ended.code
