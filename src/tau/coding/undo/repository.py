@@ -12,7 +12,7 @@ from msgspec import Struct
 from tau.base.files import make_private
 from tau.base.run import Limits, Runner, capture
 from tau.base.sizes import MIB
-from tau.coding.undo.index_file import sizes_in
+from tau.coding.undo.index_file import Tracked, is_as_tracked, sizes_in, tracked_in
 from tau.coding.undo.states import digest
 from tau.config.paths import repo_root
 
@@ -24,6 +24,9 @@ _BLOBS_AT_ONCE = 500
 _MODULE_PATH = rb"^\s*path\s*=\s*(.+?)\s*$"
 _ENV = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 # A program that the repository's own configuration names must not be started by looking at it.
+MAX_QUICK_FILES = 1_000  # in larger work trees git itself is quicker
+MAX_QUICK_BYTES = 2 * MIB  # of the index
+MAX_QUICK_CHANGES = 200
 _GIT = ("git", "-c", "core.fsmonitor=false")
 
 
@@ -51,6 +54,7 @@ class Repository:
         self._run = run
         self._copy = folder / f"index-{digest(os.fsencode(self.root))[:16]}"
         self._signature: tuple[int, int, int] | None = None
+        self._tracked: list[Tracked] | None = None  # of the copy, once it was looked at
         self._empty = True
 
     def remember(self) -> None:
@@ -76,16 +80,18 @@ class Repository:
         os.utime(part, ns=(info.st_atime_ns, info.st_mtime_ns))
         part.chmod(0o600)
         part.replace(self._copy)
-        self._signature, self._empty = signature, False
+        self._signature, self._empty, self._tracked = signature, False, None
 
     def recall(self) -> None:
         """Go on with the copy that an earlier process made."""
-        self._empty = not self._copy.exists()
+        self._empty, self._tracked = not self._copy.exists(), None
 
     async def changed(self) -> list[Entry]:
         """The files that differ from the remembered index, or may do so. Raises Unanswered."""
         if self._empty:
             return []
+        if (quick := self._quickly()) is not None:
+            return quick
         words = ("diff-files", "--raw", "-z", "--no-abbrev", "--no-renames", "--ignore-submodules=all")
         fields = (await self._ask(words)).split(b"\0")
         entries: list[Entry] = []
@@ -96,6 +102,27 @@ class Repository:
             blob = parts[2].decode()
             known = parts[4] in (b"M", b"D", b"T") and set(blob) != {"0"}
             entries.append(Entry(os.fsdecode(name), int(parts[0][1:], 8), blob if known else ""))
+        return entries
+
+    def _quickly(self) -> list[Entry] | None:
+        """The same without git, which takes a few milliseconds to start; None where it has to be asked."""
+        if self._tracked is None:
+            data = self._copy.read_bytes() if self._copy.stat().st_size <= MAX_QUICK_BYTES else b""
+            self._tracked = (tracked_in(data) or []) if data else []
+        if not 0 < len(self._tracked) <= MAX_QUICK_FILES:
+            return None
+        written_ns = self._copy.stat().st_mtime_ns
+        root = os.fsencode(self.root) + b"/"
+        entries: list[Entry] = []
+        for one in self._tracked:
+            try:
+                same = one.mtime_ns < written_ns and is_as_tracked(one, os.lstat(root + one.name))
+            except OSError:
+                same = False
+            if not same:
+                entries.append(Entry(os.fsdecode(one.name), one.mode, one.blob))
+                if len(entries) > MAX_QUICK_CHANGES:  # perhaps only because the index was written elsewhere
+                    return None
         return entries
 
     async def contents(self, entries: Sequence[Entry], max_bytes: int) -> dict[str, bytes]:
