@@ -188,3 +188,11 @@ def test_a_torn_older_file_loses_its_last_line_only(tmp_path: Path) -> None:
     assert log.messages() == WANTED[:-1]
     assert len(log.warnings) == 2
     log.close()
+
+
+def test_an_old_file_whose_header_is_damaged_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b'{"type":"session","version":2,"id":"a","timestamp":"t","cwd":"/","extra":"\xff"}\n')
+    with pytest.raises(SessionError, match="damaged"):
+        SessionLog.open(path)
+    assert [file.name for file in tmp_path.iterdir()] == ["x.jsonl"]

@@ -117,7 +117,7 @@ def _unreadable(path: bytes, error: OSError) -> Found | None:
 
 def _grown(fd: int, known: Known, signature: Signature) -> "_Part[_Place] | None":
     """The lines behind what is known, if those before them are the same bytes as then."""
-    if known.done < 0 or signature.inode != known.inode or signature.size < known.done:
+    if known.done <= 0 or signature.inode != known.inode or signature.size < known.done:
         return None
     checksum = at = 0
     while at < known.done and (data := os.pread(fd, min(_BLOCK_BYTES, known.done - at), at)):

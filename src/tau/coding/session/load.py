@@ -79,6 +79,8 @@ def _read(path: Path, storage: FileStorage, refusal: str | None) -> Loaded:
     header, version = _header(path, storage, places)
     if version < s.VERSION:
         old = read_jsonl(path)
+        if not old.lines or 1 in old.damaged:
+            raise SessionError(f"The header of {path} is damaged, so its version is not known.")
         faults = _faults(storage, old.damaged, old.torn)
         loaded = _migrated(path, storage, migrate.migrated(old.lines, version), version, refusal)
     else:
