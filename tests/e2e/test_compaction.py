@@ -85,3 +85,17 @@ def test_without_a_summary_it_is_cut_and_goes_on(tau: Program) -> None:
 
     assert (ran.returncode, ran.stdout) == (0, "Two.\n")
     assert kinds(tau).count("compaction") == 1
+
+
+def test_a_new_session_takes_over(tau: Program) -> None:
+    tau.script("One.", Text("# Handoff\n\nRemember the number 7391."), "I go on with 7391.")
+    ran = tau.run(
+        "--provider", "fake", "--model", "fake-model", "--plain", stdin="hello\n/handoff the number\n"
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "I go on with 7391." in ran.stdout
+    assert len(tau.sessions()) == 2
+    assert (
+        "hello" not in body_text(tau.server.requests[-1]).partition('"messages"')[2].partition("Handoff")[0]
+    )
+    assert "Remember the number 7391." in body_text(tau.server.requests[-1])

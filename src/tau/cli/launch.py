@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from msgspec.structs import replace
+
 from tau.agent.events import AgentEvent, MessageStart, MessageUpdate
 from tau.ai.model import thinking_level
 from tau.ai.wire import AssistantMessage
@@ -117,12 +119,17 @@ async def _converse(parsed: Parsed, cwd: Path, signals: Signals) -> int:
     prompts: list[Prompt] = build_prompts(parsed.words, "")
     if is_home(cwd) and not parsed.has("allow-home"):
         cwd = await _offer_folder(talk.ui, cwd)
-    async with create_session(options(parsed, cwd, ui=talk.ui)) as session:
-        _watch_start(session)
-        check_images(session, prompts)
-        signals.stop, signals.interrupt = talk.stop, talk.interrupt
-        code: int = await talk.run(session, prompts)
-    return code
+    wanted = options(parsed, cwd, ui=talk.ui)
+    while True:
+        async with create_session(wanted) as session:
+            _watch_start(session)
+            check_images(session, prompts)
+            signals.stop, signals.interrupt = talk.stop, talk.interrupt
+            code: int = await talk.run(session, prompts)
+        if talk.handed_over is None:
+            return code
+        prompts = [Prompt(talk.handed_over)]
+        wanted = replace(wanted, resume=None, fork=None, continue_recent=False)
 
 
 async def _offer_folder(ui: Any, home: Path) -> Path:

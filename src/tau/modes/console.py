@@ -42,7 +42,7 @@ class Console:
 
     async def run(self, session: Session, prompts: Sequence[Prompt] = ()) -> int:
         """Talk until the input ends. At a terminal the exit code is 0, else that of the last message."""
-        self._session = session
+        self._session, self._commands = session, None
         stop_listening = session.subscribe(self._show)
         try:
             self._greet(session)
@@ -73,8 +73,13 @@ class Console:
             self._session.abort()
 
     @property
+    def handed_over(self) -> str | None:
+        """What a new session is to begin with, where the user wants one to take over."""
+        return None if self._commands is None else self._commands.handed_over
+
+    @property
     def _over(self) -> bool:
-        return self._quitting or self._out.gone
+        return self._quitting or self._out.gone or self.handed_over is not None
 
     def _show(self, event: AgentEvent) -> None:
         self._transcript.event(event)
@@ -153,6 +158,8 @@ class Console:
                 return None
             if text and not await self._is_command(text):
                 return text
+            if self.handed_over is not None:
+                return None
 
     async def _read(self, sign: str) -> str | None:
         """A line, or several that were pasted; one that nobody has seen being typed is shown."""

@@ -13,6 +13,7 @@ from tau.modes.transcript import Transcript
 
 COMMANDS = """\
 /compact [FOCUS]   put a summary in the place of the older part of the conversation
+/handoff [FOCUS]   write down what matters and go on with it in a new session
 /name [NAME]       name the session, or show its name
 /tree [WORDS]      show what was said, with ids; only what has these words
 /goto ID           go on from there; the way that is left stays in the session
@@ -32,6 +33,7 @@ class Commands:
         self._session = session
         self._transcript = transcript
         self._help = f"{help}\n{COMMANDS}"
+        self.handed_over: str | None = None  # the first message of the session that takes over
 
     async def run(self, text: str) -> bool:
         """Whether it was a command. A message may begin with a slash, as a path does."""
@@ -47,6 +49,8 @@ class Commands:
         match name:
             case "compact":
                 await self._guarded(self._compact(rest.strip()))
+            case "handoff":
+                await self._guarded(self._handoff(rest.strip()))
             case "name":
                 await self._guarded(self._name(rest.strip()))
             case "tree":
@@ -102,6 +106,13 @@ class Commands:
         await self._session.compact(focus)
         after = self._session.compaction.usage().tokens
         self._transcript.line(f"The conversation was compacted from about {before:,} to {after:,} tokens.")
+
+    async def _handoff(self, focus: str) -> None:
+        self._transcript.line("Writing down what matters; Ctrl+C stops it.")
+        with self._session.activities.begin(run=True) as abort:
+            handoff = await self._session.compaction.handoff(focus, abort)
+        self.handed_over = handoff.prompt
+        self._transcript.line("A new session takes over from here.")
 
     async def _name(self, name: str) -> None:
         if name:
