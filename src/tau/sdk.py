@@ -15,7 +15,7 @@ from msgspec.structs import force_setattr, replace
 from tau.agent.events import AgentEvent, MessageEnd, Notice
 from tau.agent.hooks import HookChain, Hooks
 from tau.agent.output import ToolOutput
-from tau.agent.owner import StreamFunction
+from tau.agent.owner import Complete, StreamFunction
 from tau.agent.ports import FileSystem
 from tau.agent.queue import Queue
 from tau.agent.tool import Tool
@@ -48,6 +48,7 @@ from tau.coding.prompts.system import SystemPrompt
 from tau.coding.session.boards import Boards, make_boards
 from tau.coding.session.log import SessionLog
 from tau.coding.session.session import Session
+from tau.coding.session.stats import booked
 from tau.coding.session.storage import SessionLocked
 from tau.coding.session.store import SessionStore
 from tau.coding.session.work import SessionParts
@@ -146,12 +147,9 @@ async def _compose(
     plan = PlanMode(conversation, artifacts, models.roles, previews, enabled=settings.plan.enabled)
     outside = await open_outside(options.cwd, runner, paths, settings, environ, services)
     stream = options.stream or models.client.stream
-
-    def complete(model: Model, request: Request) -> Awaitable[AssistantMessage]:
-        answer: Awaitable[AssistantMessage] = completion.complete(stream, model, request)
-        return answer
-
-    tools = create_tools(options.tools, tool_settings, complete, outside=outside, previews=previews)
+    complete = _complete(stream)
+    paid = booked(complete, conversation)
+    tools = create_tools(options.tools, tool_settings, paid, outside=outside, previews=previews)
     prompt, problems = _prompt(options, paths, settings)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *outside.warnings]
     notices = [Notice("warning", problem) for problem in problems]
@@ -182,6 +180,16 @@ async def _compose(
     session.subscribe(_remember(session, paths))
     session.note_changes()
     return session
+
+
+def _complete(stream: StreamFunction) -> Complete:
+    """A whole answer to a request on the side."""
+
+    def complete(model: Model, request: Request) -> Awaitable[AssistantMessage]:
+        answer: Awaitable[AssistantMessage] = completion.complete(stream, model, request)
+        return answer
+
+    return complete
 
 
 def run_sync(

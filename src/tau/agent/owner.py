@@ -1,6 +1,6 @@
 """The owner of a loop: it keeps the history, the queue and the settings, and the loop asks it for them."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct
@@ -15,10 +15,11 @@ from tau.agent.tool import Tool
 from tau.agent.world import NestedCall
 from tau.ai.dialect import Delta, Request
 from tau.ai.model import Model, ThinkingLevel
-from tau.ai.wire import AppMessage, ToolCall
+from tau.ai.wire import AppMessage, AssistantMessage, ToolCall
 
 InterruptMode = Literal["immediate", "wait"]
 Listener = Callable[[AgentEvent], None]
+Complete = Callable[[Model, Request], Awaitable[AssistantMessage]]  # a request on the side, whole
 StreamFunction = Callable[[Model, Request], AsyncGenerator[Delta, None]]
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tau.ai.apis.openai_completions import _tokens
 from tau.ai.cost import PER_TOKENS, priced
-from tau.ai.dialect import Tokens
-from tau.ai.faux import Say, Use
-from tau.ai.model import Price
+from tau.ai.dialect import Request, Tokens
+from tau.ai.faux import FAUX_MODEL, Say, Use
+from tau.ai.model import Model, Price
 from tau.ai.wire import (
     AssistantMessage,
     Cost,
@@ -26,7 +26,7 @@ from tau.ai.wire import (
 from tau.coding.session import entries as s
 from tau.coding.session.fork import fork
 from tau.coding.session.log import SessionLog
-from tau.coding.session.stats import ModelUsage, Stats, added, cache_hit_rate, counts
+from tau.coding.session.stats import ModelUsage, Stats, added, booked, cache_hit_rate, counts
 from tests.coding.session.rig import scripted
 
 COUNTS = st.integers(0, 10**9)
@@ -224,3 +224,15 @@ def test_a_real_session_with_a_tool_call_shows_what_its_answers_cost(tmp_path: P
             assert session.stats.summary().tool_calls == 1
 
     asyncio.run(main())
+
+
+def test_what_a_tool_asks_on_the_side_is_counted(tmp_path: Path) -> None:
+    log = SessionLog.new(None, tmp_path)
+
+    async def complete(model: Model, request: Request) -> AssistantMessage:
+        return AssistantMessage([], "a", "p", "m", Usage(input=7, output=2), "stop", 1)
+
+    asyncio.run(
+        booked(complete, log, "handoff")(FAUX_MODEL, Request(system="", messages=[], tools=[], max_tokens=1))
+    )
+    assert (Stats(log).usage.input, Stats(log).usage.output) == (7, 2)

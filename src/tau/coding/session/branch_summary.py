@@ -1,12 +1,12 @@
 """The summary of a branch that the user leaves: which part of it is sent to a model, and what comes back."""
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias
 
 from msgspec import Struct
 
+from tau.agent.owner import Complete
 from tau.ai.dialect import Request
 from tau.ai.history import clean
 from tau.ai.model import Model
@@ -15,8 +15,6 @@ from tau.base.clock import now_ms
 from tau.base.errors import ProviderError
 from tau.coding.session.compaction.file_ops import FileOps, file_lists, file_ops, without_file_lists
 from tau.coding.session.compaction.summary import record_text
-
-Complete: TypeAlias = Callable[[Model, Request], Awaitable[AssistantMessage]]
 
 FILES_TOKENS = 2_000  # of the lists of files behind the summary
 ANSWER_TOKENS = 4_096

@@ -5,16 +5,15 @@ The place is on disk with the next entry, which names it as its parent. Somebody
 then closes tau or loses power, finds the session where it was last written to; nothing said is lost.
 """
 
-from collections.abc import Awaitable, Callable
-from typing import TypeAlias
+from collections.abc import Callable
 
 from msgspec import UNSET, Struct
 
 from tau.agent.abort import Abort, Aborted
 from tau.agent.hooks import Hooks
-from tau.ai.dialect import Request
+from tau.agent.owner import Complete
 from tau.ai.model import Model
-from tau.ai.wire import AssistantMessage, ImageContent, UserContent, UserMessage, text_of
+from tau.ai.wire import ImageContent, UserContent, UserMessage, text_of
 from tau.base.errors import SessionError
 from tau.base.late import late
 from tau.coding.session import entries as s
@@ -27,7 +26,6 @@ from tau.config.settings import BranchSummary
 branch_summary = late("tau.coding.session.branch_summary")
 file_ops = late("tau.coding.session.compaction.file_ops")
 
-Complete: TypeAlias = Callable[[Model, Request], Awaitable[AssistantMessage]]
 
 ROOT = "root"  # how a summary calls the place before the first entry
 

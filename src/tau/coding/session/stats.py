@@ -6,8 +6,12 @@ from itertools import islice
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from tau.ai.wire import Cost, Usage
+from tau.agent.owner import Complete
+from tau.ai.dialect import Request
+from tau.ai.model import Model
+from tau.ai.wire import AssistantMessage, Cost, Usage
 from tau.base.clock import from_iso
+from tau.coding.session.entries import UsageEntry
 from tau.coding.session.log import SessionLog
 
 ANSWER = "answer"
@@ -283,3 +287,14 @@ def added(one: Usage, other: Usage) -> Usage:
     tally.add(one)
     tally.add(other)
     return tally.usage
+
+
+def booked(complete: Complete, log: SessionLog, kind: str = "tool") -> Complete:
+    """The same, with what each request has cost noted in the log, where no other entry tells it."""
+
+    async def ask(model: Model, request: Request) -> AssistantMessage:
+        answer = await complete(model, request)
+        log.append(UsageEntry(kind=kind, provider=model.provider, model=model.id, usage=answer.usage))
+        return answer
+
+    return ask

@@ -1,14 +1,14 @@
 """What a session is called: a name that the user types, or a title that a small model makes."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
 
 from tau.agent.abort import Abort, Aborted
+from tau.agent.owner import Complete
 from tau.ai.dialect import Request
 from tau.ai.history import clean
 from tau.ai.model import Model
-from tau.ai.wire import AssistantMessage, Usage, UserMessage
+from tau.ai.wire import Usage, UserMessage
 from tau.base import log
 from tau.base.clock import now_ms
 from tau.base.errors import SessionError, TauError
@@ -20,7 +20,6 @@ from tau.coding.session.snippets import one_line, spoken
 
 re = late("re")
 
-Complete: TypeAlias = Callable[[Model, Request], Awaitable[AssistantMessage]]
 
 TITLE_CHARS = 60
 NAME_CHARS = 200  # of a name that the user types

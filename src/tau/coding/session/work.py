@@ -12,7 +12,7 @@ from tau.agent.hooks import Hooks
 from tau.agent.listeners import Listeners
 from tau.agent.loop import Outcome
 from tau.agent.output import ToolOutput
-from tau.agent.owner import Listener, Setup, StreamFunction
+from tau.agent.owner import Complete, Listener, Setup, StreamFunction
 from tau.agent.ports import ToolContext
 from tau.agent.queue import Prompt, Queue
 from tau.agent.tool import Tool
@@ -27,7 +27,7 @@ from tau.coding.outside import Outside
 from tau.coding.session.entries import ModelChange, ThinkingLevelChange
 from tau.coding.session.log import SessionLog
 from tau.coding.session.runs import Runs
-from tau.coding.tools import Complete, tools_for
+from tau.coding.tools import tools_for
 from tau.config.settings import Settings
 
 if TYPE_CHECKING:

@@ -1,14 +1,13 @@
 """The tools of the coding agent by name, each loaded when it is wanted."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
+from tau.agent.owner import Complete
 from tau.agent.tool import Tool
-from tau.ai.dialect import Request
 from tau.ai.model import Model
-from tau.ai.wire import AssistantMessage
 from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.coding.output import OutputLimits
@@ -73,9 +72,6 @@ class ToolSettings(Struct, frozen=True, kw_only=True):
     max_concurrency: int = 32
     todo: bool = True
     checkpoint: bool = False
-
-
-Complete: TypeAlias = Callable[[Model, Request], Awaitable[AssistantMessage]]
 
 
 class Parts:

@@ -13,6 +13,7 @@ from msgspec import UNSET, Meta, Struct
 
 from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
+from tau.agent.owner import Complete
 from tau.agent.tool import Tool
 from tau.backends.kernels.cells import (
     DEFAULT_TIMEOUT_S,
@@ -29,7 +30,7 @@ from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.coding.output import OutputSink, notice, with_notice
 from tau.coding.ports import CodingContext
-from tau.coding.tools import Complete, ToolSettings
+from tau.coding.tools import ToolSettings
 
 if TYPE_CHECKING:
     from tau.backends.kernels.pool import Kernels

@@ -1,11 +1,12 @@
 """What cells may ask for while they run: other tools, a model, the full text of earlier output."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
+from tau.agent.owner import Complete
 from tau.ai.dialect import Request, ToolSpec
 from tau.ai.model import Model
 from tau.ai.wire import AssistantMessage, ImageContent, TextContent, UserMessage, text_of
@@ -19,7 +20,6 @@ RESPOND = "respond"
 SYSTEM = "Answer the question and nothing else."
 SYSTEM_FOR_SCHEMA = f"Answer by calling the tool {RESPOND} once; write nothing else."
 
-Complete = Callable[[Model, Request], Awaitable[AssistantMessage]]
 Note = Callable[[dict[str, Any]], None]
 
 

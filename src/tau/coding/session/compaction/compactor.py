@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tau.agent.abort import Abort, Aborted
 from tau.agent.events import AgentEvent, Compacted, CompactionEnd, CompactionResult, CompactionStart, Notice
 from tau.agent.hooks import Hooks
-from tau.agent.owner import Setup
+from tau.agent.owner import Complete, Setup
 from tau.ai.wire import AppMessage, ToolResultMessage
 from tau.base import log as log_file
 from tau.base.errors import SessionError, TauError
@@ -19,7 +19,6 @@ from tau.coding.session.compaction.limits import SMALLEST_ROOM_TOKENS
 from tau.coding.session.compaction.meter import Meter, Reading
 from tau.coding.session.compaction.needs import Need, Needs, Reason
 from tau.coding.session.log import SessionLog
-from tau.coding.tools import Complete
 from tau.config.settings import Compaction
 
 if TYPE_CHECKING:

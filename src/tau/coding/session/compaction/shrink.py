@@ -1,15 +1,15 @@
 """The work of one compaction: from a full context to what is to be written. It writes nothing itself."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Sequence
+from typing import Literal
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from tau.ai.dialect import Request
+from tau.agent.owner import Complete
 from tau.ai.model import Model
-from tau.ai.wire import AppMessage, AssistantMessage, Cost, Usage
+from tau.ai.wire import AppMessage, Cost, Usage
 from tau.base import log
 from tau.base.errors import ProviderError, TauError
 from tau.base.tasks import spawn
@@ -32,7 +32,6 @@ TOO_LARGE = (
     "use a model with a larger window, or start a new session."
 )
 
-Complete: TypeAlias = Callable[[Model, Request], Awaitable[AssistantMessage]]
 Action = Literal["context-full", "handoff", "shake"]
 
 

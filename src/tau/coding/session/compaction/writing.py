@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec import UNSET
 
 from tau.agent.events import CompactionResult
-from tau.agent.owner import Setup
+from tau.agent.owner import Complete, Setup
 from tau.ai.wire import AppMessage
 from tau.base.errors import TauError
 from tau.coding.session.compaction.estimate import message_tokens
@@ -15,7 +15,6 @@ from tau.coding.session.compaction.needs import Need
 from tau.coding.session.compaction.shrink import Action, Changes, Job, edit_of
 from tau.coding.session.entries import BranchSummaryEntry, MessageEntry
 from tau.coding.session.log import SessionLog
-from tau.coding.tools import Complete
 from tau.config.settings import Compaction
 
 
