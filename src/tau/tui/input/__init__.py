@@ -1,0 +1,1 @@
+"""From bytes of the keyboard to keys, pastes and actions."""

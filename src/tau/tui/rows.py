@@ -1,0 +1,127 @@
+"""The rows of a frame as parts that are shared, not copied: a long transcript costs nothing to pass on."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import overload
+
+Row = str
+Part = Sequence[Row]
+
+
+class Rows(Sequence[Row]):
+    """Parts one after the other, read as one sequence. It does not change once it has been handed out.
+
+    Each part must stay as it is too. Two `Rows` of the same part objects are equal without looking at a row.
+    """
+
+    __slots__ = ("_length", "_parts", "_starts")
+
+    def __init__(self, parts: Iterable[Part] = ()) -> None:
+        self._parts: list[Part] = []
+        self._starts: list[int] = []
+        length = 0
+        for part in parts:
+            if part:
+                self._parts.append(part)
+                self._starts.append(length)
+                length += len(part)
+        self._length = length
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """What it was made of, without the empty parts."""
+        return self._parts
+
+    def same_parts(self, other: "Rows") -> bool:
+        """Whether both are made of the very same objects."""
+        mine, theirs = self._parts, other._parts
+        return len(mine) == len(theirs) and all(a is b for a, b in zip(mine, theirs, strict=True))
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(self._length)
+            rows = self._between(start, stop) if step > 0 else self._between(stop + 1, start + 1)[::-1]
+            return rows if abs(step) == 1 else rows[:: abs(step)]
+        position = index + self._length if index < 0 else index
+        if not 0 <= position < self._length:
+            raise IndexError(index)
+        at = bisect_right(self._starts, position) - 1
+        return self._parts[at][position - self._starts[at]]
+
+    def __iter__(self) -> Iterator[Row]:
+        for part in self._parts:
+            yield from part
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Rows) and self.same_parts(other):
+            return True
+        return isinstance(other, Sequence) and len(other) == self._length and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<{self._length} rows in {len(self._parts)} parts>"
+
+    def _between(self, start: int, stop: int) -> list[Row]:
+        found: list[Row] = []
+        if start >= stop:
+            return found
+        at = bisect_right(self._starts, start) - 1
+        while at < len(self._parts) and self._starts[at] < stop:
+            first = self._starts[at]
+            found += self._parts[at][max(start - first, 0) : stop - first]
+            at += 1
+        return found
+
+
+class RowLog:
+    """Rows that only grow at their end. A snapshot has a constant size, however long the log is."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self) -> None:
+        self._rows: list[Row] = []
+
+    def extend(self, rows: Iterable[Row]) -> None:
+        """More rows at the end; earlier snapshots do not see them."""
+        self._rows.extend(rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def snapshot(self) -> "LoggedRows":
+        """What it holds now."""
+        return LoggedRows(self._rows, len(self._rows))
+
+
+class LoggedRows(Sequence[Row]):
+    """The first rows of a log, as they were when this was made."""
+
+    __slots__ = ("_length", "_rows")
+
+    def __init__(self, rows: list[Row], length: int) -> None:
+        self._rows = rows
+        self._length = length
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(self._length)
+            return self._rows[start : stop if stop >= 0 else None : step]
+        position = index + self._length if index < 0 else index
+        if not 0 <= position < self._length:
+            raise IndexError(index)
+        return self._rows[position]

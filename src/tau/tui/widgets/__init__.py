@@ -1,0 +1,1 @@
+"""The components: each file one, none knowing what it is used for."""
