@@ -294,7 +294,8 @@ def booked(complete: Complete, log: SessionLog, kind: str = "tool") -> Complete:
 
     async def ask(model: Model, request: Request) -> AssistantMessage:
         answer = await complete(model, request)
-        log.append(UsageEntry(kind=kind, provider=model.provider, model=model.id, usage=answer.usage))
+        if log.read_only is None:
+            log.append(UsageEntry(kind=kind, provider=model.provider, model=model.id, usage=answer.usage))
         return answer
 
     return ask

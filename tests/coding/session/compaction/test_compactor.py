@@ -9,6 +9,7 @@ from tau.agent.hooks import Hooks
 from tau.ai.wire import AppMessage, CompactionSummaryMessage, ToolResultMessage, UserMessage, text_of
 from tau.base.errors import ProviderError, TauError
 from tau.coding.session.context import Item
+from tau.coding.session.entries import UsageEntry
 from tests.coding.session.compaction.rig import (
     GOOD,
     SYSTEM,
@@ -384,11 +385,13 @@ def test_handoff_by_itself_puts_the_document_in_place(tmp_path: Any) -> None:
     rig.log.close()
 
 
-def test_a_handoff_leaves_the_session_alone(tmp_path: Any) -> None:
+def test_a_handoff_leaves_the_conversation_alone_and_its_cost_is_noted(tmp_path: Any) -> None:
     rig = Rig(long_session(), model=model(), folder=tmp_path, handoff_save_to_disk=True)
-    before = rig.log.leaf
+    before, told = rig.log.leaf, rig.log.messages()
     made = run(rig.compactor.handoff("the tests", rig.abort))
-    assert rig.log.leaf == before and rig.events == []
+    assert rig.log.messages() == told and rig.events == []
+    *_, (node, noted) = rig.log.entries()
+    assert node.parent_id == before and isinstance(noted, UsageEntry) and noted.kind == "handoff"
     assert made.document.startswith(GOOD) and "src/changed_11.py" in made.document
     assert made.path is not None and made.path.read_text() == made.document
     assert made.document in made.prompt

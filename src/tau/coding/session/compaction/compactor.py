@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 handoffs = late("tau.coding.session.compaction.handoff")
 pruning = late("tau.coding.session.compaction.prune")
 shaking = late("tau.coding.session.compaction.shake")
+stats = late("tau.coding.session.stats")
 work = late("tau.coding.session.compaction.shrink")
 writing = late("tau.coding.session.compaction.writing")
 
@@ -133,7 +134,10 @@ class Compactor:
             self.running = False
 
     async def handoff(self, focus: str, abort: Abort) -> "Handoff":
-        """The document with which a new session takes over; this one stays as it is. Raises TauError."""
+        """The document with which a new session takes over; this one notes only what it cost.
+
+        Raises TauError.
+        """
         self._begin()
         try:
             setup = self._setup()
@@ -141,6 +145,7 @@ class Compactor:
             job = self._job(setup, reading, self._needs.usual(setup, reading), focus=focus)
             if not job.items:
                 raise TauError("There is nothing to hand over yet.")
+            job = replace(job, complete=stats.booked(job.complete, self._log, "handoff"))
             async with abort.scope():
                 made: Handoff = await handoffs.make_handoff(job, self._handoff_folder())
             return made
