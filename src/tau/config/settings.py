@@ -8,6 +8,7 @@ from msgspec.json import schema
 from msgspec.structs import fields
 
 from tau.ai.model import ThinkingLevel
+from tau.config.appearance import Display, Interaction, StatusLine, Themes
 from tau.config.words import describe_type
 
 ApprovalMode = Literal["ask", "workspace", "yolo"]
@@ -339,6 +340,10 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     inspect_image: InspectImage = InspectImage()
     local: Local = Local()
     context_files: ContextFiles = ContextFiles()
+    theme: Themes = Themes()
+    status_line: StatusLine = StatusLine()
+    display: Display = Display()
+    interaction: Interaction = Interaction()
 
 
 class Setting(Struct, frozen=True):
