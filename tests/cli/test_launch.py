@@ -6,15 +6,17 @@ from pathlib import Path
 import pytest
 
 from tau.base.errors import UsageError
-from tau.cli.launch import choose_face, is_home, options, working_folder
+from tau.cli.faces import choose_face
+from tau.cli.folders import is_home, working_folder
+from tau.cli.launch import options
 from tau.cli.parse import parse
 
 
 @pytest.mark.parametrize(
     ("argv", "at_terminal", "elsewhere"),
     (
-        ([], "console", "print"),
-        (["hello"], "console", "print"),
+        ([], "interactive", "print"),
+        (["hello"], "interactive", "print"),
         (["-p", "hello"], "print", "print"),
         (["--mode", "text", "hello"], "print", "print"),
         (["--mode", "json", "hello"], "json", "json"),
@@ -29,6 +31,10 @@ def test_the_face_follows_the_flags_and_the_terminal(
 ) -> None:
     assert choose_face(parse(argv), talks=True) == at_terminal
     assert choose_face(parse(argv), talks=False) == elsewhere
+
+
+def test_a_terminal_that_cannot_move_its_cursor_gets_plain_lines() -> None:
+    assert choose_face(parse([]), talks=True, dumb=True) == "console"
 
 
 def test_flags_become_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,7 +72,7 @@ def test_an_error_is_one_line_and_an_exit_code(
     code: int,
     line: str,
 ) -> None:
-    def fail(_: object) -> int:
+    def fail(*_: object) -> int:
         raise error
 
     monkeypatch.setattr(launch_module, "launch", fail)
@@ -84,7 +84,7 @@ def test_an_error_is_one_line_and_an_exit_code(
 def test_a_trace_of_a_users_mistake_is_in_the_log_only_on_request(
     tau: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch, debug: str
 ) -> None:
-    def fail(_: object) -> int:
+    def fail(*_: object) -> int:
         raise UsageError("no such thing")
 
     monkeypatch.setenv("TAU_DEBUG", debug)

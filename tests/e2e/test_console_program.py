@@ -37,7 +37,7 @@ def test_a_conversation_with_a_tool_in_it(tau: Program) -> None:
 
 def test_a_message_on_the_command_line_opens_the_conversation(tau: Program) -> None:
     tau.script("Hello!", "Bye!")
-    talk = tau.terminal("good morning", term="xterm-256color")
+    talk = tau.terminal("--plain", "good morning", term="xterm-256color")
     talk.expect("> good morning\r\nHello!\r\n> ")
     talk.sendline("bye")
     talk.expect("Bye!\r\n> ")

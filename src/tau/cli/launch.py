@@ -2,11 +2,10 @@
 
 import asyncio
 import os
-import stat
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -14,26 +13,27 @@ from tau.agent.events import AgentEvent, MessageStart, MessageUpdate
 from tau.ai.model import thinking_level
 from tau.ai.wire import AssistantMessage
 from tau.base.errors import TauError, UsageError
-from tau.base.files import mode_of, typed_path
+from tau.base.files import typed_path
 from tau.base.late import late
 from tau.cli import timing
+from tau.cli.folders import config_files, flag_settings, is_home, working_folder
 from tau.cli.parse import Parsed
 from tau.cli.prompts import build_prompts
 from tau.cli.signals import Signals
 from tau.cli.stdin import STDIN, piped_text
 from tau.coding.session.session import Session
-from tau.config.paths import current_folder
-from tau.modes.output import STDOUT, Output, tell
+from tau.modes.output import Output, tell
 from tau.modes.prompt import Prompt
 from tau.sdk import SessionOptions, create_session
+
+if TYPE_CHECKING:
+    from tau.cli.faces import Face
 
 console = late("tau.modes.console")
 json_mode = late("tau.modes.json")
 lines = late("tau.modes.lines")
 models_table = late("tau.cli.models_table")
 print_mode = late("tau.modes.print")
-
-Face = Literal["print", "json", "json-lines", "console"]
 
 NO_PROMPT = (
     'There is no prompt: write tau -p "your question", pipe one in, or start tau in a terminal to talk.'
@@ -44,13 +44,13 @@ HOME_REMARK = (
 )
 
 
-def launch(parsed: Parsed) -> int:
+def launch(parsed: Parsed, face: "Face") -> int:
     """Run to the end and return the exit code; what goes wrong is raised."""
     if sys.stdout is None:
         raise UsageError("stdout is closed, so nobody could see the answer.")
     occupy_standard_streams()
     try:
-        return asyncio.run(_until_done(parsed))
+        return asyncio.run(_until_done(parsed, face))
     finally:
         timing.report()
 
@@ -62,10 +62,10 @@ def occupy_standard_streams() -> None:
     os.close(fd)
 
 
-async def _until_done(parsed: Parsed) -> int:
+async def _until_done(parsed: Parsed, face: "Face") -> int:
     with Signals() as signals:
         try:
-            code = await _run(parsed, signals)
+            code = await _run(parsed, face, signals)
         except asyncio.CancelledError:
             if signals.code is None:
                 raise
@@ -73,11 +73,10 @@ async def _until_done(parsed: Parsed) -> int:
         return code if signals.code is None else signals.code
 
 
-async def _run(parsed: Parsed, signals: Signals) -> int:
+async def _run(parsed: Parsed, face: "Face", signals: Signals) -> int:
     cwd = working_folder(parsed.value("cwd"))
     if parsed.has("list-models"):
         return await _list_models(parsed, cwd)
-    face = choose_face(parsed, talks=os.isatty(STDIN) and os.isatty(STDOUT))
     if face == "console":
         return await _converse(parsed, cwd, signals)
     piped = "" if face == "json-lines" else await piped_text()
@@ -101,17 +100,6 @@ async def _run(parsed: Parsed, signals: Signals) -> int:
             code = await json_mode.run_lines(session, prompts, source, out)
         timing.mark("the rest of the run")
     return code
-
-
-def choose_face(parsed: Parsed, *, talks: bool) -> Face:
-    """`talks`: somebody sits at a terminal and sees what is written."""
-    if parsed.has("json"):
-        return "json-lines"
-    if parsed.value("mode") == "json":
-        return "json"
-    if parsed.has("print") or parsed.has("mode"):
-        return "print"
-    return "console" if talks or parsed.has("plain") else "print"
 
 
 async def _converse(parsed: Parsed, cwd: Path, signals: Signals) -> int:
@@ -141,7 +129,7 @@ async def _offer_folder(ui: Any, home: Path) -> Path:
 
 async def _list_models(parsed: Parsed, cwd: Path) -> int:
     query = parsed.value("list-models") or ""
-    table = await models_table.models_table(query, parsed.value("provider"), cwd, _files(parsed))
+    table = await models_table.models_table(query, parsed.value("provider"), cwd, config_files(parsed))
     if not table:
         raise TauError(f'No model matches "{query}"; tau --list-models shows all that are known.')
     Output().text(table)
@@ -171,9 +159,9 @@ def options(parsed: Parsed, cwd: Path, ui: Any = None) -> SessionOptions:
         continue_recent=parsed.has("continue"),
         save=not parsed.has("no-session"),
         session_dir=typed_path(folder).absolute() if folder else None,
-        config_files=_files(parsed),
+        config_files=config_files(parsed),
         add_dirs=tuple(working_folder(name) for name in parsed.all("add-dir")),
-        settings=_settings(parsed),
+        settings=flag_settings(parsed),
         ui=ui,
     )
 
@@ -185,27 +173,6 @@ def chosen_tools(parsed: Parsed) -> tuple[str, ...] | None:
     if names is None:
         return None
     return tuple(name for part in names.split(",") if (name := part.strip()))
-
-
-def working_folder(name: str | None) -> Path:
-    folder = typed_path(name) if name else current_folder()
-    if not stat.S_ISDIR(mode_of(folder)):
-        raise UsageError(f'There is no folder "{folder}".')
-    return folder.resolve()
-
-
-def is_home(folder: Path) -> bool:
-    home = typed_path("~")
-    return folder == home or (home.exists() and folder.samefile(home))
-
-
-def _settings(parsed: Parsed) -> dict[str, Any]:
-    mode = "yolo" if parsed.has("yolo") else parsed.value("approval-mode")
-    return {} if mode is None else {"tools.approvalMode": mode}
-
-
-def _files(parsed: Parsed) -> tuple[Path, ...]:
-    return tuple(typed_path(name).absolute() for name in parsed.all("config"))
 
 
 def _both(one: Callable[[], None], other: Callable[[], None]) -> Callable[[], None]:

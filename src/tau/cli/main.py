@@ -1,6 +1,7 @@
 """The entry point of `tau`: answers at once what needs nothing, and turns every ending into an exit code."""
 
 import gc
+import os
 import sys
 
 from tau.base.late import late
@@ -8,13 +9,16 @@ from tau.base.version import VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tau.cli.faces import Face
     from tau.cli.parse import Parsed
 
 completion_scripts = late("tau.cli.completions")
 config_command = late("tau.cli.config_command")
 export_command = late("tau.cli.export_command")
+faces = late("tau.cli.faces")
 failure = late("tau.cli.failure")
 help_page = late("tau.cli.help")
+interactive = late("tau.cli.interactive")
 launching = late("tau.cli.launch")
 output = late("tau.modes.output")
 parsing = late("tau.cli.parse")
@@ -56,10 +60,25 @@ def run(argv: list[str]) -> int:
         return say(help_page.help_text())
     if parsed.has("version"):
         return say(f"tau {VERSION}\n")
-    return launch(parsed)
+    talks = os.isatty(0) and os.isatty(1)
+    face = faces.choose_face(parsed, talks=talks, dumb=os.environ.get("TERM", "dumb") in ("dumb", ""))
+    if parsed.has("list-models") or face != "interactive":
+        return launch(parsed, face)
+    return screen(parsed)
 
 
-def launch(parsed: "Parsed") -> int:
+def screen(parsed: "Parsed") -> int:
+    timing.mark("the interpreter, until tau's first line")
+    gc.disable()
+    begin = interactive.run
+    gc.freeze()
+    gc.enable()
+    timing.mark("the imports before the first paint")
+    code: int = begin(parsed)
+    return code
+
+
+def launch(parsed: "Parsed", face: "Face") -> int:
     timing.mark("the interpreter, until tau's first line")
     gc.disable()  # what is imported stays: looking for garbage in it would be a tenth of the start
     if timing.ON:
@@ -69,7 +88,7 @@ def launch(parsed: "Parsed") -> int:
     gc.freeze()
     gc.enable()
     timing.mark("the other imports")
-    code: int = begin(parsed)
+    code: int = begin(parsed, face)
     return code
 
 

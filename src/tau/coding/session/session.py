@@ -39,7 +39,7 @@ CLOSE_S = 5  # for what runs to end and be recorded
 
 class Session:
     """Its parts are for faces: `log`, `models`, `queue`, `tree`, `names`, `compaction`, `retry`, `stats`,
-    `plan`, `todos`, `recorder`.
+    `plan`, `todos`, `recorder`, `jobs`, `tools`, `settings`; `setup` is what the next request is made of.
 
     What can be stopped takes its abort from `activities`; `abort` stops the innermost of them. `subscribe`
     tells a listener what happens, and returns the way to stop listening.
@@ -51,11 +51,15 @@ class Session:
         self.subscribe = self._work.subscribe
         self.emit = self._work.emit
         self.note_changes = self._work.note_changes
+        self.setup = self._work.setup
         self.activities = Activities()
         self._closed = False
         self.cwd = parts.world.cwd
         self.log = parts.log
         self.models = parts.world.models
+        self.jobs = parts.world.jobs
+        self.tools = parts.tools
+        self.settings = parts.settings
         self.queue = parts.queue
         self.stats = Stats(parts.log)
         assert parts.plan is not None and parts.todos is not None
