@@ -28,13 +28,15 @@ help:
 
 run: $(RUN_STAMP)
 	@$(BIN)/python tools/has_key.py || $(MAKE) --no-print-directory weights
-	@if [ -n "$$PROMPT" ]; then exec $(BIN)/tau $(ARGS) -p -- "$$PROMPT"; else exec $(BIN)/tau --plain $(ARGS); fi
+	@if [ -n "$$PROMPT" ]; then exec $(BIN)/tau $(ARGS) -p -- "$$PROMPT"; else exec $(BIN)/tau $(ARGS); fi
 
 test: $(TEST_STAMP) packages weights
 	@$(BIN)/python tools/checks.py
+	@$(BIN)/python -m tests.tui.second_opinion.install
 	@$(BIN)/python -m pytest -n 2 --dist worksteal --inline-snapshot=disable $(ARGS)
 
 soak: $(TEST_STAMP) packages weights
+	@$(BIN)/python -m tests.tui.second_opinion.install
 	@$(BIN)/python -m pytest -n 2 --dist worksteal --inline-snapshot=disable --soak --timeout 1800 $(ARGS)
 
 bench: $(RUN_STAMP)

@@ -29,6 +29,7 @@ def test_what_loosens_or_runs_anything_belongs_to_the_user() -> None:
     assert users == {
         "shellPath",
         "sessionDir",
+        "tools.allow",
         "tools.approvalMode",
         "local.discover",
         "local.embedded",

@@ -31,6 +31,18 @@ class Paths(Struct, frozen=True):
         return self.home / "models.json"
 
     @property
+    def keybindings(self) -> Path:
+        return self.home / "keybindings.json"
+
+    @property
+    def themes(self) -> Path:
+        return self.home / "themes"
+
+    @property
+    def drafts(self) -> Path:
+        return self.home / "drafts"
+
+    @property
     def sessions(self) -> Path:
         return self.home / "sessions"
 

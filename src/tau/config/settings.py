@@ -117,6 +117,14 @@ class Tools(Struct, frozen=True, rename="camel"):
             extra=USER,
         ),
     ] = "workspace"
+    allow: Annotated[
+        list[str],
+        Meta(
+            description="What is not asked about: patterns such as run: git status *, write: ~/notes/**,"
+            " connect: example.com",
+            extra=USER,
+        ),
+    ] = []
     artifact_spill_threshold: Annotated[
         int,
         Meta(

@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import overload
 
 Row = str
@@ -120,8 +121,13 @@ class LoggedRows(Sequence[Row]):
     def __getitem__(self, index: int | slice) -> Row | list[Row]:
         if isinstance(index, slice):
             start, stop, step = index.indices(self._length)
-            return self._rows[start : stop if stop >= 0 else None : step]
+            if step == 1:
+                return self._rows[start:stop]
+            return [self._rows[at] for at in range(start, stop, step)]
         position = index + self._length if index < 0 else index
         if not 0 <= position < self._length:
             raise IndexError(index)
         return self._rows[position]
+
+    def __iter__(self) -> Iterator[Row]:
+        return islice(self._rows, self._length)

@@ -1,0 +1,104 @@
+"""Colours as a terminal with many, few or no colours can show them."""
+
+from tau.tui.terminal.port import ColorDepth
+
+Color = str
+"""`#rrggbb`, a number (0 to 255) of the 256 colours, a name of the 16 (`red`, `brightBlue`), or ""."""
+
+_Rgb = tuple[int, int, int]
+_NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
+_NUMBERS = {name: number for number, name in enumerate(_NAMES)} | {
+    f"bright{name.capitalize()}": number + 8 for number, name in enumerate(_NAMES)
+}
+_CUBE = (0, 95, 135, 175, 215, 255)
+_SIXTEEN: tuple[_Rgb, ...] = (
+    (0, 0, 0),
+    (205, 0, 0),
+    (0, 205, 0),
+    (205, 205, 0),
+    (0, 0, 238),
+    (205, 0, 205),
+    (0, 205, 205),
+    (229, 229, 229),
+    (127, 127, 127),
+    (255, 0, 0),
+    (0, 255, 0),
+    (255, 255, 0),
+    (92, 92, 255),
+    (255, 0, 255),
+    (0, 255, 255),
+    (255, 255, 255),
+)
+_GREYS = (0, 7, 8, 15)
+_DARK = 96
+_BRIGHT = 230
+_LEAST_SATURATION = 0.3
+_HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
+
+
+def color_code(color: Color, kind: int, depth: ColorDepth) -> str:
+    """The parameters of a colour, `kind` being 38 or 48; nothing for a colour that nobody can read."""
+    if not color or depth == "none":
+        return ""
+    rgb = _rgb(color)
+    number = _NUMBERS.get(color, -1)
+    if rgb is None and number < 0:
+        number = int(color) if color.isascii() and color.isdecimal() and len(color) <= 3 else -1
+        if not 0 <= number <= 255:
+            return ""
+    if rgb is not None and depth == "truecolor":
+        return f"{kind};2;{rgb[0]};{rgb[1]};{rgb[2]}"
+    if rgb is not None:
+        number = _nearest_256(rgb) if depth == "256" else _nearest_16(rgb)
+    elif number > 15 and depth == "16":
+        number = _nearest_16(_rgb_of_256(number))
+    if number > 15:
+        return f"{kind};5;{number}"
+    return str(kind - 8 + number if number < 8 else kind + 52 + number - 8)
+
+
+def _rgb(color: Color) -> _Rgb | None:
+    digits = color[1:]
+    if color[:1] != "#" or len(digits) not in (3, 6) or not _HEX_DIGITS.issuperset(digits):
+        return None
+    if len(digits) == 3:
+        digits = "".join(digit * 2 for digit in digits)
+    return int(digits[:2], 16), int(digits[2:4], 16), int(digits[4:], 16)
+
+
+def _distance(one: _Rgb, other: _Rgb) -> int:
+    """How different two colours look: the weight of red and blue depends on how red they are."""
+    red = (one[0] + other[0]) // 2
+    r, g, b = one[0] - other[0], one[1] - other[1], one[2] - other[2]
+    return (512 + red) * r * r + 1024 * g * g + (767 - red) * b * b
+
+
+def _nearest_256(rgb: _Rgb) -> int:
+    r, g, b = map(_nearest_level, rgb)
+    grey = min(max((sum(rgb) // 3 - 3) // 10, 0), 23)
+    return min((16 + 36 * r + 6 * g + b, 232 + grey), key=lambda number: _distance(rgb, _rgb_of_256(number)))
+
+
+def _nearest_level(value: int) -> int:
+    return min(range(6), key=lambda level: abs(_CUBE[level] - value))
+
+
+def _nearest_16(rgb: _Rgb) -> int:
+    """By hue, for the palette of a terminal is its own: by distance alone pastels would be grey or yellow."""
+    low, high = min(rgb), max(rgb)
+    if high < _DARK or (high - low) < _LEAST_SATURATION * high:
+        return min(_GREYS, key=lambda number: _distance(rgb, _SIXTEEN[number]))
+    # The six hues stand 60 degrees apart, each the sum of the primary colours that its bits name.
+    r, g, b = ((value - low) / (high - low) for value in rgb)
+    hue = (r > 0.5) + 2 * (g > 0.5) + 4 * (b > 0.5)
+    return hue + 8 if high >= _BRIGHT else hue
+
+
+def _rgb_of_256(number: int) -> _Rgb:
+    if number < 16:
+        return _SIXTEEN[number]
+    if number >= 232:
+        grey = 8 + 10 * (number - 232)
+        return grey, grey, grey
+    number -= 16
+    return _CUBE[number // 36], _CUBE[number // 6 % 6], _CUBE[number % 6]

@@ -1,0 +1,49 @@
+"""Other pixels of a picture: as PNG, or smaller. Needs Pillow, and says None where it is missing."""
+
+import importlib.util
+import warnings
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from tau.base.late import late
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+pil_image = late("PIL.Image")
+pil_ops = late("PIL.ImageOps")
+
+MAX_PIXELS = 50_000_000
+"""A file that claims more is not opened: it would fill the memory."""
+
+
+def can_convert() -> bool:
+    """Whether Pillow is there."""
+    return importlib.util.find_spec("PIL") is not None
+
+
+def opened(data: bytes, max_width: int, max_height: int) -> "Picture | None":
+    """The first frame, upright and not larger than asked for; None if it cannot be read."""
+    if not can_convert():
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about odd files: nobody could read it here
+            picture: Picture = pil_image.open(BytesIO(data))
+            if picture.width * picture.height > MAX_PIXELS:
+                return None
+            picture = pil_ops.exif_transpose(picture).convert("RGBA")
+            picture.thumbnail((max(max_width, 1), max(max_height, 1)))
+    except Exception:  # decoders raise all kinds of errors on broken files
+        return None
+    return picture
+
+
+def as_png(data: bytes, max_width: int, max_height: int) -> bytes | None:
+    """The picture as PNG, not larger than asked for."""
+    picture = opened(data, max_width, max_height)
+    if picture is None:
+        return None
+    out = BytesIO()
+    picture.save(out, "PNG", compress_level=1)  # four times as fast, a little larger
+    return out.getvalue()

@@ -1,0 +1,157 @@
+"""Which image sequences are ours: the renderer lets exactly these through, and sends pixels beside a frame.
+
+A row of a picture holds a short sequence that puts it there. The pixels themselves are wanted by the terminal
+once: they wait here until a frame is written (`take_pending`), and wait again after the screen was cleared.
+"""
+
+from collections.abc import Callable, Iterator
+
+MAX_SEQUENCES = 4096
+"""How many different sequences are remembered; the oldest are forgotten, and their rows become text."""
+MAX_SEQUENCE_CHARS = 64 * 1024 * 1024
+"""The same for all of them together: some protocols have the pixels in the row."""
+MAX_PENDING = 1024
+
+_STRING_STARTS = ("\x1b_G", "\x1b]1337;", "\x1bP")
+
+
+class ImageSequences:
+    """The exact strings that pictures put into their rows, and what must be sent before those rows."""
+
+    def __init__(self, max_sequences: int = MAX_SEQUENCES, max_chars: int = MAX_SEQUENCE_CHARS) -> None:
+        self._max_sequences = max_sequences
+        self._max_chars = max_chars
+        self._chars = 0
+        self._rows_above: dict[str, int] = {}
+        self._pixels: dict[int, Callable[[], str]] = {}
+        self._unsent: dict[int, None] = {}
+        self._commands: list[str] = []
+
+    def add(self, sequence: str, rows_above: int = 0) -> str:
+        """Let this sequence pass. It paints from `rows_above` rows above the row that holds it."""
+        self.forget(sequence)
+        self._rows_above[sequence] = rows_above
+        self._chars += len(sequence)
+        while len(self._rows_above) > self._max_sequences or self._chars > self._max_chars:
+            self.forget(next(iter(self._rows_above)))
+        return sequence
+
+    def forget(self, sequence: str) -> None:
+        """Do not let this sequence pass any more."""
+        if self._rows_above.pop(sequence, None) is not None:
+            self._chars -= len(sequence)
+
+    def is_image_row(self, row: str) -> bool:
+        """Whether the row holds a sequence of ours, and no other that looks like a picture."""
+        if not any(start in row for start in _STRING_STARTS):
+            return False
+        return self._found(row) is not None
+
+    def parts(self, row: str) -> list[tuple[bool, str]]:
+        """The row in pieces: (True, a sequence of ours) and (False, text like any other)."""
+        found = list(self._spans(row))
+        pieces: list[tuple[bool, str]] = []
+        at = 0
+        for start, end in found:
+            if start > at:
+                pieces.append((False, row[at:start]))
+            pieces.append((True, row[start:end]))
+            at = end
+        if at < len(row):
+            pieces.append((False, row[at:]))
+        return pieces
+
+    def without_images(self, row: str) -> str:
+        """The row with every sequence of ours taken out: what of it is text."""
+        return "".join(text for ours, text in self.parts(row) if not ours)
+
+    def fitted(self, row: str, rows_above: int) -> str:
+        """The row as it may be written with so many rows of the screen above it.
+
+        A picture that would begin above the screen is left out: the terminal would paint it too low.
+        """
+        if not any(start in row for start in _STRING_STARTS):
+            return row
+        return "".join(
+            text for ours, text in self.parts(row) if not ours or self._rows_above.get(text, 0) <= rows_above
+        )
+
+    def send_pixels(self, image: int, pixels: Callable[[], str]) -> None:
+        """What the terminal must get once for the picture with this number, before the next frame."""
+        self._pixels[image] = pixels
+        self._unsent[image] = None
+        while len(self._pixels) > MAX_PENDING:
+            self.drop(next(iter(self._pixels)))
+
+    def was_sent(self, image: int) -> bool:
+        return image in self._pixels and image not in self._unsent
+
+    def send(self, command: str) -> None:
+        """A short command for the terminal, once, after pixels that wait; too many are dropped."""
+        if len(self._commands) < MAX_PENDING:
+            self._commands.append(command)
+
+    def drop(self, image: int, deletion: str = "") -> None:
+        """Forget the pixels of a picture; `deletion` tells the terminal to forget them too."""
+        if deletion and self.was_sent(image):
+            self.send(deletion)
+        self._pixels.pop(image, None)
+        self._unsent.pop(image, None)
+
+    def screen_cleared(self) -> None:
+        """The terminal has forgotten all pixels (cleared, or begun anew): they are to be sent again."""
+        self._unsent = dict.fromkeys(self._pixels)
+
+    def take_pending(self) -> str:
+        """What is to be written before the rows of the next frame; nothing in almost all frames."""
+        if not self._unsent and not self._commands:
+            return ""
+        text = "".join(self._pixels[image]() for image in self._unsent) + "".join(self._commands)
+        self._commands.clear()
+        self._unsent.clear()
+        return text
+
+    def _found(self, row: str) -> list[tuple[int, int]] | None:
+        """The spans of our sequences; None if there is none or if another one looks like a picture."""
+        spans = list(self._spans(row))
+        if not spans:
+            return None
+        rest = self.without_images(row)
+        return None if any(start in rest for start in _STRING_STARTS) else spans
+
+    def _spans(self, row: str) -> Iterator[tuple[int, int]]:
+        at = 0
+        while True:
+            start = row.find("\x1b", at)
+            if start < 0:
+                return
+            end = self._end_of_known(row, start)
+            if end:
+                yield start, end
+            at = end or start + 1
+
+    def _end_of_known(self, row: str, start: int) -> int:
+        """Where the sequence of ours that begins at `start` ends, or 0."""
+        if row.startswith("\x1b_G", start):
+            stop = row.find("\x1b\\", start + 3)
+            end = stop + 2
+        else:  # those that paint upwards come between saving and restoring the cursor
+            if not row.startswith("\x1b7", start):
+                return 0
+            stop = row.find("\x1b8", start + 2)
+            end = stop + 2
+        return end if stop >= 0 and row[start:end] in self._rows_above else 0
+
+
+image_rows = ImageSequences()
+"""The one of this process: pictures register here, the renderer asks here."""
+
+
+def take_pending() -> str:
+    """What is to be written before the rows of the next frame."""
+    return image_rows.take_pending()
+
+
+def screen_cleared() -> None:
+    """To be called when the screen was cleared or the terminal taken back: pixels are sent again."""
+    image_rows.screen_cleared()

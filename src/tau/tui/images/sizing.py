@@ -1,0 +1,29 @@
+"""How many cells a picture takes."""
+
+from typing import NamedTuple
+
+
+class Cells(NamedTuple):
+    columns: int
+    rows: int
+
+
+def cells_for(
+    width_px: int, height_px: int, cell_pixels: tuple[int, int], max_columns: int, max_rows: int
+) -> Cells:
+    """The cells of a picture in its proportions: as large as it is, or as large as there is room."""
+    cell_width, cell_height = max(cell_pixels[0], 1), max(cell_pixels[1], 1)
+    room_width, room_height = max(max_columns, 1) * cell_width, max(max_rows, 1) * cell_height
+    scale = min(1.0, room_width / width_px, room_height / height_px)
+    columns = -(-int(width_px * scale) // cell_width)
+    rows = -(-int(height_px * scale) // cell_height)
+    return Cells(max(1, min(columns, max_columns)), max(1, min(rows, max_rows)))
+
+
+def size_text(byte_count: int) -> str:
+    """A number of bytes as a person reads it: 812 B, 120 kB, 3.4 MB."""
+    if byte_count < 1000:
+        return f"{byte_count} B"
+    if byte_count < 999_500:
+        return f"{byte_count / 1000:.0f} kB"
+    return f"{byte_count / 1_000_000:.1f} MB"

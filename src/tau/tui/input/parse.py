@@ -1,0 +1,324 @@
+"""One complete sequence from the terminal to one key, as xterm, rxvt, Linux, SCO and kitty encode them."""
+
+from typing import NamedTuple
+
+from tau.tui.input.key import Key, KeyKind
+from tau.tui.input.names import key_name
+
+_UNKNOWN = "unknown"
+
+_CSI_LETTERS = {
+    "A": "up",
+    "B": "down",
+    "C": "right",
+    "D": "left",
+    "E": "clear",
+    "F": "end",
+    "H": "home",
+    "P": "f1",
+    "Q": "f2",
+    "R": "f3",
+    "S": "f4",
+}
+# The SCO console has letters of its own; those that xterm uses for something else are left to xterm.
+_CSI_PLAIN = {
+    **_CSI_LETTERS,
+    "Z": "shift+tab",
+    "a": "shift+up",
+    "b": "shift+down",
+    "c": "shift+right",
+    "d": "shift+left",
+    "L": "insert",
+    "I": "pageUp",
+    "G": "pageDown",
+    "N": "f2",
+    "O": "f3",
+    "T": "f8",
+    "U": "f9",
+    "V": "f10",
+    "W": "f11",
+    "X": "f12",
+}
+_TILDE = {
+    1: "home",
+    2: "insert",
+    3: "delete",
+    4: "end",
+    5: "pageUp",
+    6: "pageDown",
+    7: "home",
+    8: "end",
+    **dict(zip((11, 12, 13, 14, 15), ("f1", "f2", "f3", "f4", "f5"), strict=True)),
+    **dict(zip((17, 18, 19, 20, 21), ("f6", "f7", "f8", "f9", "f10"), strict=True)),
+    **dict(zip((23, 24, 25, 26, 28), ("f11", "f12", "f13", "f14", "f15"), strict=True)),
+    **dict(zip((29, 31, 32, 33, 34), ("f16", "f17", "f18", "f19", "f20"), strict=True)),
+}
+_RXVT_ENDS = {"^": ("ctrl",), "$": ("shift",), "@": ("ctrl", "shift")}
+_LINUX = {"A": "f1", "B": "f2", "C": "f3", "D": "f4", "E": "f5"}
+_SS3 = {
+    **_CSI_LETTERS,
+    "a": "ctrl+up",
+    "b": "ctrl+down",
+    "c": "ctrl+right",
+    "d": "ctrl+left",
+    "M": "enter",
+    "I": "tab",
+    " ": "space",
+}
+# The keypad in application mode: what each of its keys types.
+_SS3_KEYPAD = dict(zip("Xjklmnopqrstuvwxy", "=*+,-./0123456789", strict=True))
+_CONTROLS = {
+    "\x00": "ctrl+space",
+    "\x08": "ctrl+backspace",
+    "\t": "tab",
+    "\r": "enter",
+    "\x1b": "escape",
+    "\x1c": "ctrl+\\",
+    "\x1d": "ctrl+]",
+    "\x1e": "ctrl+^",
+    "\x1f": "ctrl+-",
+    "\x7f": "backspace",
+}
+_CODES = {8: "backspace", 9: "tab", 13: "enter", 27: "escape", 32: "space", 127: "backspace"}
+_KITTY_CODES = {
+    57359: "scrollLock",
+    57361: "printScreen",
+    57362: "pause",
+    57363: "menu",
+    57414: "enter",
+    57417: "left",
+    57418: "right",
+    57419: "up",
+    57420: "down",
+    57421: "pageUp",
+    57422: "pageDown",
+    57423: "home",
+    57424: "end",
+    57425: "insert",
+    57426: "delete",
+    57427: "clear",
+    **{57376 + number: f"f{13 + number}" for number in range(23)},
+}
+_KITTY_KEYPAD = dict(zip(range(57399, 57417), "0123456789./*-+\0=,", strict=True))
+_PRIVATE_USE = range(57344, 63744)
+_KINDS: dict[int, KeyKind] = {2: "repeat", 3: "release"}
+_SHIFT, _ALT, _CTRL, _SUPER, _HYPER, _META, _CAPS = (1 << bit for bit in range(7))
+
+
+def parse_key(sequence: str) -> Key:
+    """The key behind a complete sequence. Whatever is sent, a key comes back: "unknown" if need be."""
+    if len(sequence) == 1:
+        return _one(sequence)
+    if not sequence.startswith("\x1b"):
+        return Key(sequence, sequence, raw=sequence) if sequence.isprintable() else _unknown(sequence)
+    if sequence.startswith("\x1b[") and len(sequence) > 2:
+        return _csi(sequence)
+    if sequence.startswith("\x1bO") and len(sequence) > 2:
+        return _ss3(sequence)
+    return _with_alt(sequence)
+
+
+def _unknown(sequence: str, kind: KeyKind = "press") -> Key:
+    return Key(_UNKNOWN, kind=kind, raw=sequence)
+
+
+def _one(char: str) -> Key:
+    if char == " ":
+        return Key("space", " ", raw=char)
+    if char.isprintable():
+        return Key(char, char, raw=char)
+    name = _CONTROLS.get(char)
+    if name is None and char < "\x1b":
+        name = f"ctrl+{chr(ord(char) + 0x60)}"
+    if name is None:
+        # Combining marks, joiners and the like are typed too, though they are not printable by themselves.
+        return Key(char, char, raw=char) if char >= "\xa0" and not _is_surrogate(char) else _unknown(char)
+    return Key(name, raw=char)
+
+
+def _with_alt(sequence: str) -> Key:
+    """Escape and then what the key sends without alt."""
+    inner = sequence[1:]
+    if len(inner) == 1 and inner.isalpha() and inner.isupper():
+        return Key(f"alt+shift+{inner.lower()}", raw=sequence)
+    if len(inner) > 2 and inner[0] != "\x1b":
+        return _unknown(sequence)
+    key = parse_key(inner)
+    if key.name == _UNKNOWN:
+        return _unknown(sequence)
+    *held, name = _parts(key.name)
+    return Key(key_name(name, {*held, "alt"}), kind=key.kind, raw=sequence)
+
+
+def _parts(name: str) -> list[str]:
+    return [*name[:-2].split("+"), "+"] if name.endswith("++") else name.split("+") if name != "+" else ["+"]
+
+
+def _ss3(sequence: str) -> Key:
+    body, final = sequence[2:-1], sequence[-1]
+    # Some terminals put the modifiers before the letter: ESC O 5 P.
+    modifiers = _number(body.rpartition(";")[2], 1) if body else 1
+    if final in _SS3_KEYPAD:
+        return _typed(_SS3_KEYPAD[final], modifiers - 1, sequence, "press")
+    return _named(_SS3.get(final), modifiers - 1, sequence, "press")
+
+
+def _csi(sequence: str) -> Key:
+    body, final = sequence[2:-1], sequence[-1]
+    if body == "[":
+        return _named(_LINUX.get(final), 0, sequence, "press")
+    if not body:
+        return _named(_CSI_PLAIN.get(final), 0, sequence, "press")
+    fields = _fields(body)
+    if fields is None:
+        return _unknown(sequence)
+    if final == "u":
+        return _kitty(fields, sequence)
+    if final == "~" and fields[0][0] == 27 and len(fields) > 2:
+        return _other_key(fields[2][0], _held(fields), sequence)
+    if final == "~":
+        return _named(_TILDE.get(fields[0][0]), _held(fields), sequence, _kind(fields))
+    if final in _RXVT_ENDS and len(fields) == 1:
+        name = _TILDE.get(fields[0][0])
+        return Key(key_name(name, _RXVT_ENDS[final]), raw=sequence) if name else _unknown(sequence)
+    if final == "Z":
+        return _named("tab", _held(fields) | _SHIFT, sequence, _kind(fields))
+    if len(fields) == 1 and fields[0][0] > 1:
+        # An old form of xterm: only the modifiers before the letter.
+        fields = [[1], fields[0]]
+    return _named(_CSI_LETTERS.get(final), _held(fields), sequence, _kind(fields))
+
+
+def _fields(body: str) -> list[list[int]] | None:
+    """Numbers between semicolons, each with its own list between colons; an empty one is -1."""
+    fields: list[list[int]] = []
+    for field in body.split(";"):
+        numbers = [_number(number, -1) for number in field.split(":")]
+        if min(numbers) < -1:
+            return None
+        fields.append(numbers)
+    return fields
+
+
+def _number(text: str, empty: int) -> int:
+    if not text:
+        return empty
+    return int(text) if len(text) < 8 and text.isascii() and text.isdigit() else -2
+
+
+def _held(fields: list[list[int]]) -> int:
+    """The modifiers as bits: sent as one more than the sum."""
+    return max(fields[1][0] - 1, 0) if len(fields) > 1 else 0
+
+
+def _kind(fields: list[list[int]]) -> KeyKind:
+    return _KINDS.get(fields[1][1], "press") if len(fields) > 1 and len(fields[1]) > 1 else "press"
+
+
+def _modifiers(bits: int) -> set[str]:
+    """Their names. Hyper counts as super and meta as alt; the locks are no modifiers."""
+    held: set[str] = set()
+    if bits & _SHIFT:
+        held.add("shift")
+    if bits & (_ALT | _META):
+        held.add("alt")
+    if bits & _CTRL:
+        held.add("ctrl")
+    if bits & (_SUPER | _HYPER):
+        held.add("super")
+    return held
+
+
+def _named(name: str | None, bits: int, sequence: str, kind: KeyKind) -> Key:
+    """A key that types nothing (but for the space bar), by its name."""
+    if name is None:
+        return _unknown(sequence, kind)
+    held = _modifiers(bits)
+    if name == "space" and held <= {"shift"}:
+        return Key(name, "" if kind == "release" else " ", kind, sequence)
+    return Key(key_name(name, held), "", kind, sequence)
+
+
+class _Code(NamedTuple):
+    """The numbers of one key: as it stands on the layout, with shift, and on the keyboard it was made for."""
+
+    char: str
+    shifted: str = ""
+    base: str = ""
+
+
+def _kitty(fields: list[list[int]], sequence: str) -> Key:
+    bits, kind = _held(fields), _kind(fields)
+    codes = fields[0]
+    code = codes[0]
+    name = _CODES.get(code) or _KITTY_CODES.get(code)
+    if name:
+        return _named(name, bits, sequence, kind)
+    keypad = _KITTY_KEYPAD.get(code)
+    if keypad:
+        return _typed(keypad, bits, sequence, kind)
+    text = "".join(_character(number) for number in fields[2]) if len(fields) > 2 else ""
+    if code in _PRIVATE_USE or (code <= 0 and not text):
+        return _unknown(sequence, kind)
+    shifted, base = (_character(codes[at]) if len(codes) > at else "" for at in (1, 2))
+    return _character_key(_Code(_character(code), shifted, base), bits, text, sequence, kind)
+
+
+def _other_key(code: int, bits: int, sequence: str) -> Key:
+    """xterm's modifyOtherKeys, whose code is that of the character that would have been typed."""
+    name = _CODES.get(code)
+    if name:
+        return _named(name, bits, sequence, "press")
+    char = _character(code)
+    if bits & _SHIFT and not char.isalpha():
+        bits &= ~_SHIFT
+    return _character_key(_Code(char, char), bits, "", sequence, "press")
+
+
+def _typed(char: str, bits: int, sequence: str, kind: KeyKind) -> Key:
+    return _character_key(_Code(char, char), bits & ~_SHIFT, "", sequence, kind)
+
+
+def _character_key(code: _Code, bits: int, text: str, sequence: str, kind: KeyKind) -> Key:
+    held = _modifiers(bits)
+    if held - {"shift"}:
+        return _shortcut(code, held, sequence, kind)
+    if not text:
+        upper = bool(bits & _SHIFT) != bool(bits & _CAPS and code.char.isalpha())
+        text = (code.shifted or code.char.upper()) if upper else code.char
+    if not text:
+        return _unknown(sequence, kind)
+    name = "space" if text == " " else text
+    return Key(name, "" if kind == "release" else text, kind, sequence)
+
+
+def _shortcut(code: _Code, held: set[str], sequence: str, kind: KeyKind) -> Key:
+    """A character with ctrl, alt or super: letters are small and of the Latin layout, shift is named.
+
+    For other characters, shift is part of the character where the terminal says which one it makes.
+    """
+    char = code.char
+    if not char.isascii() and code.base.isascii() and code.base:
+        char = code.base
+        shifted = ""
+    else:
+        shifted = code.shifted
+    if char.isalpha():
+        if char.isupper():
+            held.add("shift")
+        char = char.lower()
+    elif "shift" in held and shifted and shifted.isprintable():
+        held.discard("shift")
+        char = shifted
+    return Key(key_name(char, held), "", kind, sequence) if char else _unknown(sequence, kind)
+
+
+def _character(code: int) -> str:
+    """The character of a number that a terminal sent; nothing for one that no key can type."""
+    if not 32 <= code <= 0x10FFFF or 0x7F <= code < 0xA0 or 0xD800 <= code <= 0xDFFF:
+        return ""
+    return chr(code)
+
+
+def _is_surrogate(char: str) -> bool:
+    return "\ud800" <= char <= "\udfff"

@@ -1,0 +1,189 @@
+"""The bytes of a frame: relative moves and rows. Nothing here clears the screen but `full`, and only for it.
+
+The rows of the window are counted from its top. Where the shell's lines still stand above the window (nothing
+has filled the screen yet), nobody knows which row of the terminal that is; so all moves are relative, and new
+rows at the end are reached with line feeds, which scroll the shell's lines away if the screen is full.
+"""
+
+from collections.abc import Sequence
+
+from tau.tui.images.marks import image_rows
+from tau.tui.render.patch import patch
+from tau.tui.render.prepare import BLANK, Line
+
+BEGIN_SYNC = "\x1b[?2026h"
+END_SYNC = "\x1b[?2026l"
+NO_WRAP = "\x1b[?7l"
+WRAP = "\x1b[?7h"
+SHOW_CURSOR = "\x1b[?25h"
+HIDE_CURSOR = "\x1b[?25l"
+CLEAR_ALL = "\x1b[2J\x1b[H\x1b[3J"
+"""The one place with ED 3: for a gesture of the user (resize, another session), never in a multiplexer."""
+ERASE_RIGHT = "\x1b[K"
+ERASE_BELOW = "\x1b[J"
+_MIN_MOVED_CHARS = 24
+
+
+class Pen:
+    """Collects what is written in one frame and knows in which row of the window the cursor is."""
+
+    __slots__ = ("columns", "height", "parts", "reach", "row")
+
+    def __init__(self, row: int, reach: int, columns: int, height: int) -> None:
+        self.parts: list[str] = []
+        self.row = row
+        self.reach = reach
+        """How many rows from the top of the window are known to exist on the terminal."""
+        self.columns = columns
+        self.height = height
+
+    def to(self, row: int) -> None:
+        """Go to a row, in some column."""
+        step = row - self.row
+        if step < 0:
+            self.parts.append(f"\x1b[{-step}A")
+        elif step > 3 and row < self.reach:
+            self.parts.append(f"\x1b[{step}B")
+        elif step:
+            self.parts.append("\n" * step)
+        self.row = row
+        self.reach = min(max(self.reach, row + 1), self.height)
+
+    def write(self, text: str) -> None:
+        self.parts.append(text)
+
+
+def scroll(pen: Pen, grid: list[Line], count: int) -> list[Line]:
+    """Push the first rows of the window into the history; what is left of the grid.
+
+    The line feeds come from the last row that is drawn: on the way down they scroll nothing of ours.
+    """
+    pen.to(max(len(grid) - 1, 0))
+    pen.write("\n" * (pen.height - 1 - pen.row + count))
+    pen.row = pen.height - 1
+    pen.reach = pen.height
+    return grid[count:]
+
+
+def rewrite(
+    pen: Pen, start: int, chunk: Sequence[Line], window: Sequence[Line], *, old: Sequence[Line] | None
+) -> None:
+    """Write rows for the history and then all of the window, from row `start` of the grid on.
+
+    `old` tells what stands there, to know what needs erasing; None: anything may stand there. Each row beyond
+    the last one of the terminal pushes one into the history: as many as the chunk has, since a chunk comes
+    only with a window that is full.
+    """
+    lines = [*chunk, *window]
+    if not lines:
+        return
+    pen.to(start)
+    pen.write("\r")
+    fresh_from = pen.height if old is None else min(len(old), pen.height)
+    for number, line in enumerate(lines):
+        if number:
+            pen.write("\r\n")
+        at = start + number
+        if line.image:
+            picture = image_rows.fitted(line.text, min(at, pen.height - 1))
+            pen.write(f"{ERASE_RIGHT}{picture}" if at < fresh_from else picture)
+            continue
+        pen.write(line.text)
+        if at < fresh_from and (line.width < pen.columns if old is None else line.width < old[at].width):
+            pen.write(ERASE_RIGHT)
+    pen.row = len(window) - 1 if window else min(start + len(lines), pen.height) - 1
+    pen.reach = min(max(pen.reach, start + len(lines)), pen.height)
+
+
+def erase_below(pen: Pen, row: int) -> None:
+    """Clear this row of the window and all below it.
+
+    Never from the very first cell: tmux takes that for a cleared screen and pushes it into its history.
+    """
+    if row == 0:
+        pen.to(0)
+        pen.write(f"\r{ERASE_RIGHT}")
+        if pen.reach <= 1:
+            return
+        row = 1
+    pen.to(row)
+    pen.write(f"\r{ERASE_BELOW}")
+
+
+def update(pen: Pen, old: list[Line], new: Sequence[Line], *, shifted: int = 0) -> bool:
+    """Rewrite the rows of the window that changed, in place. Whether anything had to be written.
+
+    `shifted`: by how many rows the content above the last rows went up without scrolling.
+    """
+    before = len(pen.parts)
+    old = _moved(pen, old, new, shifted)
+    for row, line in enumerate(new):
+        was = old[row] if row < len(old) else BLANK
+        if line is not was and line.text != was.text:
+            pen.to(row)
+            pen.write(patch(was, line))
+    beyond = [row for row in range(len(new), len(old)) if old[row].text]
+    if beyond:
+        erase_below(pen, min(beyond[0], max(pen.reach - 1, 0)))
+    return len(pen.parts) > before
+
+
+def _moved(pen: Pen, old: list[Line], new: Sequence[Line], shifted: int) -> list[Line]:
+    """Let the terminal move rows that only changed their place; the grid as it stands then.
+
+    The last rows (an editor below a growing text) go down or up by inserting or deleting lines above them.
+    """
+    if any(line.image for line in old) or any(line.image for line in new):
+        return old
+    same = _same_at_end(old, new)
+    step = len(new) - len(old)
+    if step and same and _chars(new[len(new) - same :]) >= _MIN_MOVED_CHARS:
+        old = _tail_moved(pen, old, same, step)
+    if shifted > 0 and len(old) == len(new):
+        old = _body_moved(pen, old, new, len(new) - same, shifted)
+    return old
+
+
+def _tail_moved(pen: Pen, old: list[Line], same: int, step: int) -> list[Line]:
+    at = len(old) - same
+    if step > 0:
+        if pen.reach < len(old) + step:
+            pen.to(len(old) + step - 1)
+        pen.to(at)
+        pen.write(f"\x1b[{step}L")
+        return [*old[:at], *[BLANK] * step, *old[at:]]
+    if at + step < 1:
+        return old
+    pen.to(at + step)
+    pen.write(f"\x1b[{-step}M")
+    return [*old[: at + step], *old[at:]]
+
+
+def _body_moved(pen: Pen, old: list[Line], new: Sequence[Line], end: int, shifted: int) -> list[Line]:
+    """Rows 1 to `end` went up while those above and below stay: rows leave the window, but not into history.
+
+    Row 0 is never deleted: it is written anew, so that nothing could be taken for scrolling.
+    """
+    gain = sum(len(new[row].text) for row in range(1, end - shifted) if new[row] is old[row + shifted])
+    loss = sum(len(new[row].text) for row in range(1, end) if new[row] is old[row])
+    if gain <= loss + 4 * _MIN_MOVED_CHARS:
+        return old
+    pen.to(1)
+    pen.write(f"\x1b[{shifted}M")
+    moved = [old[0], *old[1 + shifted : end]]
+    pen.to(len(moved))
+    pen.write(f"\x1b[{shifted}L")
+    return [*moved, *[BLANK] * shifted, *old[end:]]
+
+
+def _same_at_end(old: Sequence[Line], new: Sequence[Line]) -> int:
+    same = 0
+    for mine, theirs in zip(reversed(old), reversed(new), strict=False):
+        if mine is not theirs and mine.text != theirs.text:
+            break
+        same += 1
+    return same
+
+
+def _chars(lines: Sequence[Line]) -> int:
+    return sum(len(line.text) for line in lines)

@@ -1,0 +1,69 @@
+"""The ledger of the append-only screen: which rows are history, which are shown, which may not go yet.
+
+C rows of the frame have scrolled into the terminal's history and are never written again. The window shows
+the rows from W on. Rows from the boundary B on may still change and stay out of the history. L is the length
+of the frame. Always C <= W; the rows from C to W, if any, are hidden until B lets them pass.
+"""
+
+from typing import NamedTuple
+
+
+class Ledger(NamedTuple):
+    """What holds after a frame."""
+
+    committed: int = 0
+    """C"""
+    window_top: int = 0
+    """W"""
+    boundary: int = 0
+    """B"""
+    length: int = 0
+    """L"""
+
+
+class Step(NamedTuple):
+    """The ledger after a frame, and the rows that enter the history with it: those from `start` to C."""
+
+    ledger: Ledger
+    start: int
+
+    @property
+    def chunk_length(self) -> int:
+        return self.ledger.committed - self.start
+
+
+def advance(
+    committed: int, *, length: int, height: int, boundary: int, frozen: bool = False, handed_over: int = 0
+) -> Step:
+    """An ordinary frame. `frozen`: an overlay covers rows, so that none of them may leave the window.
+
+    A frame that shrank into its committed rows is anchored anew; what the history holds stays there. A frame
+    of final rows that ends where rows were `handed_over` to the shell (the screen was stopped in between) has
+    not shrunk: there is nothing to show below.
+    """
+    boundary = min(boundary, length)
+    ends_there = length == committed and (not committed or boundary == committed == handed_over)
+    if length <= committed and not ends_there:
+        top = max(0, length - height)
+        kept = min(boundary, top)
+        return Step(Ledger(kept, top, boundary, length), kept)
+    top = max(committed, length - height)
+    end = committed if frozen else max(committed, min(boundary, top))
+    return Step(Ledger(end, top, boundary, length), committed)
+
+
+def restart(*, length: int, height: int, boundary: int) -> Step:
+    """A full paint: the history is written from the first row on."""
+    return repaint(0, length=length, height=height, boundary=boundary)
+
+
+def repaint(committed: int, *, length: int, height: int, boundary: int) -> Step:
+    """A window of another size over a history that cannot be erased.
+
+    A larger window shows rows again that the history holds: a multiplexer takes them back from there when a
+    pane grows, and rows that are written over would be lost. So C goes down to W where W is above it.
+    """
+    boundary = min(boundary, length)
+    top = max(0, length - height)
+    start = min(committed, top)
+    return Step(Ledger(max(start, min(boundary, top)), top, boundary, length), start)

@@ -1,0 +1,373 @@
+"""From frames to bytes: the painter knows the ledger and what the terminal shows; it chooses an emitter."""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from tau.tui.images.marks import image_rows
+from tau.tui.render import emit
+from tau.tui.render.anchor import rewrapped, wrapped_height
+from tau.tui.render.audit import Audit
+from tau.tui.render.compose import EMPTY_FRAME, Frame, take_marker
+from tau.tui.render.ledger import Ledger, Step, advance, repaint, restart
+from tau.tui.render.overlays import Overlay, cover
+from tau.tui.render.prepare import BLANK, Gate, Line
+from tau.tui.terminal.port import Capabilities
+
+Emitter = Literal["none", "cursor", "full", "scroll", "diff", "seam"]
+Intent = Literal["first", "full", "resize", "force", "update"]
+Keep = Literal["content", "final", "all"]
+"""Which rows stay when the screen is left: those of the record (without editor and status lines below it),
+only those of them that can no longer change, or every row."""
+_UNSYNCED_HIDE_BYTES = 1024
+
+
+class Size(NamedTuple):
+    columns: int
+    rows: int
+
+
+class Request(NamedTuple):
+    """What a frame is to do beyond showing what changed."""
+
+    force: bool = False
+    """Write every row of the window anew."""
+    replace: bool = False
+    """Forget the history and write it from the first row on (another session, or the user's own wish)."""
+    resized: bool = False
+    """The terminal was resized meanwhile, even if it has the old size again: it may have moved its rows."""
+    lowered: int = 0
+    """By how many rows it got lower on the way, whether or not it got higher again."""
+    trusted: int | None = None
+    """C as it was before frames that may have been written for a size which the terminal had no more."""
+
+
+ORDINARY = Request()
+
+
+class Painted(NamedTuple):
+    """What a frame came to."""
+
+    text: str
+    emitter: Emitter
+    intent: Intent
+    chunk_start: int
+    """The rows from here to C entered the history with this frame."""
+
+
+class Cursor(NamedTuple):
+    row: int
+    column: int
+    visible: bool
+
+
+class Painter:
+    """One owner of what stands on the terminal. `paint` gives the bytes that lead to the next frame."""
+
+    def __init__(self, *, hardware_cursor: bool = True) -> None:
+        self._hardware_cursor = hardware_cursor
+        self.ledger = Ledger()
+        self.size = Size(0, 0)
+        self._audit = Audit()
+        self._gate = Gate(1)
+        self._frame = EMPTY_FRAME
+        self._grid: list[Line] = []
+        self._covered = False
+        # Row and reach as in `Pen`; a column of -1 is unknown.
+        self._cursor = Cursor(0, -1, True)
+        self._reach = 1
+        self._painting = False
+        self._handed_over = 0
+        # Rows at the end of a multiplexer's history that it put there itself when its pane got lower.
+        self._pushed = 0
+
+    @property
+    def anchored(self) -> bool:
+        """Whether the top of the window is the top of the screen, with nothing of the shell above it."""
+        return self._reach >= self.size.rows
+
+    def wants_old_width(self, size: Size, capabilities: Capabilities, request: Request) -> bool:
+        """Whether the next frame is of another width over a history that cannot be written again.
+
+        Then the frame at the old width, as it is now, tells which text that history does not hold yet.
+        """
+        keeps = self._intent(size, capabilities, request) in ("first", "resize")
+        return keeps and self.ledger.committed > 0 and size.columns != self.size.columns
+
+    def paint(
+        self,
+        frame: Frame,
+        size: Size,
+        capabilities: Capabilities,
+        *,
+        request: Request = ORDINARY,
+        overlays: Sequence[Overlay] = (),
+        before: Frame | None = None,
+    ) -> Painted:
+        """The bytes for this frame, and the state after it. `before`: as `wants_old_width` says."""
+        intent = self._intent(size, capabilities, request)
+        shown = [overlay for overlay in overlays if overlay.shows_at(*size)]
+        gate = self._gate
+        if gate.width != size.columns or gate.hyperlinks != capabilities.hyperlinks:
+            gate = self._gate = Gate(size.columns, hyperlinks=capabilities.hyperlinks)
+        elif intent == "update" and frame is self._frame and not shown and not self._covered:
+            return Painted("", "none", intent, self.ledger.committed)
+        step = self._step(intent, frame, size, bool(shown), before, request)
+        ledger = step.ledger
+        rows = frame.rows[ledger.window_top : ledger.window_top + size.rows]
+        marker = take_marker(rows)
+        window = gate.lines(rows)
+        if shown:
+            window, marker = cover(window, shown, gate, size.rows, marker)
+            if intent == "resize":  # where the window is was a guess; overlays need a place that is known
+                window += [BLANK] * (size.rows - len(window))
+        window = _fitted(window)
+        chunk_rows = frame.rows[step.start : ledger.committed]
+        pen, emitter = self._emit(
+            intent, step, [gate.line(row) for row in chunk_rows], window, size, capabilities
+        )
+        text, emitter = self._finished(pen, emitter, self._target(marker, window), capabilities)
+        self._audit.truncate(step.start)
+        self._audit.commit(chunk_rows)
+        if chunk_rows or intent in ("first", "full"):
+            self._pushed = 0
+        self.ledger, self.size, self._frame = ledger, size, frame
+        self._grid, self._covered = window, bool(shown)
+        self._reach, self._painting = pen.reach, True
+        return Painted(text, emitter, intent, step.start)
+
+    def leave(self, keep: Keep, capabilities: Capabilities) -> str:
+        """The bytes that hand the terminal back: the cursor is visible, in an empty row below what is kept.
+
+        What was painted last is what counts. Rows of the record that the window could not show, because they
+        were hidden above it, are written now. Painting may begin again afterwards, from that row on.
+        """
+        if not self._painting:
+            return ""
+        frame, (committed, top, _, length) = self._frame, self.ledger
+        end = {"all": length, "content": frame.content_end, "final": frame.boundary}[keep]
+        end = max(end, committed)
+        lines = [self._gate.line(row) for row in frame.rows[committed:end]]
+        pen = emit.Pen(self._cursor.row, self._reach, *self.size)
+        pen.write(emit.NO_WRAP)
+        standing = _standing(lines, self._grid) if top == committed else 0
+        if standing < len(lines):
+            emit.rewrite(pen, standing, lines[standing:], (), old=self._grid)
+        elif lines:
+            pen.to(len(lines) - 1)
+        if lines:
+            pen.write(f"\r\n{emit.ERASE_BELOW}")
+        else:
+            emit.erase_below(pen, 0)
+            pen.to(0)
+            pen.write("\r")
+        pen.write(f"{emit.WRAP}{emit.SHOW_CURSOR}")
+        # Rows that may still change are shown again if painting goes on: better twice than half.
+        self._handed_over = max(committed, min(end, frame.boundary))
+        self._audit.commit(frame.rows[committed : self._handed_over])
+        self.ledger = Ledger(self._handed_over, self._handed_over, frame.boundary, length)
+        self._grid, self._covered, self._painting = [], False, False
+        self._cursor, self._reach = Cursor(0, -1, True), 1
+        return _in_sync("".join(pen.parts), capabilities)
+
+    def _intent(self, size: Size, capabilities: Capabilities, request: Request) -> Intent:
+        if not self._painting:
+            # The very first frame clears nothing: what the user's shell has shown stays where it is.
+            return "full" if request.replace and self.size.rows else "first"
+        if request.replace:
+            return "full"
+        if size != self.size or request.resized:
+            return "resize" if capabilities.multiplexer else "full"
+        return "force" if request.force else "update"
+
+    def _step(
+        self,
+        intent: Intent,
+        frame: Frame,
+        size: Size,
+        covered: bool,
+        before: Frame | None,
+        request: Request,
+    ) -> Step:
+        length, boundary = len(frame.rows), frame.boundary
+        if intent == "full":
+            self._handed_over = 0
+            return restart(length=length, height=size.rows, boundary=boundary)
+        committed = self.ledger.committed
+        if intent == "resize":
+            committed = self._still_in_history(size, request)
+        if committed and size.columns != self.size.columns:
+            committed = self._after_rewrap(committed, before or self._frame, frame)
+        elif length > committed:
+            shifted = self._audit.first_shifted(frame.rows)
+            committed = committed if shifted is None else min(committed, shifted)
+        if intent == "resize":
+            return repaint(committed, length=length, height=size.rows, boundary=boundary)
+        step = advance(
+            committed,
+            length=length,
+            height=size.rows,
+            boundary=boundary,
+            frozen=covered,
+            handed_over=self._handed_over if self._audit.first_shifted(frame.rows) is None else 0,
+        )
+        return step if step.start >= committed else self._unless_replaced(step, frame)
+
+    def _unless_replaced(self, step: Step, frame: Frame) -> Step:
+        """A frame shrank. If its rows are not those that the history begins with, they must go there."""
+        self._audit.truncate(step.start)
+        shifted = self._audit.first_shifted(frame.rows)
+        return step if shifted is None else step._replace(start=shifted)
+
+    def _still_in_history(self, size: Size, request: Request) -> int:
+        """How many rows the history of a multiplexer still holds after its pane changed its size.
+
+        A pane that gets higher takes rows back from its history, where they will be written over. One that
+        got lower on the way has lost the rows below the cursor then, and takes back so many more. A lower one
+        pushes rows there by itself: if nothing came after them, they are taken back first.
+        """
+        committed, before = self.ledger.committed, self.size.rows
+        if request.trusted is not None and request.trusted < committed:
+            committed, self._pushed = request.trusted, 0
+        if not self.anchored:
+            return committed
+        if size.columns > self.size.columns:
+            self._pushed = 0  # halves of rows that were wrapped become whole again: nobody knows how many
+        lost = min(before - 1 - self._cursor.row, max(request.lowered, before - size.rows))
+        pushed = self._pushed + before - lost - size.rows
+        self._pushed = max(pushed, 0)
+        return max(committed + min(pushed, 0), 0)
+
+    def _after_rewrap(self, committed: int, old: Frame, frame: Frame) -> int:
+        """How many rows of the frame at the new width the history holds, in other rows than these."""
+        pending = old.rows[min(committed, old.content_end) : old.content_end]
+        committed = rewrapped(pending, frame.rows, frame.content_end)
+        self._audit.truncate(0)
+        self._audit.commit(frame.rows[:committed])
+        if self._handed_over:
+            self._handed_over = committed
+        return committed
+
+    def _emit(
+        self,
+        intent: Intent,
+        step: Step,
+        chunk: list[Line],
+        window: list[Line],
+        size: Size,
+        capabilities: Capabilities,
+    ) -> tuple[emit.Pen, Emitter]:
+        pen = emit.Pen(self._cursor.row, self._reach, *size)
+        if intent == "first":
+            # We begin in the row where the shell left the cursor. Nothing of its screen is erased or lost, in
+            # any terminal: its lines scroll into the history, in order, as ours need their room.
+            image_rows.screen_cleared()
+            pen.write(f"{image_rows.take_pending()}\r{emit.ERASE_BELOW}")
+            emit.rewrite(pen, 0, chunk, window, old=())
+            return pen, "full"
+        if intent == "full" and not capabilities.multiplexer:
+            image_rows.screen_cleared()
+            pen = emit.Pen(0, size.rows, *size)
+            pen.write(f"{emit.CLEAR_ALL}{image_rows.take_pending()}")
+            emit.rewrite(pen, 0, chunk, window, old=())
+            return pen, "full"
+        pen.write(image_rows.take_pending())
+        if intent == "update":
+            return pen, self._updated(pen, step, chunk, window)
+        # A multiplexer keeps its history: the window is written over where it stands, without clearing.
+        if intent == "resize" or (self._painting and size != self.size):
+            self._find_top(pen, size)
+        self._rewritten(pen, 0, chunk, window, old=None)
+        return pen, "full" if intent == "full" else "seam"
+
+    def _find_top(self, pen: emit.Pen, size: Size) -> None:
+        """Go to the first row of the window after a multiplexer has moved and wrapped what it shows."""
+        pen.row = 0
+        if self.anchored:
+            pen.write(f"\r\x1b[{size.rows}A")
+            pen.reach = size.rows
+            return
+        above = [line.text for line in self._grid[: self._cursor.row]]
+        up = wrapped_height(above, size.columns) + max(self._cursor.column, 0) // size.columns
+        pen.write(f"\r\x1b[{up}A" if up else "\r")
+        # What of ours stands below is unknown, and so is whether this is the first cell of the screen.
+        pen.write(f"{emit.ERASE_RIGHT}\n{emit.ERASE_BELOW}\x1b[A" if size.rows > 1 else emit.ERASE_RIGHT)
+        pen.reach = min(2, size.rows)
+
+    def _updated(self, pen: emit.Pen, step: Step, chunk: list[Line], window: list[Line]) -> Emitter:
+        grid = self._grid
+        shifted = step.ledger.window_top - self.ledger.window_top
+        if not chunk:
+            emit.update(pen, grid, window, shifted=shifted)
+            return "diff"
+        standing = _standing(chunk, grid)
+        if standing < len(chunk):
+            self._rewritten(pen, standing, chunk[standing:], window, old=grid)
+            return "seam"
+        grid = emit.scroll(pen, grid, len(chunk))
+        emit.update(pen, grid, window, shifted=shifted - len(chunk))
+        return "scroll"
+
+    def _rewritten(
+        self, pen: emit.Pen, start: int, chunk: list[Line], window: list[Line], *, old: list[Line] | None
+    ) -> None:
+        emit.rewrite(pen, start, chunk, window, old=old)
+        if len(window) < pen.reach and (old is None or len(old) > len(window)):
+            emit.erase_below(pen, len(window))
+
+    def _target(self, marker: tuple[int, int] | None, window: list[Line]) -> Cursor:
+        """Where the cursor goes: to the edit point, also when hidden (input methods show up there).
+
+        Else to the last row with content: a terminal that gets lower takes away rows below the cursor first.
+        """
+        if marker is None:
+            return Cursor(max(len(window) - 1, 0), 0, False)
+        return Cursor(marker[0], min(marker[1], self._gate.width - 1), self._hardware_cursor)
+
+    def _finished(
+        self, pen: emit.Pen, emitter: Emitter, cursor: Cursor, capabilities: Capabilities
+    ) -> tuple[str, Emitter]:
+        """The frame in its brackets. The cursor moves inside them, so that no half frame is ever shown."""
+        body = "".join(pen.parts)
+        was, self._cursor = self._cursor, cursor
+        pen.parts.clear()
+        pen.to(cursor.row)
+        if body or pen.parts or cursor.column != was.column:
+            pen.write(f"\x1b[{cursor.column + 1}G" if cursor.column else "\r")
+        if cursor.visible != was.visible:
+            pen.write(emit.SHOW_CURSOR if cursor.visible else emit.HIDE_CURSOR)
+        text = "".join(pen.parts)
+        if not body:
+            emitter = "cursor" if text else "none"
+        else:
+            text = f"{emit.NO_WRAP}{body}{emit.WRAP}{text}"
+        if not text:
+            return "", emitter
+        if capabilities.synchronized_output:
+            return _in_sync(text, capabilities), emitter
+        if was.visible and cursor.visible and len(body) > _UNSYNCED_HIDE_BYTES:
+            return f"{emit.HIDE_CURSOR}{text}{emit.SHOW_CURSOR}", emitter
+        return text, emitter
+
+
+def _in_sync(text: str, capabilities: Capabilities) -> str:
+    return f"{emit.BEGIN_SYNC}{text}{emit.END_SYNC}" if capabilities.synchronized_output else text
+
+
+def _standing(chunk: Sequence[Line], grid: Sequence[Line]) -> int:
+    """How many rows of the chunk stand at the top of the window already, as they are."""
+    count = 0
+    for wanted, drawn in zip(chunk, grid, strict=False):
+        if wanted.text != drawn.text:
+            break
+        count += 1
+    return count
+
+
+def _fitted(window: list[Line]) -> list[Line]:
+    """Pictures that would begin above the window are left out: they would be painted too low."""
+    if not any(line.image for line in window):
+        return window
+    return [
+        line._replace(text=image_rows.fitted(line.text, row)) if line.image else line
+        for row, line in enumerate(window)
+    ]

@@ -1,0 +1,286 @@
+"""What a terminal can do, told from the environment and the platform alone; probes correct it later."""
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+from tau.tui.terminal.port import Background, Capabilities, ColorDepth, ImageProtocol
+
+Env = Mapping[str, str]
+Multiplexer = Literal["tmux", "screen", "zellij", ""]
+NotifyProtocol = Literal["osc99", "osc9", "bell", "off"]
+TerminalId = Literal[
+    "kitty",
+    "ghostty",
+    "wezterm",
+    "iterm2",
+    "apple",
+    "vscode",
+    "windows",
+    "alacritty",
+    "foot",
+    "konsole",
+    "vte",
+    "xterm",
+    "linux",
+    "dumb",
+    "unknown",
+]
+
+_BY_TERM: dict[str, TerminalId] = {
+    "xterm-kitty": "kitty",
+    "xterm-ghostty": "ghostty",
+    "ghostty": "ghostty",
+    "wezterm": "wezterm",
+    "alacritty": "alacritty",
+    "alacritty-direct": "alacritty",
+    "foot": "foot",
+    "foot-extra": "foot",
+    "foot-direct": "foot",
+    "linux": "linux",
+    "dumb": "dumb",
+}
+_BY_PROGRAM: dict[str, TerminalId] = {
+    "kitty": "kitty",
+    "ghostty": "ghostty",
+    "wezterm": "wezterm",
+    "iterm.app": "iterm2",
+    "apple_terminal": "apple",
+    "vscode": "vscode",
+    "alacritty": "alacritty",
+}
+_BY_VARIABLE: tuple[tuple[str, TerminalId], ...] = (
+    ("WT_SESSION", "windows"),
+    ("KITTY_WINDOW_ID", "kitty"),
+    ("GHOSTTY_RESOURCES_DIR", "ghostty"),
+    ("WEZTERM_PANE", "wezterm"),
+    ("ITERM_SESSION_ID", "iterm2"),
+    ("ALACRITTY_WINDOW_ID", "alacritty"),
+    ("KONSOLE_VERSION", "konsole"),
+    ("VTE_VERSION", "vte"),
+)
+_SYNCHRONIZED: frozenset[TerminalId] = frozenset(
+    {"kitty", "ghostty", "wezterm", "iterm2", "alacritty", "foot", "windows"}
+)
+_TRUECOLOR: frozenset[TerminalId] = frozenset(
+    {"kitty", "ghostty", "wezterm", "iterm2", "vscode", "windows", "alacritty", "foot", "konsole", "vte"}
+)
+_HYPERLINKS: frozenset[TerminalId] = frozenset(
+    {"kitty", "ghostty", "wezterm", "iterm2", "vscode", "windows", "alacritty", "foot", "konsole"}
+)
+_IMAGES: dict[TerminalId, ImageProtocol] = {
+    "kitty": "kitty",
+    "ghostty": "kitty",
+    "wezterm": "kitty",
+    "iterm2": "iterm2",
+    "foot": "sixel",
+}
+_NOTIFY: dict[TerminalId, NotifyProtocol] = {
+    "kitty": "osc99",
+    "ghostty": "osc9",
+    "wezterm": "osc9",
+    "iterm2": "osc9",
+    "windows": "bell",
+}
+_FORCED_IMAGES: dict[str, ImageProtocol] = {
+    "kitty": "kitty",
+    "iterm2": "iterm2",
+    "sixel": "sixel",
+    "off": "none",
+    "none": "none",
+}
+_DEPTHS: dict[str, ColorDepth] = {"0": "none", "false": "none", "1": "16", "2": "256", "3": "truecolor"}
+_OFF = frozenset({"0", "false", "off", "no"})
+
+
+class Switches(NamedTuple):
+    """What the user set for the terminal beyond what it can do."""
+
+    hardware_cursor: bool = False
+    """Show the terminal's own cursor instead of a drawn one."""
+    notifications: bool = True
+    debug_redraw: bool = False
+    """Log what each frame wrote and why."""
+    escape_ms: int | None = None
+    """How long a lone Escape waits for the rest of a sequence."""
+    synchronized_output: bool | None = None
+    """The user's word, against which a probe's answer does not count."""
+    images_forced: bool = False
+
+
+def detect(env: Env, platform: str) -> Capabilities:
+    """What can be told before the terminal is asked anything."""
+    terminal = terminal_id(env, platform)
+    mux = multiplexer(env)
+    images = _images(env, terminal, mux)
+    return Capabilities(
+        synchronized_output=_synchronized_output(env, terminal, mux),
+        multiplexer=bool(mux),
+        color_depth=color_depth(env, platform),
+        hyperlinks=_hyperlinks(env, terminal, mux),
+        images=images,
+        kitty_placeholders=_placeholders(env, terminal, images),
+        rectangular_fill=terminal == "kitty" and not mux and not _on(env, "TAU_NO_DECCARA"),
+        screen_to_scrollback=terminal == "kitty" and not mux,
+    )
+
+
+def switches(env: Env) -> Switches:
+    """The user's own settings in the environment."""
+    escape = env.get("TAU_ESC_TIMEOUT_MS", "")
+    return Switches(
+        hardware_cursor=_on(env, "TAU_HARDWARE_CURSOR"),
+        notifications=env.get("TAU_NOTIFICATIONS", "").lower() not in _OFF,
+        debug_redraw=_on(env, "TAU_DEBUG_REDRAW"),
+        escape_ms=min(int(escape), 5000) if escape.isascii() and escape.isdigit() else None,
+        synchronized_output=_forced_sync(env),
+        images_forced=env.get("TAU_FORCE_IMAGE_PROTOCOL", "").lower() in _FORCED_IMAGES,
+    )
+
+
+def terminal_id(env: Env, platform: str) -> TerminalId:
+    """Which terminal this is; "unknown" inside a multiplexer, which speaks for it.
+
+    TERM is always set by the terminal itself. The other variables may have been inherited: a terminal that
+    was started from another one has those of both. TERM_PROGRAM is the next best.
+    """
+    term = env.get("TERM", "").lower()
+    if term in _BY_TERM:
+        return _BY_TERM[term]
+    if multiplexer(env):
+        return "unknown"
+    program = _BY_PROGRAM.get(env.get("TERM_PROGRAM", "").lower())
+    if program:
+        return program
+    if env.get("LC_TERMINAL") == "iTerm2":  # this one travels over ssh
+        return "iterm2"
+    for variable, terminal in _BY_VARIABLE:
+        if env.get(variable):
+            return terminal
+    if term.startswith(("xterm", "rxvt")):
+        return "xterm"
+    return "windows" if platform == "win32" and not term else "unknown"
+
+
+def multiplexer(env: Env) -> Multiplexer:
+    """The program between us and the terminal, if there is one."""
+    term = env.get("TERM", "")
+    if env.get("TMUX") or term.startswith("tmux"):
+        return "tmux"
+    if env.get("ZELLIJ") is not None:  # its value is the number of the session, which may be 0
+        return "zellij"
+    return "screen" if env.get("STY") or term.startswith("screen") else ""
+
+
+def over_ssh(env: Env) -> bool:
+    """Whether what is typed comes over a network."""
+    return any(env.get(name) for name in ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY"))
+
+
+def notify_protocol(env: Env, platform: str) -> NotifyProtocol:
+    """How to notify until the terminal says that it knows OSC 99."""
+    if not switches(env).notifications:
+        return "off"
+    return _NOTIFY.get(terminal_id(env, platform), "bell")
+
+
+def background_hint(env: Env) -> Background | None:
+    """COLORFGBG, which some terminals set: the last number is the background among the 16 colours."""
+    last = env.get("COLORFGBG", "").rpartition(";")[2]
+    if not (last.isascii() and last.isdigit()):
+        return None
+    return "light" if int(last) in (7, *range(9, 16)) else "dark"
+
+
+def color_depth(env: Env, platform: str) -> ColorDepth:
+    """NO_COLOR before FORCE_COLOR before what the terminal is known for."""
+    if env.get("NO_COLOR"):
+        return "none"
+    found = _color_depth(env, platform)
+    forced = env.get("FORCE_COLOR")
+    if forced is None:
+        return found
+    return _DEPTHS.get(forced.lower()) or ("16" if found == "none" else found)
+
+
+def _color_depth(env: Env, platform: str) -> ColorDepth:
+    term = env.get("TERM", "").lower()
+    if term == "dumb":
+        return "none"
+    if term == "linux":
+        return "16"
+    mux = multiplexer(env)
+    if mux == "screen":  # it has no more, whatever the variables of the terminal around it say
+        return "256" if "256" in term or not term.startswith("screen") else "16"
+    if env.get("COLORTERM", "").lower() in ("truecolor", "24bit") or term.endswith("-direct"):
+        return "truecolor"
+    if terminal_id(env, platform) in _TRUECOLOR:
+        return "truecolor"
+    if "256" in term or mux or env.get("TERM_PROGRAM") == "Apple_Terminal":
+        return "256"
+    return "16"
+
+
+def _on(env: Env, name: str) -> bool:
+    value = env.get(name, "").lower()
+    return bool(value) and value not in _OFF
+
+
+def _forced_sync(env: Env) -> bool | None:
+    said = env.get("TAU_TUI_SYNC_OUTPUT", "").lower()
+    if _on(env, "TAU_NO_SYNC_OUTPUT") or said in _OFF:
+        return False
+    return True if _on(env, "TAU_FORCE_SYNC_OUTPUT") or said else None
+
+
+def _synchronized_output(env: Env, terminal: TerminalId, mux: Multiplexer) -> bool:
+    forced = _forced_sync(env)
+    if forced is not None:
+        return forced
+    if _has_feature(env.get("TERM_FEATURES", ""), "Sy") or env.get("WT_SESSION"):
+        return True
+    return terminal in _SYNCHRONIZED and not mux
+
+
+def _has_feature(features: str, name: str) -> bool:
+    """Features are written one behind the other, each with a capital letter in front: T3LrSyH."""
+    at = features.find(name)
+    return at >= 0 and not features[at + len(name) : at + len(name) + 1].islower()
+
+
+def _hyperlinks(env: Env, terminal: TerminalId, mux: Multiplexer) -> bool:
+    forced = env.get("FORCE_HYPERLINK")
+    if forced:
+        return forced.lower() not in _OFF
+    if terminal == "vte":
+        return _version(env.get("VTE_VERSION", "")) >= (5000,)
+    if mux == "tmux":
+        return env.get("TERM_PROGRAM") == "tmux" and _version(env.get("TERM_PROGRAM_VERSION", "")) >= (3, 4)
+    return terminal in _HYPERLINKS and not mux
+
+
+def _version(text: str) -> tuple[int, ...]:
+    """The numbers at the beginning of a version; "3.4a" is (3, 4)."""
+    numbers: list[int] = []
+    for part in text.split("."):
+        digits = part[: len(part) - len(part.lstrip("0123456789"))]
+        if not digits:
+            break
+        numbers.append(int(digits))
+    return tuple(numbers)
+
+
+def _images(env: Env, terminal: TerminalId, mux: Multiplexer) -> ImageProtocol:
+    forced = _FORCED_IMAGES.get(env.get("TAU_FORCE_IMAGE_PROTOCOL", "").lower())
+    if forced:
+        return forced
+    if mux:
+        return "none"
+    if terminal == "konsole":
+        return "kitty" if _version(env.get("KONSOLE_VERSION", "")) >= (220400,) else "none"
+    return _IMAGES.get(terminal, "none")
+
+
+def _placeholders(env: Env, terminal: TerminalId, images: ImageProtocol) -> bool:
+    if images != "kitty" or _on(env, "TAU_NO_KITTY_PLACEHOLDERS"):
+        return False
+    return _on(env, "TAU_KITTY_PLACEHOLDERS") or terminal in ("kitty", "ghostty")

@@ -1,0 +1,1 @@
+"""A terminal in memory, as exact as a test needs: bytes in, rows, scrollback and answers out."""

@@ -1,0 +1,229 @@
+"""Asks the terminal what it can do, without waiting for the answers, and switches on what it has."""
+
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from tau.tui.terminal import sequences
+from tau.tui.terminal.capabilities import (
+    NotifyProtocol,
+    background_hint,
+    detect,
+    multiplexer,
+    notify_protocol,
+    switches,
+    terminal_id,
+)
+from tau.tui.terminal.port import Watcher
+from tau.tui.terminal.replies import (
+    CellSize,
+    ColorReport,
+    DeviceAttributes,
+    KeyboardFlags,
+    ModeReport,
+    NotificationSupport,
+    Reply,
+    SchemeReport,
+)
+from tau.tui.timer import Handle, Timer
+
+ProbeKind = Literal["keyboard", "background", "modes", "notifications", "cell"]
+
+KEYBOARD_MS = 150
+"""A terminal that has not answered by then gets modifyOtherKeys, which one that does not know it ignores."""
+EXPIRY_MS = 1000
+"""After this nobody counts on answers any more; late ones are still understood."""
+
+MODE_SYNC, MODE_RESIZE, MODE_SCHEME, MODE_PASTE = 2026, 2048, 2031, 2004
+_SIXEL = 4
+
+_QUESTIONS: dict[ProbeKind, str] = {
+    "keyboard": sequences.ASK_KITTY_KEYS,
+    "background": sequences.ASK_BACKGROUND,
+    "modes": "".join(map(sequences.ask_mode, (MODE_SYNC, MODE_RESIZE, MODE_SCHEME, MODE_PASTE))),
+    "notifications": sequences.ASK_NOTIFICATIONS,
+    "cell": sequences.ASK_CELL_SIZE,
+}
+
+
+def kinds_to_ask(env: Mapping[str, str], platform: str) -> tuple[ProbeKind, ...]:
+    """What may be asked without something strange being shown on this terminal."""
+    terminal = terminal_id(env, platform)
+    if terminal in ("dumb", "linux"):
+        return ()
+    match multiplexer(env):
+        case "screen":
+            return ("keyboard",)
+        case "tmux" | "zellij":
+            return ("keyboard", "background", "modes", "cell")
+    # Terminal.app prints the end of a question for a mode.
+    return ("keyboard", "background") if terminal == "apple" else tuple(_QUESTIONS)
+
+
+class Probes:
+    """One round of questions. Each is followed by one that every terminal answers (DA1).
+
+    When that answer comes and the real one has not, there will be none. The answers to DA1 all look alike, so
+    `_waiting` remembers in which order, and for what, they were asked.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[str], None],
+        timer: Timer,
+        watcher: Watcher,
+        env: Mapping[str, str],
+        platform: str,
+    ) -> None:
+        self.capabilities = detect(env, platform)
+        self.notify: NotifyProtocol = notify_protocol(env, platform)
+        self.marks_pastes = False
+        """Whether the terminal said that it knows bracketed paste."""
+        self.round_trip_s: float | None = None
+        """How long the first answer took; None as long as there is none."""
+        self._write = write
+        self._timer = timer
+        self._watcher = watcher
+        self._switches = switches(env)
+        self._hint = background_hint(env)
+        self._inside_mux = bool(multiplexer(env))
+        self._kinds = kinds_to_ask(env, platform)
+        self._waiting: list[ProbeKind] = []
+        self._answered: set[ProbeKind] = set()
+        self._switched_on: dict[str, str] = {}
+        self._handles: list[Handle] = []
+        self._asked_at = 0.0
+        self._expired = False
+
+    @property
+    def waiting(self) -> bool:
+        """Whether an answer may be on its way."""
+        return bool(self._waiting) and not self._expired
+
+    @property
+    def unanswered(self) -> int:
+        """How many answers to DA1 are still to come."""
+        return len(self._waiting)
+
+    def ask(self) -> None:
+        """All questions in one write; nothing waits for the answers."""
+        if not self._kinds:
+            self._no_background()
+            return
+        self._asked_at = self._timer.time()
+        self._waiting = list(self._kinds)
+        self._write("".join(_QUESTIONS[kind] + sequences.ASK_ATTRIBUTES for kind in self._kinds))
+        self._handles = [
+            self._timer.call_later(KEYBOARD_MS / 1000, self._without("keyboard")),
+            self._timer.call_later(EXPIRY_MS / 1000, self._expire),
+        ]
+
+    def stop(self) -> str:
+        """No more waiting; what to write so that the terminal is as it was."""
+        for handle in self._handles:
+            handle.cancel()
+        self._handles = []
+        off = "".join(reversed(self._switched_on.values()))
+        self._switched_on = {}
+        return off
+
+    @property
+    def undo(self) -> str:
+        """What `stop` would write."""
+        return "".join(reversed(self._switched_on.values()))
+
+    @property
+    def redo(self) -> str:
+        """What has been switched on, once more."""
+        return "".join(self._switched_on)
+
+    def take(self, reply: Reply) -> None:
+        """An answer, or something that the terminal says by itself."""
+        match reply:
+            case DeviceAttributes(features):
+                self._sentinel(features)
+            case KeyboardFlags():
+                self._answered.add("keyboard")
+                self._switch(sequences.OTHER_KEYS_ON, None)
+                self._switch(sequences.KITTY_KEYS_ON, sequences.KITTY_KEYS_OFF)
+            case ModeReport():
+                self._mode(reply)
+            case ColorReport(what="background"):
+                self._answered.add("background")
+                self._watcher.on_background(reply.shade)
+            case SchemeReport(background):
+                self._watcher.on_background(background)
+            case NotificationSupport():
+                self._answered.add("notifications")
+                if self.notify != "off":
+                    self.notify = "osc99"
+            case CellSize(height_px, width_px):
+                self.cell(width_px, height_px)
+
+    def cell(self, width_px: int, height_px: int) -> None:
+        """The terminal told the size of its cells."""
+        self._answered.add("cell")
+        self._change(cell_pixels=(width_px, height_px))
+
+    def _sentinel(self, features: tuple[int, ...]) -> None:
+        if self.round_trip_s is None:
+            self.round_trip_s = self._timer.time() - self._asked_at
+        may_show = self.capabilities.images == "none" and not self._switches.images_forced
+        if _SIXEL in features[1:] and may_show and not self._inside_mux:
+            self._change(images="sixel")
+        if not self._waiting:
+            return
+        kind = self._waiting.pop(0)
+        if kind not in self._answered:
+            self._without(kind)()
+        if not self._waiting:
+            for handle in self._handles:
+                handle.cancel()
+
+    def _without(self, kind: ProbeKind) -> Callable[[], None]:
+        """What to do where there is no answer."""
+
+        def do() -> None:
+            if kind in self._answered:
+                return
+            if kind == "keyboard":
+                self._switch(sequences.OTHER_KEYS_ON, sequences.OTHER_KEYS_OFF)
+            elif kind == "background":
+                self._no_background()
+
+        return do
+
+    def _no_background(self) -> None:
+        if self._hint is not None:
+            self._answered.add("background")
+            self._watcher.on_background(self._hint)
+
+    def _expire(self) -> None:
+        self._expired = True
+        for kind in self._waiting:
+            self._without(kind)()
+
+    def _mode(self, report: ModeReport) -> None:
+        if report.mode == MODE_SYNC and self._switches.synchronized_output is None:
+            self._change(synchronized_output=report.known)
+        elif report.mode == MODE_PASTE:
+            self.marks_pastes = report.known
+        elif report.mode == MODE_RESIZE and report.known:
+            self._switch(sequences.RESIZE_REPORTS_ON, sequences.RESIZE_REPORTS_OFF)
+        elif report.mode == MODE_SCHEME and report.known:
+            self._switch(sequences.SCHEME_REPORTS_ON, sequences.SCHEME_REPORTS_OFF)
+
+    def _switch(self, on: str, off: str | None) -> None:
+        """Switch a protocol on, once, or off if it is on (no `off`)."""
+        if off is None:
+            undo = self._switched_on.pop(on, None)
+            if undo is not None:
+                self._write(undo)
+        elif on not in self._switched_on:
+            self._switched_on[on] = off
+            self._write(on)
+
+    def _change(self, **fields: object) -> None:
+        changed = self.capabilities._replace(**fields)  # type: ignore[arg-type]
+        if changed != self.capabilities:
+            self.capabilities = changed
+            self._watcher.on_capabilities()

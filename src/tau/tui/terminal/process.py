@@ -1,0 +1,145 @@
+"""The terminal that the process runs in: a size, something to write to and, with a loop, all it sends."""
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from tau.base.late import late
+from tau.tui.terminal import sequences
+from tau.tui.terminal.capabilities import Switches, detect, multiplexer, switches
+from tau.tui.terminal.output import Loop, Output
+from tau.tui.terminal.port import Capabilities, Watcher
+
+if TYPE_CHECKING:
+    from tau.tui.terminal.live import Live
+
+clipboard = late("tau.tui.terminal.clipboard")
+live = late("tau.tui.terminal.live")
+notify = late("tau.tui.terminal.notify")
+signal = late("signal")
+
+
+class ProcessTerminal:
+    """Implements `Terminal` on two descriptors. Without a loop it only has a size and writes, at once.
+
+    `start` and `stop` may be repeated; each start asks the terminal anew, for it may be another one.
+    """
+
+    def __init__(
+        self,
+        stdin_fd: int = 0,
+        stdout_fd: int = 1,
+        *,
+        loop: Loop | None = None,
+        env: Mapping[str, str] | None = None,
+        platform: str = sys.platform,
+    ) -> None:
+        self._stdin_fd = stdin_fd
+        self._stdout_fd = stdout_fd
+        self._loop = loop
+        self._env: Mapping[str, str] = os.environ if env is None else env
+        self._platform = platform
+        self.switches: Switches = switches(self._env)
+        """What the user set in the environment: hardware cursor, notifications, logging of frames."""
+        self._capabilities = detect(self._env, platform)
+        self._size = self._measured()
+        self._output = Output(stdout_fd, None, self._gone)
+        self._live: Live | None = None
+
+    @property
+    def columns(self) -> int:
+        return self._size[0]
+
+    @property
+    def rows(self) -> int:
+        return self._size[1]
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self._live.probes.capabilities if self._live is not None else self._capabilities
+
+    @property
+    def backlog(self) -> int:
+        """How many bytes the terminal has not taken yet: above 0 a new frame had better wait."""
+        return self._output.backlog
+
+    def start(self, watcher: Watcher) -> None:
+        if self._live is not None:
+            return
+        self._size = self._measured()
+        if self._loop is not None:
+            self._output = Output(self._stdout_fd, self._loop, self._gone)
+            self._live = live.Live(
+                self._stdin_fd, self._output, self._loop, watcher, self._env, self._platform, self._resized
+            )
+            self._live.begin()
+
+    def stop(self) -> None:
+        if self._live is None:
+            return
+        ending, self._live = self._live, None
+        self._capabilities = ending.probes.capabilities
+        ending.end()
+        self._output.close()
+        self._output = Output(self._stdout_fd, None, self._gone)
+
+    def suspend(self) -> None:
+        """Stop the process as Ctrl+Z does in other programs; returns, started again, when it goes on."""
+        watcher = self._live.watcher if self._live is not None else None
+        self.stop()
+        os.kill(0, signal.SIGTSTP)
+        if watcher is not None:
+            self.start(watcher)
+            watcher.on_resize()
+
+    def write(self, text: str) -> None:
+        self._output.write(text.encode("utf-8", "replace"))
+
+    def set_title(self, text: str) -> None:
+        """The title of the window, until `stop`; nothing where there is no window."""
+        if self._live is None or self._env.get("TERM", "dumb") in ("dumb", "linux"):
+            return
+        if not self._live.title_off:
+            self.write(sequences.TITLE_SAVE)
+            self._live.title_off = sequences.TITLE_RESTORE
+        self.write(sequences.title(text))
+
+    def notify(self, title: str, body: str = "") -> None:
+        """A message for a person who looks elsewhere, in the way that the terminal knows."""
+        if self._live is not None:
+            self.write(notify.notification(title, body, self._live.probes.notify))
+
+    def copy(self, text: str) -> bool:
+        """Text to the clipboard, through the terminal; False if it is too long for that."""
+        sequence = clipboard.copy_sequence(text, screen=multiplexer(self._env) == "screen")
+        if sequence is None:
+            return False
+        self.write(sequence)
+        return True
+
+    def _measured(self) -> tuple[int, int]:
+        for fd in (self._stdout_fd, self._stdin_fd):
+            try:
+                columns, rows = os.get_terminal_size(fd)
+            except OSError:
+                continue
+            if columns > 0 and rows > 0:
+                return columns, rows
+        return _number(self._env.get("COLUMNS"), 80), _number(self._env.get("LINES"), 24)
+
+    def _resized(self, size: tuple[int, int] | None = None) -> None:
+        """The size has changed, perhaps; measured here if the terminal did not tell it."""
+        size = size or self._measured()
+        if size != self._size:
+            self._size = size
+            if self._live is not None:
+                self._live.watcher.on_resize()
+
+    def _gone(self) -> None:
+        if self._live is not None:
+            self._live.lost()
+
+
+def _number(text: str | None, default: int) -> int:
+    return int(text) if text and text.isascii() and text.isdigit() and 0 < int(text) < 10_000 else default

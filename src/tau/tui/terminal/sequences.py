@@ -1,0 +1,54 @@
+"""Names for the escape sequences that the terminal is driven and asked with."""
+
+CSI = "\x1b["
+OSC = "\x1b]"
+ST = "\x1b\\"
+
+CURSOR_SHOW = "\x1b[?25h"
+CURSOR_HIDE = "\x1b[?25l"
+AUTOWRAP_ON = "\x1b[?7h"
+AUTOWRAP_OFF = "\x1b[?7l"
+SYNC_BEGIN = "\x1b[?2026h"
+SYNC_END = "\x1b[?2026l"
+STYLES_RESET = "\x1b[0m"
+LINK_END = "\x1b]8;;\x1b\\"
+
+PASTE_ON = "\x1b[?2004h"
+PASTE_OFF = "\x1b[?2004l"
+FOCUS_ON = "\x1b[?1004h"
+FOCUS_OFF = "\x1b[?1004l"
+RESIZE_REPORTS_ON = "\x1b[?2048h"
+RESIZE_REPORTS_OFF = "\x1b[?2048l"
+SCHEME_REPORTS_ON = "\x1b[?2031h"
+SCHEME_REPORTS_OFF = "\x1b[?2031l"
+
+# Of the kitty keyboard protocol: unambiguous keys (1), releases and repeats (2), keys of other layouts (4).
+KITTY_KEYS_ON = "\x1b[>7u"
+KITTY_KEYS_OFF = "\x1b[<u"
+OTHER_KEYS_ON = "\x1b[>4;2m"
+OTHER_KEYS_OFF = "\x1b[>4;0m"
+
+TITLE_SAVE = "\x1b[22;0t"
+TITLE_RESTORE = "\x1b[23;0t"
+BELOW_CLEAR = "\r\n\x1b[J"
+
+ASK_ATTRIBUTES = "\x1b[c"
+ASK_KITTY_KEYS = "\x1b[?u"
+ASK_BACKGROUND = "\x1b]11;?\x1b\\"
+ASK_NOTIFICATIONS = "\x1b]99;i=tau:p=?;\x1b\\"
+ASK_CELL_SIZE = "\x1b[16t"
+
+
+def ask_mode(mode: int) -> str:
+    """DECRQM: is this private mode known?"""
+    return f"\x1b[?{mode}$p"
+
+
+def title(text: str) -> str:
+    """The title of the window; controls are taken out, what is too long is cut."""
+    return f"\x1b]0;{printable(text, 200)}\x1b\\"
+
+
+def printable(text: str, max_chars: int) -> str:
+    """The text as one line that cannot end the sequence that it stands in."""
+    return "".join(char if char.isprintable() else " " for char in text[:max_chars])

@@ -1,0 +1,255 @@
+"""Text from outside made safe to show: no control characters, no sequences but the colours that are kept."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from tau.tui.text.line_cells import TAB_WIDTH, LineCells, Open
+from tau.tui.text.sgr import LINK_END, changes, closed, is_sgr, opened, strip_escapes
+from tau.tui.text.width import grapheme_width, graphemes, split_styles, visible_width
+
+# What may follow a control character as a part of its sequence. A string (OSC, DCS, APC, PM, SOS) ends at any
+# control character: an unfinished one costs linear time, and its text stays visible.
+_SEQUENCE = (
+    r"(?:(?:(?<=\x1b)[P\]X^_]|(?<=[\x90\x98\x9d-\x9f]))[^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\|\x9c)"
+    r"|(?:(?<=\x1b)\[|(?<=\x9b))[0-?]*[ -/]*[@-~]"
+    r"|(?<=\x1b)[ -/]*[0-~])?"
+)
+# Characters without a shape that turn text around or hide in it.
+_INVISIBLE = r"\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb"
+_SAFE_SLOTS = frozenset(("fg", "bg", "bold", "dim", "italic", "underline", "strike", "inverse"))
+_SCHEMES = ("http://", "https://", "mailto:", "file://")
+_MAX_URL_CHARS = 2048
+
+
+@cache
+def _unsafe() -> re.Pattern[str]:
+    """All that goes, but for the few controls that mean something in plain text."""
+    return re.compile(rf"[\x00-\x07\x0e-\x1f\x7f-\x9f{_INVISIBLE}]{_SEQUENCE}")
+
+
+@cache
+def _controls() -> re.Pattern[str]:
+    """Every control character, with its sequence."""
+    return re.compile(rf"[\x00-\x1f\x7f-\x9f{_INVISIBLE}\u2028\u2029]{_SEQUENCE}")
+
+
+@cache
+def _going_back() -> re.Pattern[str]:
+    """What makes a line that is not simply written from left to right."""
+    return re.compile(r"[\r\x08]|\x1b\[[0-9]*[CDGK]")
+
+
+@cache
+def _surrogates() -> re.Pattern[str]:
+    return re.compile("[\ud800-\udfff]")
+
+
+def _is_clean(text: str) -> bool:
+    return text.isascii() and (text.isprintable() or text.replace("\n", "").isprintable())
+
+
+def clean(text: str, tab_width: int = TAB_WIDTH) -> str:
+    """The text without control characters and escape sequences, its tabs as blanks; only newlines stay.
+
+    A carriage return is a line end, a backspace takes back the character before it.
+    """
+    if _is_clean(text):
+        return text
+    text = _unsafe().sub("", text).replace("\v", "\n").replace("\f", "\n")
+    if "\x08" in text:
+        text = _taken_back(text)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\t" in text:
+        text = _without_tabs(text, max(tab_width, 1))
+    if text.isascii():
+        return text
+    text = _surrogates().sub("\ufffd", text).replace("\u2028", " ").replace("\u2029", " ")
+    return "\n".join(map(_without_loose_marks, text.split("\n")))
+
+
+def clean_line(text: str) -> str:
+    """The same as one line: every run of white space is one blank."""
+    if text.isascii() and text.isprintable() and "  " not in text:
+        return text.strip(" ")
+    return _without_loose_marks(" ".join(clean(text).split()))
+
+
+def strip_styles(text: str) -> str:
+    """The text without its escape sequences."""
+    return strip_escapes(text)
+
+
+def link(url: str, text: str) -> str:
+    """The text as a hyperlink, if the URL is one that is safe to open; else the text alone."""
+    if not text or len(url) > _MAX_URL_CHARS or not url.lower().startswith(_SCHEMES):
+        return text
+    if not url.isascii() or " " in url:
+        url = "".join(c if c.isascii() and c != " " else _quoted(c) for c in url)
+    # A control character, which nobody has a right to put here, is not printable.
+    if len(url) > _MAX_URL_CHARS or not url.isprintable():
+        return text
+    return f"\x1b]8;;{url}\x1b\\{text}{LINK_END}"
+
+
+def _quoted(character: str) -> str:
+    if _controls().match(character):
+        return character
+    return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "replace"))
+
+
+def _taken_back(text: str) -> str:
+    out: list[str] = []
+    for character in text:
+        if character != "\x08":
+            out.append(character)
+        elif out and out[-1] not in "\r\n":
+            out.pop()
+    return "".join(out)
+
+
+def _without_tabs(text: str, tab_width: int) -> str:
+    if text.isascii():
+        return text.expandtabs(tab_width)
+    return "\n".join(_tabs_expanded(line, tab_width) if "\t" in line else line for line in text.split("\n"))
+
+
+def _tabs_expanded(line: str, tab_width: int) -> str:
+    out: list[str] = []
+    column = 0
+    *pieces, rest = line.split("\t")
+    for piece in pieces:
+        column += visible_width(piece)
+        blanks = tab_width - column % tab_width
+        out.append(piece + " " * blanks)
+        column += blanks
+    return "".join(out) + rest
+
+
+def _without_loose_marks(line: str) -> str:
+    """A line does not begin with a mark that would join whatever is drawn before it."""
+    start = 0
+    while start < len(line) and line[start] > "\u02ff" and grapheme_width(line[start]) == 0:
+        start += 1
+    return line[start:]
+
+
+def clean_styled(text: str) -> str:
+    """The text with its colours and attributes and nothing else; each line opens and closes its own.
+
+    What a carriage return, a backspace or an erased line overwrites is gone, as on a terminal.
+    """
+    return clean_styled_from(text, {})[0]
+
+
+def clean_styled_from(text: str, style: Open) -> tuple[str, Open]:
+    """The same for a text that goes on where another left these styles open, and those it leaves open."""
+    if not style and _is_clean(text):
+        return text, style
+    lines: list[str] = []
+    text = text if text.isascii() else _surrogates().sub("\ufffd", text)
+    for line in text.replace("\r\n", "\n").split("\n"):
+        if not style and line.isascii() and line.isprintable():
+            lines.append(line)
+            continue
+        shown, style = (_overwritten if _going_back().search(line) else _in_order)(line, style)
+        lines.append(shown if shown.isascii() else _with_whole_graphemes(shown))
+    return "\n".join(lines), style
+
+
+def _with_whole_graphemes(line: str) -> str:
+    """The line with no sequence inside a grapheme."""
+    plain, marks = split_styles(line)
+    out: list[str] = []
+    last = 0
+    for at, sequence in marks:
+        out += (plain[last:at], sequence)
+        last = at
+    return "".join(out) + plain[last:]
+
+
+def _pieces(line: str) -> Iterator[tuple[str, bool]]:
+    """Text, and control characters with their sequences, which are marked as such."""
+    last = 0
+    for match in _controls().finditer(line):
+        start, end = match.span()
+        if start > last:
+            yield line[last:start], False
+        yield line[start:end], True
+        last = end
+    if last < len(line):
+        yield line[last:], False
+
+
+def _styled_by(sequence: str, style: Open) -> Open:
+    new = dict(style)
+    for slot, value in changes(sequence):
+        if not slot:
+            new.clear()
+        elif not value:
+            new.pop(slot, None)
+        elif slot in _SAFE_SLOTS:
+            new[slot] = "4" if slot == "underline" else value
+    return new
+
+
+class _Writer:
+    """A line as it is written, piece by piece, each with its style."""
+
+    __slots__ = ("_has_text", "_out", "_style")
+
+    def __init__(self) -> None:
+        self._has_text = False
+        self._out: list[str] = []
+        self._style: Open = {}
+
+    @property
+    def column(self) -> int:
+        return visible_width("".join(self._out))
+
+    def put(self, text: str, style: Open) -> None:
+        if not self._has_text:
+            text = _without_loose_marks(text)
+        if not text:
+            return
+        self._has_text = True
+        if style != self._style:
+            self._out += (closed(self._style), opened(style))
+            self._style = style
+        self._out.append(text)
+
+    def line(self) -> str:
+        return "".join(self._out) + closed(self._style)
+
+
+def _in_order(line: str, style: Open) -> tuple[str, Open]:
+    writer = _Writer()
+    for piece, is_control in _pieces(line):
+        if not is_control:
+            writer.put(piece, style)
+        elif is_sgr(piece):
+            style = _styled_by(piece, style)
+        elif piece == "\t":
+            writer.put(" " * (TAB_WIDTH - writer.column % TAB_WIDTH), style)
+        elif piece in "\v\f\u2028\u2029":
+            writer.put(" ", style)
+    return writer.line(), style
+
+
+def _overwritten(line: str, style: Open) -> tuple[str, Open]:
+    """A line in which the cursor went back."""
+    cells = LineCells()
+    for piece, is_control in _pieces(line):
+        if not is_control:
+            for grapheme in graphemes(piece):
+                cells.put(grapheme, style)
+        elif is_sgr(piece):
+            style = _styled_by(piece, style)
+        else:
+            cells.control(piece)
+    writer = _Writer()
+    for text, its_style in cells.cells:
+        if text:
+            writer.put(text, its_style)
+    return writer.line(), style

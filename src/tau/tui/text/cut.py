@@ -1,0 +1,85 @@
+"""Parts of a styled line by columns: cut, truncate, pad and fit."""
+
+from tau.tui.text.sgr import Mark, Styles, is_style, row_of
+from tau.tui.text.width import grapheme_width, graphemes, is_narrow, split_styles, visible_width
+
+
+def truncate(text: str, width: int, ellipsis: str = "…") -> str:
+    """The text, or as much of its beginning as fits in `width` cells with the ellipsis."""
+    if visible_width(text) <= width:
+        return text
+    if width <= 0:
+        return ""
+    room = width - visible_width(ellipsis)
+    if room < 0:
+        return truncate(ellipsis, width, "")
+    plain, marks = split_styles(text)
+    _, end = _span(plain, 0, room)[1]
+    return _row(plain, marks, 0, end, after=ellipsis)
+
+
+def cut(text: str, start: int, end: int) -> str:
+    """The columns [start, end), with the styles that are open there; half a wide character is a blank.
+
+    What takes no cell belongs to the character before it.
+    """
+    start = max(start, 0)
+    if end <= start:
+        return ""
+    if text.isascii() and text.isprintable():
+        return text[start:end]
+    plain, marks = split_styles(text)
+    before, (first, last), after = _span(plain, start, end)
+    return _row(plain, marks, first, last, before=" " * before, after=" " * after)
+
+
+def pad(text: str, width: int) -> str:
+    """The text with blanks up to `width` cells; what is wider stays as it is."""
+    missing = width - visible_width(text)
+    return text + " " * missing if missing > 0 else text
+
+
+def fit(text: str, width: int) -> str:
+    """The text in exactly `width` cells: cut without an ellipsis, or with blanks."""
+    missing = width - visible_width(text)
+    if missing == 0:
+        return text
+    return text + " " * missing if missing > 0 else cut(text, 0, width)
+
+
+def _span(plain: str, start: int, end: int) -> tuple[int, tuple[int, int], int]:
+    """The characters of the columns, with the blanks for half characters before and after them."""
+    if is_narrow(plain):
+        return 0, (min(start, len(plain)), min(end, len(plain))), 0
+    before = after = column = at = 0
+    first = -1
+    for grapheme in graphemes(plain):
+        width = grapheme_width(grapheme)
+        if first < 0 and (column >= start and (width or start == 0)):
+            first = at
+        elif first < 0 and column + width > start:
+            first = at + len(grapheme)
+            before = min(column + width, end) - start
+        if column + width > end:
+            after = max(end - column, 0) if column >= start else 0
+            break
+        if column >= end and width:
+            break
+        column += width
+        at += len(grapheme)
+    first = at if first < 0 else first
+    return before, (first, max(at, first)), after
+
+
+def _row(plain: str, marks: list[Mark], start: int, end: int, *, before: str = "", after: str = "") -> str:
+    if not marks:
+        return f"{before}{plain[start:end]}{after}"
+    reaches_end = after or end in (start, len(plain))
+    kept = [mark for mark in marks if mark[0] < end or (mark[0] == end and reaches_end)]
+    if start:
+        # Of what stands before the part, only styles matter to it.
+        kept = [(at, sequence) for at, sequence in kept if at >= start or is_style(sequence)]
+    if before:
+        kept = [(at if at < start else at + len(before), sequence) for at, sequence in kept]
+    shown = f"{plain[:start]}{before}{plain[start:end]}{after}"
+    return row_of(shown, kept, start, end + len(before) + len(after), Styles(), 0)[0]

@@ -1,0 +1,280 @@
+"""Escape sequences in a text, and which styles are open at a point of it."""
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import NamedTuple
+
+# A string (OSC, DCS, APC, PM, SOS) ends at any control character: an unfinished one costs linear time.
+_ESCAPE = (
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]"
+    r"|[\]P_^X][^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\|\x9c)"
+    r"|[ -/]+[0-~]|[0-OQ-WYZ`-~])"
+)
+LINK_END = "\x1b]8;;\x1b\\"
+_CACHED_SEQUENCES = 1024
+
+Slot = str
+"""What one parameter changes: "fg", "bg", "bold" and so on; at most one value each is open."""
+
+CLOSERS: dict[Slot, str] = {
+    "fg": "39",
+    "bg": "49",
+    "bold": "22",
+    "dim": "22",
+    "italic": "23",
+    "underline": "24",
+    "blink": "25",
+    "inverse": "27",
+    "conceal": "28",
+    "strike": "29",
+    "overline": "55",
+    "underlineColor": "59",
+}
+_OPENERS = {
+    "1": "bold",
+    "2": "dim",
+    "3": "italic",
+    "4": "underline",
+    "5": "blink",
+    "6": "blink",
+    "7": "inverse",
+    "8": "conceal",
+    "9": "strike",
+    "21": "underline",
+    "53": "overline",
+}
+_CLOSED: dict[str, tuple[Slot, ...]] = {
+    "39": ("fg",),
+    "49": ("bg",),
+    "22": ("bold", "dim"),
+    "23": ("italic",),
+    "24": ("underline",),
+    "25": ("blink",),
+    "27": ("inverse",),
+    "28": ("conceal",),
+    "29": ("strike",),
+    "55": ("overline",),
+    "59": ("underlineColor",),
+}
+_PRIVATE = ("<", "=", ">", "?")
+_EXTENDED = {"38": "fg", "48": "bg", "58": "underlineColor"}
+
+
+class Change(NamedTuple):
+    """One parameter of an SGR sequence: a slot gets a value, or loses it; the slot "" stands for all."""
+
+    slot: Slot
+    value: str
+
+
+Mark = tuple[int, str]
+"""Where a sequence stood in the text without sequences, and the sequence."""
+
+
+@cache
+def escape_pattern() -> re.Pattern[str]:
+    """One whole escape sequence."""
+    return re.compile(_ESCAPE)
+
+
+def strip_escapes(text: str) -> str:
+    """The text without its escape sequences; an unfinished one stays."""
+    return escape_pattern().sub("", text) if "\x1b" in text else text
+
+
+def split_escapes(text: str) -> tuple[str, list[Mark]]:
+    """The text without its escape sequences, and these with their places."""
+    if "\x1b" not in text:
+        return text, []
+    pieces: list[str] = []
+    marks: list[Mark] = []
+    length = last = 0
+    for match in escape_pattern().finditer(text):
+        start, end = match.span()
+        if start > last:
+            pieces.append(text[last:start])
+            length += start - last
+        marks.append((length, text[start:end]))
+        last = end
+    pieces.append(text[last:])
+    return "".join(pieces), marks
+
+
+_changes: dict[str, tuple[Change, ...]] = {}
+
+
+def is_sgr(sequence: str) -> bool:
+    """Whether a whole escape sequence sets colours or attributes."""
+    return sequence[-1:] == "m" and sequence[:2] == "\x1b[" and sequence[2:3] not in _PRIVATE
+
+
+def is_style(sequence: str) -> bool:
+    """Whether a whole escape sequence is one of those that a row may hold: SGR or a hyperlink."""
+    return is_sgr(sequence) or sequence.startswith("\x1b]8;")
+
+
+def changes(sequence: str) -> tuple[Change, ...]:
+    """What an SGR sequence does; parameters that nobody knows do nothing."""
+    found = _changes.get(sequence)
+    if found is None:
+        if len(_changes) >= _CACHED_SEQUENCES:
+            _changes.clear()
+        found = _changes[sequence] = tuple(_parsed(sequence[2:-1]))
+    return found
+
+
+def _parsed(parameters: str) -> Iterable[Change]:
+    numbers = parameters.split(";")
+    at = 0
+    while at < len(numbers):
+        number = numbers[at]
+        at += 1
+        if number in ("", "0", "00"):
+            yield Change("", "")
+        elif number in _OPENERS:
+            yield Change(_OPENERS[number], number)
+        elif number in _CLOSED:
+            for slot in _CLOSED[number]:
+                yield Change(slot, "")
+        elif number in _EXTENDED:
+            length = {"5": 2, "2": 4}.get(numbers[at] if at < len(numbers) else "", 0)
+            values = numbers[at : at + length]
+            at += length or 1
+            if length and len(values) == length and all(_is_byte(value) for value in values):
+                yield Change(_EXTENDED[number], ";".join([number, *values]))
+        elif number.isdecimal() and len(number) <= 3:
+            yield from _color_16(int(number))
+        elif ":" in number:
+            yield from _with_colons(number)
+
+
+def _color_16(number: int) -> Iterable[Change]:
+    if 30 <= number <= 37 or 90 <= number <= 97:
+        yield Change("fg", str(number))
+    elif 40 <= number <= 47 or 100 <= number <= 107:
+        yield Change("bg", str(number))
+
+
+def _with_colons(number: str) -> Iterable[Change]:
+    """Underlines of a kind, and colours as `38:5:n`, `38:2:r:g:b` or with a colour space, `38:2::r:g:b`."""
+    kind, *values = number.split(":")
+    if kind == "4" and values in (["0"], ["1"], ["2"], ["3"], ["4"], ["5"]):
+        yield Change("underline", "" if values == ["0"] else number)
+    elif kind in _EXTENDED:
+        numbers = [*values[:1], *values[-3:]] if values[:1] == ["2"] and len(values) in (4, 5) else values
+        is_color = len(numbers) == {"5": 2, "2": 4}.get(numbers[0])
+        if is_color and all(map(_is_byte, numbers)):
+            yield Change(_EXTENDED[kind], ";".join([kind, *numbers]))
+
+
+def _is_byte(value: str) -> bool:
+    return value.isascii() and value.isdecimal() and len(value) <= 3 and int(value) <= 255
+
+
+class Styles:
+    """The styles that are open: fed with sequences in order, asked what opens and closes them."""
+
+    __slots__ = ("link", "slots")
+
+    def __init__(self) -> None:
+        self.slots: dict[Slot, str] = {}
+        self.link = ""
+        """The sequence that opened the hyperlink, or nothing."""
+
+    def feed(self, sequence: str) -> bool:
+        """Whether it was a style or a link; anything else changes nothing."""
+        found = _changes.get(sequence)
+        if found is None:
+            if not is_sgr(sequence):
+                return self._feed_link(sequence)
+            found = changes(sequence)
+        slots = self.slots
+        for slot, value in found:
+            if value:
+                slots.pop(slot, None)
+                slots[slot] = value
+            elif slot:
+                slots.pop(slot, None)
+            else:
+                slots.clear()
+        return True
+
+    def _feed_link(self, sequence: str) -> bool:
+        if not sequence.startswith("\x1b]8;"):
+            return False
+        target = sequence[4:].rstrip("\x07\x1b\\\x9c").partition(";")[2]
+        self.link = sequence if target else ""
+        return True
+
+    def __bool__(self) -> bool:
+        return bool(self.slots or self.link)
+
+    def opening(self) -> str:
+        """The sequences that open all this in a row that begins plain."""
+        return f"{opened(self.slots)}{self.link}"
+
+    def closing(self) -> str:
+        """The sequences that end all this and nothing else."""
+        return f"{LINK_END if self.link else ''}{closed(self.slots)}"
+
+
+def opened(slots: dict[Slot, str]) -> str:
+    """One sequence for all slots."""
+    return f"\x1b[{';'.join(slots.values())}m" if slots else ""
+
+
+def closed(slots: Iterable[Slot]) -> str:
+    """One sequence that ends these slots only."""
+    closers = dict.fromkeys(CLOSERS[slot] for slot in slots)
+    return f"\x1b[{';'.join(closers)}m" if closers else ""
+
+
+def reopened(text: str, opening: str) -> str:
+    """The text with a style opened again wherever a sequence in it closes a part of that style."""
+    slots = {slot for slot, _ in changes(opening)}
+    out: list[str] = []
+    last = 0
+    for match in escape_pattern().finditer(text):
+        sequence, end = match[0], match.end()
+        if end == len(text) or not is_sgr(sequence):
+            continue
+        if any(not value and (not slot or slot in slots) for slot, value in changes(sequence)):
+            out += (text[last:end], opening)
+            last = end
+    return "".join(out) + text[last:] if out else text
+
+
+def row_of(
+    plain: str, marks: list[Mark], start: int, end: int, styles: Styles, first: int
+) -> tuple[str, int]:
+    """The characters [start, end) with their sequences, opened and closed, and the next mark to look at.
+
+    `styles` are those open at mark `first`; they are fed on the way. Sequences that are neither styles nor
+    links stay where they stood; those that stand in a gap before `start` come first in the row.
+    """
+    out: list[str] = []
+    at = first
+    count = len(marks)
+    while at < count and marks[at][0] <= start:
+        if not styles.feed(marks[at][1]):
+            out.append(marks[at][1])
+        at += 1
+    if start < end:
+        if styles:
+            out.append(styles.opening())
+        last = start
+        while at < count and marks[at][0] < end:
+            position, sequence = marks[at]
+            out += (plain[last:position], sequence)
+            styles.feed(sequence)
+            last = position
+            at += 1
+        out.append(plain[last:end])
+        if styles:
+            out.append(styles.closing())
+    while at < count and marks[at][0] == end:
+        if not styles.feed(marks[at][1]):
+            out.append(marks[at][1])
+        at += 1
+    return "".join(out), at

@@ -1,0 +1,154 @@
+"""How many cells a text takes: one model, by grapheme cluster, for everything that measures or cuts."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from tau.base.late import late
+from tau.tui.text.sgr import Mark, escape_pattern, split_escapes
+
+wcwidth = late("wcwidth")
+
+# Characters of one cell that never join with another of this set. Text of these needs no tables: the first
+# frame, with its boxes and signs, does not load any.
+NARROW = (
+    " -~\xa0-\xac\xae-\u02ff\u0370-\u0377\u037a-\u037f\u0384-\u0482\u048a-\u052f\u1e00-\u1fff"
+    "\u2010-\u2027\u2030-\u205e\u2070-\u208e\u20a0-\u20c0\u2100-\u2319\u2320-\u2328\u2400-\u2426"
+    "\u2500-\u25fc\u25ff-\u2613\u2710-\u2727\u2768-\u2775\u2794-\u2794\u27e6-\u27ef\u2800-\u28ff"
+)
+# The same for two cells.
+WIDE = "\u3001-\u3029\u3041-\u3096\u309b-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff60"
+# Characters that change the width of those around them. Without them a text is as wide as its characters.
+_JOINING = (
+    "\u0900-\u0dff\u0f00-\u109f\u1700-\u1cff\u200d\u302e\u302f\ua800-\uabff\ufe0e\ufe0f"
+    "\U00010a00-\U00012fff\U00016000-\U0001bfff\U0001d100-\U0001d2ff\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff"
+)
+_CACHED_WIDTHS = 4096
+_LONGEST_CACHED = 512
+
+
+@cache
+def _narrow() -> re.Pattern[str]:
+    return re.compile(f"[{NARROW}]*+")
+
+
+@cache
+def _simple() -> re.Pattern[str]:
+    return re.compile(f"[{NARROW}{WIDE}]*+")
+
+
+@cache
+def _wide() -> re.Pattern[str]:
+    return re.compile(f"[{WIDE}]+")
+
+
+@cache
+def _joining() -> re.Pattern[str]:
+    return re.compile(f"[{_JOINING}]")
+
+
+_widths: dict[str, int] = {}
+
+
+def visible_width(text: str) -> int:
+    """The cells of a text on one line; escape sequences and control characters count nothing."""
+    if text.isascii() and text.isprintable():
+        return len(text)
+    found = _widths.get(text)
+    if found is None:
+        found = _measured(escape_pattern().sub("", text) if "\x1b" in text else text)
+        if len(text) <= _LONGEST_CACHED:
+            if len(_widths) >= _CACHED_WIDTHS:
+                _widths.clear()
+            _widths[text] = found
+    return found
+
+
+def _measured(text: str) -> int:
+    if text.isascii():
+        return len(text) if text.isprintable() else sum(map(str.isprintable, text))
+    if _simple().fullmatch(text):
+        return simple_width(text)
+    if not _joining().search(text):
+        width: int = wcwidth.wcswidth(text)
+        if width >= 0:
+            return width
+    return sum(map(grapheme_width, graphemes(text)))
+
+
+def is_narrow(text: str) -> bool:
+    """Whether every character is a grapheme of one cell, so that columns are indices."""
+    return text.isprintable() if text.isascii() else _narrow().fullmatch(text) is not None
+
+
+def is_simple(text: str) -> bool:
+    """Whether every character is a grapheme of one or two cells."""
+    return text.isprintable() if text.isascii() else _simple().fullmatch(text) is not None
+
+
+def simple_width(text: str) -> int:
+    """The cells of a text that is simple; nothing is remembered."""
+    return len(text) if text.isascii() else len(text) + sum(map(len, _wide().findall(text)))
+
+
+def graphemes(text: str) -> Iterator[str]:
+    """The extended grapheme clusters of a text without escape sequences.
+
+    A cluster of more than two cells, as no terminal draws one, comes in parts of two cells at most.
+    """
+    if (text.isascii() and "\r\n" not in text) or _simple().fullmatch(text):
+        return iter(text)
+    found = list(wcwidth.iter_graphemes(text))
+    if len(found) == len(text) or all(
+        wcwidth.wcswidth(cluster) <= 2 for cluster in found if len(cluster) > 1
+    ):
+        return iter(found)
+    return (part for cluster in found for part in _parts(cluster))
+
+
+def _parts(cluster: str) -> Iterator[str]:
+    part = ""
+    for character in cluster:
+        if part and wcwidth.wcswidth(part + character) > 2:
+            yield part
+            part = ""
+        part += character
+    yield part
+
+
+def split_styles(text: str) -> tuple[str, list[Mark]]:
+    """The text without its escape sequences, and these with their places, none of them inside a grapheme.
+
+    A sequence between the parts of one character moves behind it: not every terminal would put them together.
+    """
+    plain, marks = split_escapes(text)
+    if marks and not plain.isascii() and not is_simple(plain.replace("\n", "")):
+        ends = iter(graphemes(plain))
+        end = 0
+        for index, (at, sequence) in enumerate(marks):
+            while end < at:
+                end += len(next(ends))
+            marks[index] = end, sequence
+    return plain, marks
+
+
+_grapheme_widths: dict[str, int] = {}
+
+
+def grapheme_width(grapheme: str) -> int:
+    """The cells of one grapheme: 0, 1 or 2. A control character has none."""
+    if grapheme.isascii():
+        return len(grapheme) if grapheme.isprintable() else 0
+    found = _grapheme_widths.get(grapheme)
+    if found is None:
+        if len(_grapheme_widths) >= _CACHED_WIDTHS:
+            _grapheme_widths.clear()
+        found = _grapheme_widths[grapheme] = _cluster_width(grapheme)
+    return found
+
+
+def _cluster_width(cluster: str) -> int:
+    if len(cluster) == 1 and _simple().fullmatch(cluster):
+        return 2 if _wide().fullmatch(cluster) else 1
+    width: int = wcwidth.wcswidth(cluster)
+    return max(width, 0)

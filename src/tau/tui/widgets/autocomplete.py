@@ -1,0 +1,264 @@
+"""Completions while one types: whom to ask, when to ask, and the list of answers below the editor."""
+
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple, Protocol
+
+from tau.tui.style import Theme
+from tau.tui.text.clean import clean_line
+from tau.tui.text.cut import truncate
+from tau.tui.text.width import visible_width
+from tau.tui.timer import Handle, Timer
+
+DEBOUNCE_S = 0.03
+VISIBLE_ITEMS = 8
+LABEL_SHARE = 0.5
+"""The part of the width that labels may take when there are descriptions."""
+
+EnterMeans = Literal["accept", "accept+submit", "submit"]
+"""What Enter does while the list is open: take the item, take it and send the text, or only send it."""
+
+
+class Item(NamedTuple):
+    """One answer: what the list shows, and what is inserted."""
+
+    label: str
+    value: str
+    description: str = ""
+    group: str = ""
+    more: bool = False
+    """Ask again when it was taken: a folder, of which the files come next."""
+
+
+class Suggestions(NamedTuple):
+    """The answers for the text between `start` and the cursor, which the chosen one replaces."""
+
+    start: int
+    items: Sequence[Item]
+    enter: EnterMeans | None = None
+    """What Enter does with these; None leaves it to the editor."""
+
+
+Answer = Suggestions | None
+
+
+class Completions(Protocol):
+    """Who knows how a text may go on. `cursor` is an offset in `text`; a folded paste is one U+FFFC in it."""
+
+    def complete(self, text: str, cursor: int) -> Answer | Awaitable[Answer]: ...
+
+
+Query = Callable[[], tuple[str, int]]
+Spawn = Callable[[Coroutine[Any, Any, None]], object]
+"""Runs a coroutine beside the rest, as the method of a task group does; its result may have a `cancel`."""
+
+
+class Autocomplete:
+    """Asks after a pause in typing, drops answers that come too late, and holds the list while it is open.
+
+    Without a timer it asks at once. `spawn` is needed for completions that are awaited.
+    """
+
+    def __init__(
+        self,
+        completions: Completions | None = None,
+        *,
+        timer: Timer | None = None,
+        spawn: Spawn | None = None,
+        on_change: Callable[[], None] | None = None,
+        on_error: Callable[[Exception], None] | None = None,
+    ) -> None:
+        self.completions = completions
+        self.on_change = on_change
+        self.on_error = on_error
+        self.list: Suggestions | None = None
+        """What is offered now."""
+        self.at = 0
+        """The number of the highlighted item."""
+        self.version = 0
+        self._timer = timer
+        self._spawn = spawn
+        self._query: Query | None = None
+        self._handle: Handle | None = None
+        self._asked = 0
+        self._running: object = None
+        self._started = False
+
+    @property
+    def is_open(self) -> bool:
+        return self.list is not None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether an answer to the latest question is still to come: what is shown may be out of date."""
+        return self._query is not None or self._running is not None
+
+    @property
+    def chosen(self) -> Item | None:
+        return self.list.items[self.at] if self.list is not None else None
+
+    def ask(self, query: Query) -> None:
+        """Ask after a short pause; a newer question takes the place of an older one."""
+        self._forget()
+        if self.completions is None:
+            return
+        self._query = query
+        if self._timer is None:
+            self.ask_now()
+        else:
+            self._handle = self._timer.call_later(DEBOUNCE_S, self.ask_now)
+
+    def ask_now(self, query: Query | None = None) -> None:
+        """Ask without a pause: what was to be asked, or something else."""
+        query = query or self._query
+        self._forget()
+        if query is None or self.completions is None:
+            return
+        try:
+            answer = self.completions.complete(*query())
+        except Exception as error:  # a failing source must not take the editor down
+            self._failed(error)
+            return
+        if not isinstance(answer, Awaitable):
+            self._show(answer)
+        elif self._spawn is not None:
+            asked, self._running = self._asked, True
+            running = self._spawn(self._await(answer, asked))
+            if self.is_waiting and asked == self._asked:  # it may have run to its end at once
+                self._running = running
+        else:
+            _drop(answer)
+            raise TypeError("Completions that are awaited need a way to run: give the editor `spawn`.")
+
+    def settle(self) -> None:
+        """Ask now what was to be asked after the pause, because somebody wants to take an answer."""
+        if self._query is not None:
+            self.ask_now()
+
+    def close(self) -> bool:
+        """Take the list away and ask no more; False if there was none."""
+        self._forget()
+        return self._set(None)
+
+    def move(self, count: int) -> None:
+        """Highlight another item; a single step goes round at the ends."""
+        if self.list is None:
+            return
+        last = len(self.list.items) - 1
+        at = self.at + count
+        if abs(count) == 1:
+            at %= last + 1
+        self.at = max(0, min(at, last))
+        self.version += 1
+
+    async def _await(self, answer: Awaitable[Answer], asked: int) -> None:
+        if asked != self._asked:
+            _drop(answer)
+            return
+        self._started = True
+        try:
+            found = await answer
+        except Exception as error:  # the same as above
+            if asked == self._asked:
+                self._running = None
+                self._failed(error)
+            return
+        if asked == self._asked:
+            self._running = None
+            self._show(found)
+
+    def _forget(self) -> None:
+        """Neither ask what was to be asked nor listen to an answer that is on its way."""
+        self._asked += 1
+        self._query = None
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+        running, self._running = self._running, None
+        cancel = getattr(running, "cancel", None)
+        # One that has not begun finds out by itself: cancelled now, it would leave its answer unawaited.
+        if cancel is not None and self._started:
+            cancel()
+        self._started = False
+
+    def _failed(self, error: Exception) -> None:
+        self._set(None)
+        if self.on_error is not None:
+            self.on_error(error)
+
+    def _show(self, answer: Answer) -> None:
+        self._set(answer if answer is not None and answer.items else None)
+
+    def _set(self, answer: Answer) -> bool:
+        if answer is None and self.list is None:
+            return False
+        self.list = answer
+        self.at = 0
+        self.version += 1
+        if self.on_change is not None:
+            self.on_change()
+        return True
+
+
+def _drop(answer: Awaitable[Answer]) -> None:
+    close = getattr(answer, "close", None)
+    if close is not None:
+        close()
+
+
+def popup_rows(theme: Theme, suggestions: Suggestions, at: int, width: int, max_rows: int) -> list[str]:
+    """The rows of the list: the items around the highlighted one, their groups, and where one is in it."""
+    items = suggestions.items
+    max_rows = max(max_rows, 1)
+    top, count = _window(items, at, max_rows)
+    shown = [_cleaned(item) for item in items[top : top + count]]
+    label_cells = max(visible_width(item.label) for item in shown)
+    if any(item.description for item in shown):
+        label_cells = min(label_cells, max(int(width * LABEL_SHARE), 8))
+    rows: list[str] = []
+    group = ""
+    for number, item in enumerate(shown, top):
+        if item.group and item.group != group and len(rows) + (len(shown) - number + top) < max_rows:
+            rows.append(theme["muted"](truncate(item.group, width, theme.symbols.ellipsis)))
+        group = item.group
+        rows.append(_row(theme, item, number == at, label_cells, width))
+    if count < len(items) and len(rows) < max_rows:
+        rows.append(theme["dim"](truncate(_place(theme, at, len(items)), width, theme.symbols.ellipsis)))
+    return rows
+
+
+def _window(items: Sequence[Item], at: int, max_rows: int) -> tuple[int, int]:
+    """The first item to show and how many, so that the names of their groups have room too."""
+    count = min(len(items), max_rows)
+    while True:
+        top = max(0, min(at - count // 2, len(items) - count))
+        groups = ["", *(item.group for item in items[top : top + count])]
+        headings = sum(bool(new) and new != old for old, new in pairwise(groups))
+        if count == 1 or count + headings + (count < len(items)) <= max_rows:
+            return top, count
+        count -= 1
+
+
+def _cleaned(item: Item) -> Item:
+    label = clean_line(item.label) or clean_line(item.value)
+    return item._replace(label=label, description=clean_line(item.description), group=clean_line(item.group))
+
+
+def _place(theme: Theme, at: int, count: int) -> str:
+    return f"Item {at + 1} of {count}" if theme.linear else f"  {at + 1}/{count}"
+
+
+def _row(theme: Theme, item: Item, chosen: bool, label_cells: int, width: int) -> str:
+    ellipsis = theme.symbols.ellipsis
+    if theme.linear:
+        text = f"{item.label}: {item.description}" if item.description else item.label
+        return truncate(f"{'Chosen: ' if chosen else ''}{text}", width, ellipsis)
+    style = theme["selected"] if chosen else theme["text"]
+    pointer = f"{theme.symbols.pointer} " if chosen else " " * (visible_width(theme.symbols.pointer) + 1)
+    label = truncate(item.label, label_cells, ellipsis)
+    left = truncate(pointer + label, width, "")
+    gap = label_cells - visible_width(label) + 2
+    room = width - visible_width(left) - gap
+    if not item.description or room < 4:
+        return style(left)
+    return style(left) + " " * gap + theme["muted"](truncate(item.description, room, ellipsis))

@@ -1,0 +1,267 @@
+"""Differences between two texts as rows: numbers, signs, and the words that changed."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import islice
+
+from tau.base.late import late
+from tau.tui.component import Component
+from tau.tui.style import Style, Theme
+from tau.tui.text.clean import clean, clean_line
+from tau.tui.text.cut import truncate
+from tau.tui.text.width import visible_width
+from tau.tui.text.wrap import wrap, wrap_hard
+from tau.tui.widgets.diff_hunks import DiffLine, Hunk, cleaned, hunks_between, parse_unified_diff
+
+difflib = late("difflib")
+highlighting = late("tau.tui.widgets.highlight")
+
+_MAX_LINES = 10_000
+"""More lines than this are never shown."""
+_MAX_ROWS = 20_000
+_MAX_LINE_CHARS = 1000
+"""In longer lines no words are compared."""
+_MAX_WORDS = 200
+_MAX_PAIRS = 400
+_LEAST_LIKENESS = 0.4
+"""Lines that have less in common are shown as a whole."""
+_LEAST_TEXT_WIDTH = 8
+
+
+class DiffView(Component):
+    """Shows how a text changed: from two texts, from hunks, or from the text of a unified diff."""
+
+    def __init__(
+        self,
+        theme: Theme,
+        old_text: str | None = None,
+        new_text: str | None = None,
+        *,
+        diff: str | Sequence[Hunk] | None = None,
+        path: str | None = None,
+        max_rows: int | None = None,
+        context: int = 3,
+        syntax: bool = False,
+    ) -> None:
+        self._theme = theme
+        self._path = clean_line(path) if path else ""
+        self._max_rows = max_rows
+        self._syntax = syntax
+        self._is_expanded = False
+        self._hunks: Sequence[Hunk] = ()
+        self._rows: list[str] = []
+        self._width = -1
+        if diff is not None:
+            self.set_diff(diff)
+        else:
+            self.set_texts(old_text or "", new_text or "", context)
+
+    def set_texts(self, old_text: str, new_text: str, context: int = 3) -> None:
+        """Another pair of texts."""
+        self._set(hunks_between(clean(old_text), clean(new_text), context))
+
+    def set_diff(self, diff: str | Sequence[Hunk]) -> None:
+        """Another difference, as hunks or as the text of a unified diff."""
+        self._set(parse_unified_diff(diff) if isinstance(diff, str) else [cleaned(hunk) for hunk in diff])
+
+    @property
+    def is_expanded(self) -> bool:
+        """Whether all rows are shown, however many."""
+        return self._is_expanded
+
+    @is_expanded.setter
+    def is_expanded(self, value: bool) -> None:
+        if value != self._is_expanded:
+            self._is_expanded = value
+            self.invalidate()
+
+    @property
+    def added(self) -> int:
+        """How many lines are new."""
+        return sum(line.kind == "added" for hunk in self._hunks for line in hunk.lines)
+
+    @property
+    def removed(self) -> int:
+        """How many lines are gone."""
+        return sum(line.kind == "removed" for hunk in self._hunks for line in hunk.lines)
+
+    def render(self, width: int) -> Sequence[str]:
+        if width != self._width:
+            limit = None if self._is_expanded else self._max_rows
+            self._rows = _Painter(self._theme, max(width, 1), self._path, self._syntax).rows(
+                self._hunks, limit
+            )
+            self._width = width
+        return self._rows
+
+    def invalidate(self) -> None:
+        self._width = -1
+
+    def _set(self, hunks: Sequence[Hunk]) -> None:
+        self._hunks = hunks
+        self.invalidate()
+
+
+class _Painter:
+    """Paints hunks at one width."""
+
+    def __init__(self, theme: Theme, width: int, path: str, syntax: bool) -> None:
+        self._theme = theme
+        self._width = width
+        self._path = path
+        self._syntax = syntax
+        self._number_width = 0
+        self._pairs_left = _MAX_PAIRS
+
+    def rows(self, hunks: Sequence[Hunk], max_rows: int | None) -> list[str]:
+        """The rows of all hunks, or as many as may be shown and how many lines are missing."""
+        total = sum([len(hunk.lines) for hunk in hunks])
+        numbers = [max(line.new_number or 0, line.old_number or 0) for hunk in hunks for line in hunk.lines]
+        self._number_width = len(str(max(numbers))) if any(numbers) else 0
+        out: list[str] = []
+        shown = 0
+        for rows, lines in islice(self._pieces(hunks), 2 * _MAX_LINES):
+            limit = _MAX_ROWS if max_rows is None else max(max_rows, 1)
+            if shown >= _MAX_LINES or len(out) + len(rows) + (shown + lines < total) > limit:
+                if not out:
+                    out += rows[: limit - 1]
+                out.append(self._missing(total - shown))
+                break
+            out += rows
+            shown += lines
+        return out
+
+    def _missing(self, lines: int) -> str:
+        theme = self._theme
+        text = f"{theme.symbols.ellipsis} {lines} more line{'' if lines == 1 else 's'}"
+        return theme["muted"](truncate(text, self._width))
+
+    def _pieces(self, hunks: Sequence[Hunk]) -> Iterator[tuple[list[str], int]]:
+        """Rows that belong together, and how many lines of the difference they show."""
+        theme = self._theme
+        if self._path:
+            yield [theme["strong"](truncate(self._path, self._width))], 0
+        if not hunks:
+            yield [theme["muted"](truncate("No differences.", self._width))], 0
+        for at, hunk in enumerate(hunks):
+            if hunk.path and hunk.path != self._path:
+                yield [theme["strong"](truncate(hunk.path, self._width))], 0
+            elif at or hunk.section:
+                mark = "" if theme.linear else theme.symbols.ellipsis
+                text = f"{mark} {hunk.section}".strip() if hunk.section else mark
+                if text:
+                    yield [theme["muted"](truncate(text, self._width))], 0
+            yield from self._lines(hunk.lines)
+
+    def _lines(self, lines: Sequence[DiffLine]) -> Iterator[tuple[list[str], int]]:
+        at = 0
+        while at < len(lines):
+            end = at
+            while end < len(lines) and lines[end].kind == "removed":
+                end += 1
+            middle = end
+            while end < len(lines) and lines[end].kind == "added":
+                end += 1
+            if end == at:
+                yield self._row(lines[at], self._plain(lines[at])), 1
+                at += 1
+                continue
+            removed, added = lines[at:middle], lines[middle:end]
+            old, new = self._compared(removed, added)
+            for line, text in zip((*removed, *added), (*old, *new), strict=True):
+                yield self._row(line, text), 1
+            at = end
+
+    def _compared(
+        self, removed: Sequence[DiffLine], added: Sequence[DiffLine]
+    ) -> tuple[list[str], list[str]]:
+        """The texts of lines that replace each other, with the words that changed."""
+        theme = self._theme
+        old = [theme["diffRemoved"](line.text) for line in removed]
+        new = [theme["diffAdded"](line.text) for line in added]
+        for at, (before, after) in enumerate(zip(removed, added, strict=False)):
+            if self._pairs_left <= 0:
+                break
+            self._pairs_left -= 1
+            words = changed_words(before.text, after.text)
+            if words is not None:
+                old[at] = _marked(before.text, words[0], theme["diffRemoved"], theme["diffRemovedWord"])
+                new[at] = _marked(after.text, words[1], theme["diffAdded"], theme["diffAddedWord"])
+        return old, new
+
+    def _plain(self, line: DiffLine) -> str:
+        if line.kind == "note":
+            return self._theme["muted"](line.text)
+        if self._syntax and line.kind == "same" and "." in self._path:
+            colored: list[str] = highlighting.highlight(line.text, self._path.rpartition(".")[2], self._theme)
+            return colored[0]
+        return self._theme["diffContext"](line.text)
+
+    def _row(self, line: DiffLine, text: str) -> list[str]:
+        if self._theme.linear:
+            return wrap(_spoken(line, text), self._width)
+        sign = {"added": "+", "removed": "-"}.get(line.kind, " ")
+        style = self._theme[{"+": "diffAdded", "-": "diffRemoved"}.get(sign, "diffContext")]
+        number = line.old_number if sign == "-" else line.new_number
+        gutter = f"{'' if number is None else number:>{self._number_width}} " if self._number_width else ""
+        if self._width - len(gutter) - 2 < _LEAST_TEXT_WIDTH:
+            gutter = ""
+        room = max(self._width - len(gutter) - 2, 1)
+        if self._width < 3:
+            return wrap_hard(f"{style(sign)}{text}", self._width)
+        rows = [text] if visible_width(text) <= room else wrap_hard(text, room)
+        first = f"{self._theme['diffLineNumber'](gutter)}{style(sign)} "
+        blank = " " * (len(gutter) + 2)
+        return [first + rows[0], *[blank + row for row in rows[1:]]]
+
+
+def _spoken(line: DiffLine, text: str) -> str:
+    number = line.old_number if line.kind == "removed" else line.new_number
+    kind = {"added": "Added", "removed": "Removed", "same": "Line", "note": "Note"}[line.kind]
+    return f"{kind} {number}: {text}" if number is not None else f"{kind}: {text}"
+
+
+Ranges = list[tuple[int, int]]
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    return re.compile(r"\w+|\s+|[^\w\s]")
+
+
+def changed_words(old: str, new: str) -> tuple[Ranges, Ranges] | None:
+    """Where two lines differ, as ranges of characters in each; None if they have little in common."""
+    if old == new or max(len(old), len(new)) > _MAX_LINE_CHARS:
+        return None
+    before, after = _word().findall(old), _word().findall(new)
+    if max(len(before), len(after)) > _MAX_WORDS:
+        return None
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    same = sum([len("".join(before[i : i + size]).strip()) for i, _, size in matcher.get_matching_blocks()])
+    if same * 2 < _LEAST_LIKENESS * (len(old.strip()) + len(new.strip())):
+        return None
+    old_ranges: Ranges = []
+    new_ranges: Ranges = []
+    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+        if tag != "equal":
+            _note_range(old_ranges, before, i1, i2)
+            _note_range(new_ranges, after, j1, j2)
+    return old_ranges, new_ranges
+
+
+def _note_range(ranges: Ranges, words: list[str], first: int, last: int) -> None:
+    if first < last:
+        start = sum([len(word) for word in words[:first]])
+        ranges.append((start, start + sum([len(word) for word in words[first:last]])))
+
+
+def _marked(text: str, ranges: Ranges, style: Style, marked: Style) -> str:
+    out: list[str] = []
+    at = 0
+    for start, end in ranges:
+        out.append(style(text[at:start]))
+        out.append(marked(text[start:end]))
+        at = end
+    out.append(style(text[at:]))
+    return "".join(out)

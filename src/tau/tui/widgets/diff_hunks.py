@@ -1,0 +1,238 @@
+"""Differences as data: hunks of two texts, or out of a unified diff."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Literal, NamedTuple
+
+from tau.base.late import late
+from tau.tui.text.clean import clean, clean_line
+
+difflib = late("difflib")
+
+Kind = Literal["same", "added", "removed", "note"]
+
+_MAX_MATCHED_LINES = 20_000
+"""More changed lines than this, old and new together, are shown as one replacement."""
+
+
+class DiffLine(NamedTuple):
+    """One line of a difference."""
+
+    kind: Kind
+    text: str
+    old_number: int | None = None
+    new_number: int | None = None
+
+
+class Hunk(NamedTuple):
+    """Lines that stand together, changed ones and some around them."""
+
+    lines: tuple[DiffLine, ...]
+    section: str = ""
+    """What a diff says about where it is: the function, for example."""
+    path: str = ""
+    """The file, where a new one begins."""
+
+
+def hunks_between(old_text: str, new_text: str, context: int = 3) -> list[Hunk]:
+    """The differences of two texts, each with some unchanged lines around it."""
+    old, new = old_text.split("\n"), new_text.split("\n")
+    if old[-1] == "" and new[-1] == "":
+        old.pop()
+        new.pop()
+    elif not old_text or not new_text:
+        old = [] if not old_text else old[: -1 if not old[-1] else None]
+        new = [] if not new_text else new[: -1 if not new[-1] else None]
+    hunks: list[Hunk] = []
+    for group in _groups(_changes(old, new), max(context, 0)):
+        lines: list[DiffLine] = []
+        for change in group:
+            if change.is_same:
+                lines += [
+                    DiffLine("same", old[at], at + 1, change.new_start + at - change.old_start + 1)
+                    for at in range(change.old_start, change.old_end)
+                ]
+            else:
+                lines += [
+                    DiffLine("removed", old[at], old_number=at + 1)
+                    for at in range(change.old_start, change.old_end)
+                ]
+                lines += [
+                    DiffLine("added", new[at], new_number=at + 1)
+                    for at in range(change.new_start, change.new_end)
+                ]
+        hunks.append(Hunk(tuple(lines)))
+    return hunks
+
+
+class _Change(NamedTuple):
+    is_same: bool
+    old_start: int
+    old_end: int
+    new_start: int
+    new_end: int
+
+
+def _changes(old: list[str], new: list[str]) -> list[_Change]:
+    """What is the same and what is not, in order. What is common at both ends is not compared at length."""
+    first = 0
+    while first < min(len(old), len(new)) and old[first] == new[first]:
+        first += 1
+    last = 0
+    while last < min(len(old), len(new)) - first and old[-1 - last] == new[-1 - last]:
+        last += 1
+    old_end, new_end = len(old) - last, len(new) - last
+    found = [_Change(True, 0, first, 0, first)] if first else []
+    if old_end - first + new_end - first > _MAX_MATCHED_LINES:
+        found.append(_Change(False, first, old_end, first, new_end))
+    else:
+        matcher = difflib.SequenceMatcher(None, old[first:old_end], new[first:new_end])
+        found += [
+            _Change(tag == "equal", first + i1, first + i2, first + j1, first + j2)
+            for tag, i1, i2, j1, j2 in matcher.get_opcodes()
+        ]
+    if last:
+        found.append(_Change(True, old_end, len(old), new_end, len(new)))
+    return found
+
+
+def _groups(changes: list[_Change], context: int) -> Iterator[list[_Change]]:
+    """Changes that are near each other, with the unchanged lines between and around them."""
+    group: list[_Change] = []
+    for at, change in enumerate(changes):
+        if not change.is_same:
+            group.append(change)
+            continue
+        is_last = at == len(changes) - 1
+        length = change.old_end - change.old_start
+        if group and not is_last and length <= 2 * context:
+            group.append(change)
+            continue
+        if group:
+            if context:
+                kept = min(context, length)
+                group.append(
+                    change._replace(old_end=change.old_start + kept, new_end=change.new_start + kept)
+                )
+            yield group
+            group = []
+        if not is_last and context:
+            kept = min(context, length)
+            group.append(change._replace(old_start=change.old_end - kept, new_start=change.new_end - kept))
+    if any(not change.is_same for change in group):
+        yield group
+
+
+def cleaned(hunk: Hunk) -> Hunk:
+    """A hunk with nothing in it that could drive a terminal."""
+    lines = tuple([line._replace(text=one_line(line.text)) for line in hunk.lines])
+    return Hunk(lines, clean_line(hunk.section), clean_line(hunk.path))
+
+
+def one_line(text: str) -> str:
+    """Text from outside as one line; its blanks stay."""
+    return clean(text).replace("\n", " ")
+
+
+@cache
+def _header() -> re.Pattern[str]:
+    return re.compile(r"@@+ (?:-(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? )?(?:[^@]*?)@@+ ?(.*)")
+
+
+def parse_unified_diff(text: str) -> list[Hunk]:
+    """The hunks of a unified diff; lines that belong to none are notes. Any text gives some result."""
+    return _Reader(text).hunks()
+
+
+class _Reader:
+    """Reads a unified diff line by line. Numbers that do not fit the lines are not relied on."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else []
+        self._hunks: list[Hunk] = []
+        self._lines_of_hunk: list[DiffLine] = []
+        self._section = ""
+        self._path = ""
+        self._is_in_hunk = False
+        self._old: int | None = None
+        self._new: int | None = None
+        self._old_left = self._new_left = 0
+
+    def hunks(self) -> list[Hunk]:
+        for at, line in enumerate(self._lines):
+            if self._is_in_hunk and (self._old_left > 0 or self._new_left > 0) and line[:1] in "+- \\":
+                self._content(line)
+            elif line.startswith("@@"):
+                self._start(line)
+            elif self._begins_file(at):
+                self._close()
+                self._file(line)
+            elif self._is_in_hunk and line[:1] in "+- \\":
+                self._content(line)
+            elif line.strip():
+                self._close()
+                self._note(line)
+        self._close()
+        return self._hunks
+
+    def _begins_file(self, at: int) -> bool:
+        line = self._lines[at]
+        if line.startswith(("diff ", "index ", "+++ ")):
+            return True
+        return (
+            line.startswith("--- ") and at + 1 < len(self._lines) and self._lines[at + 1].startswith("+++ ")
+        )
+
+    def _file(self, line: str) -> None:
+        name = clean_line(line[4:].partition("\t")[0])
+        if line.startswith("--- ") and name != "/dev/null":
+            self._path = name.removeprefix("a/")
+        elif line.startswith("+++ ") and name != "/dev/null":
+            self._path = name.removeprefix("b/")
+
+    def _start(self, line: str) -> None:
+        self._close()
+        self._is_in_hunk = True
+        match = _header().match(line)
+        self._old = self._new = None
+        self._old_left = self._new_left = 0
+        self._section = clean_line(match[5]) if match else clean_line(line.strip("@ "))
+        if match and match[1] is not None:
+            self._old, self._new = int(match[1][:9]), int(match[3][:9])
+            self._old_left = int((match[2] or "1")[:9])
+            self._new_left = int((match[4] or "1")[:9])
+
+    def _content(self, line: str) -> None:
+        sign, text = line[:1], one_line(line[1:])
+        if sign == "\\":
+            self._lines_of_hunk.append(DiffLine("note", text.strip()))
+            return
+        old, new = self._old, self._new
+        if sign == "+":
+            self._lines_of_hunk.append(DiffLine("added", text, None, new))
+        elif sign == "-":
+            self._lines_of_hunk.append(DiffLine("removed", text, old, None))
+        else:
+            self._lines_of_hunk.append(DiffLine("same", text, old, new))
+        if sign != "+":
+            self._old = None if old is None else old + 1
+            self._old_left -= 1
+        if sign != "-":
+            self._new = None if new is None else new + 1
+            self._new_left -= 1
+
+    def _note(self, line: str) -> None:
+        note = DiffLine("note", one_line(line))
+        if self._hunks and not self._path and all(line.kind == "note" for line in self._hunks[-1].lines):
+            self._hunks[-1] = self._hunks[-1]._replace(lines=(*self._hunks[-1].lines, note))
+        else:
+            self._hunks.append(Hunk((note,), "", self._path))
+            self._path = ""
+
+    def _close(self) -> None:
+        self._is_in_hunk = False
+        if self._lines_of_hunk:
+            self._hunks.append(Hunk(tuple(self._lines_of_hunk), self._section, self._path))
+            self._lines_of_hunk = []
+            self._path = ""

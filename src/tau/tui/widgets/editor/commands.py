@@ -1,0 +1,98 @@
+"""What the keys do to a document, by the name of the action; a command says whether it did anything."""
+
+from collections.abc import Callable
+
+from tau.tui.widgets.editor import motions
+from tau.tui.widgets.editor.buffer import Position
+from tau.tui.widgets.editor.document import Document
+from tau.tui.widgets.editor.units import after, before
+from tau.tui.widgets.editor.words import word_end, word_start
+
+Command = Callable[[Document], bool]
+Motion = Callable[[motions.Lines, Position], Position]
+
+
+def _going(motion: Motion) -> Command:
+    return lambda document: document.move(motion(document.buffer.lines, document.cursor))
+
+
+def _erasing(motion: Motion) -> Command:
+    return lambda document: document.erase(motion(document.buffer.lines, document.cursor))
+
+
+def _killing(motion: Motion) -> Command:
+    return lambda document: document.kill(motion(document.buffer.lines, document.cursor))
+
+
+# At the start of a line only the newline goes, and so at its end: words of other lines may be out of sight.
+def _word_before(lines: motions.Lines, at: Position) -> Position:
+    return (
+        motions.left(lines, at)
+        if at.column == 0
+        else Position(at.line, word_start(lines[at.line], at.column))
+    )
+
+
+def _word_behind(lines: motions.Lines, at: Position) -> Position:
+    line = lines[at.line]
+    return (
+        motions.right(lines, at) if at.column == len(line) else Position(at.line, word_end(line, at.column))
+    )
+
+
+def _to_line_start(lines: motions.Lines, at: Position) -> Position:
+    return motions.left(lines, at) if at.column == 0 else motions.line_start(lines, at)
+
+
+def _to_line_end(lines: motions.Lines, at: Position) -> Position:
+    return motions.right(lines, at) if at.column == len(lines[at.line]) else motions.line_end(lines, at)
+
+
+def delete_line(document: Document) -> bool:
+    """Cut the whole line of the cursor with its newline (the one before it for the last line)."""
+    number, lines = document.cursor.line, document.buffer.lines
+    start = Position(number, 0)
+    if number < len(lines) - 1:
+        return document.kill_between(start, Position(number + 1, 0))
+    if number > 0:
+        start = Position(number - 1, len(lines[number - 1]))
+    return document.kill_between(start, document.buffer.end)
+
+
+def transpose(document: Document) -> bool:
+    """Exchange the two characters around the cursor, or the last two at the end of a line."""
+    line, (number, column) = document.line, document.cursor
+    right_start = column if column < len(line) else before(line, column)
+    left_start = before(line, right_start)
+    end = after(line, right_start)
+    if left_start == right_start or right_start == end:
+        return False
+    swapped = line[right_start:end] + line[left_start:right_start]
+    return document.replace(Position(number, left_start), Position(number, end), swapped)
+
+
+COMMANDS: dict[str, Command] = {
+    "tui.editor.cursorLeft": _going(motions.left),
+    "tui.editor.cursorRight": _going(motions.right),
+    "tui.editor.cursorWordLeft": _going(motions.word_left),
+    "tui.editor.cursorWordRight": _going(motions.word_right),
+    "tui.editor.cursorLineStart": _going(motions.line_start),
+    "tui.editor.cursorLineEnd": _going(motions.line_end),
+    "tui.editor.cursorParagraphUp": _going(motions.paragraph_up),
+    "tui.editor.cursorParagraphDown": _going(motions.paragraph_down),
+    "tui.editor.cursorStart": _going(motions.text_start),
+    "tui.editor.cursorEnd": _going(motions.text_end),
+    "tui.editor.deleteCharBackward": _erasing(motions.left),
+    "tui.editor.deleteCharForward": _erasing(motions.right),
+    "tui.editor.deleteWordBackward": _killing(_word_before),
+    "tui.editor.deleteWordForward": _killing(_word_behind),
+    "tui.editor.deleteToLineStart": _killing(_to_line_start),
+    "tui.editor.deleteToLineEnd": _killing(_to_line_end),
+    "tui.editor.deleteLine": delete_line,
+    "tui.editor.transpose": transpose,
+    "tui.editor.yank": Document.yank,
+    "tui.editor.yankPop": Document.yank_pop,
+    "tui.editor.undo": Document.undo,
+    "tui.editor.redo": Document.redo,
+}
+"""Those that need no layout, no history and no pop-up; the editor and the input field share them."""

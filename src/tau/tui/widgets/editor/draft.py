@@ -1,0 +1,51 @@
+"""A text being written as plain data (lists, numbers, texts), to keep it over a crash and bring it back."""
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from tau.tui.widgets.editor.document import Document
+from tau.tui.widgets.editor.intake import incoming
+from tau.tui.widgets.editor.kill_ring import KillRing
+from tau.tui.widgets.editor.pastes import Pastes
+
+Part: TypeAlias = "str | dict[str, str | int]"
+Draft: TypeAlias = "dict[str, list[Part] | int]"
+"""`{"parts": ["look at ", {"paste": 1, "label": "...", "text": "..."}], "cursor": 9}`; a paste counts one."""
+
+
+def saved(document: Document, pastes: Pastes) -> Draft:
+    """The text with its pastes, and the cursor."""
+    parts: list[Part] = [
+        part if isinstance(part, str) else {"paste": part.number, "label": part.label, "text": part.text}
+        for part in pastes.parts(document.buffer.text)
+    ]
+    return {"parts": parts, "cursor": document.buffer.offset(document.cursor)}
+
+
+def restored(draft: Mapping[str, object], pastes: Pastes, kills: KillRing) -> Document | None:
+    """The document again; None if the data is not a draft."""
+    parts, cursor = draft.get("parts"), draft.get("cursor")
+    if not isinstance(parts, list):
+        return None
+    raw = []
+    for part in parts:
+        text = _restored_part(part, pastes)
+        if text is None:
+            return None
+        raw.append(text)
+    document = Document("".join(raw), kills=kills)
+    if isinstance(cursor, int):
+        document.place(cursor)
+    return document
+
+
+def _restored_part(part: object, pastes: Pastes) -> str | None:
+    if isinstance(part, str):
+        return incoming(part)
+    if not isinstance(part, Mapping):
+        return None
+    number, label, text = part.get("paste"), part.get("label"), part.get("text")
+    if not isinstance(number, int) or not isinstance(label, str) or not isinstance(text, str):
+        return None
+    text = incoming(text)
+    return pastes.add(text, label, number) or text

@@ -1,0 +1,184 @@
+"""The editor component: keys in, rows out, and the text for whoever asks."""
+
+from collections.abc import Callable, Mapping
+
+from tau.tui.component import Component, Seam
+from tau.tui.input.bindings import Keymap
+from tau.tui.input.key import InputEvent
+from tau.tui.style import Theme
+from tau.tui.text.clean import clean, clean_line, clean_styled
+from tau.tui.timer import Timer
+from tau.tui.widgets.autocomplete import VISIBLE_ITEMS, Autocomplete, Completions, EnterMeans, Spawn
+from tau.tui.widgets.editor.actions import Actions
+from tau.tui.widgets.editor.draft import Draft
+from tau.tui.widgets.editor.history import History
+from tau.tui.widgets.editor.model import EditorModel
+from tau.tui.widgets.editor.view import EditorView, Look
+
+MAX_ROWS = 12
+
+
+class Editor(Component):
+    """A text of many lines with a border above and below it.
+
+    It grows with the text up to `max_rows`, then it scrolls. A large paste is shown as a marker; `text` and
+    what is sent hold the text itself. `on_submit` gets the text when Enter is pressed; the editor is empty by
+    then, and gets the text back if `on_submit` answers False or fails. `on_change` is called after every
+    change of the text; `first_line` and `is_empty` cost nothing there, `text` joins the lines.
+    What text from outside loses is said in `intake`.
+    """
+
+    def __init__(
+        self,
+        theme: Theme,
+        keys: Keymap,
+        *,
+        history: History | None = None,
+        completions: Completions | None = None,
+        timer: Timer | None = None,
+        spawn: Spawn | None = None,
+        max_rows: int | Callable[[], int] = MAX_ROWS,
+        popup_rows: int = VISIBLE_ITEMS,
+        enter_means: EnterMeans = "accept",
+        placeholder: str = "",
+        prompt: str = "",
+        border_token: str = "border",
+        draw_cursor: bool = False,
+        on_submit: Callable[[str], bool | None] | None = None,
+        on_change: Callable[[], None] | None = None,
+        on_history_search: Callable[[str], None] | None = None,
+        request_render: Callable[[Component], None] | None = None,
+    ) -> None:
+        self.max_rows = max_rows
+        """How many rows of text are shown at most; a callable is asked at every render."""
+        self.border_token = border_token
+        self.draw_cursor = draw_cursor
+        """Whether the cursor is drawn too, for terminals that hide the real one."""
+        self.on_submit = on_submit
+        self.on_change = on_change
+        self._model = EditorModel(history)
+        self._view = EditorView(theme, self._model.pastes)
+        redraw = None if request_render is None else lambda: request_render(self)
+        self._popup = Autocomplete(completions, timer=timer, spawn=spawn, on_change=redraw)
+        self._actions = Actions(self._model, self._popup, self._view.layout, keys, self.submit)
+        self._actions.popup_rows = popup_rows
+        self._actions.enter_means = enter_means
+        self._actions.on_history_search = on_history_search
+        self._look = Look(
+            popup_height=popup_rows, prompt=_one_line(prompt), placeholder=clean_line(placeholder)
+        )
+        self._told: tuple[object, int] = (self._model.document, 0)
+
+    @property
+    def text(self) -> str:
+        """The text, pastes in full: newlines and tabs, and no other control characters."""
+        return self._model.text
+
+    @property
+    def is_empty(self) -> bool:
+        return self._model.document.is_empty
+
+    @property
+    def first_line(self) -> str:
+        """The first line as far as it is typed; a paste in it is U+FFFC."""
+        return self._model.pastes.masked(self._model.document.buffer.lines[0])
+
+    @property
+    def completing(self) -> Autocomplete:
+        """The completions: whether the list is open, what it offers, whom it asks, where failures go."""
+        return self._popup
+
+    def set_text(self, text: str) -> None:
+        """Another text, with the cursor at its end; one undo brings the old one back."""
+        self._changing(lambda: self._model.set_text(text))
+
+    def clear(self) -> None:
+        """No text; one undo brings it back."""
+        self.set_text("")
+
+    def insert(self, text: str) -> None:
+        """Put text at the cursor as it is; one undo takes it back."""
+        self._changing(lambda: self._model.insert(text))
+
+    def paste(self, text: str, *, fold: bool = True) -> None:
+        """Put pasted text at the cursor; a large one is folded to a marker unless `fold` is False."""
+        self._changing(lambda: self._model.paste(text, fold=fold))
+
+    def insert_marker(self, label: str, text: str) -> None:
+        """Put something at the cursor, one unit like a paste, that is shown as `label` and sent as `text`."""
+        self._changing(lambda: self._model.insert_marker(label, text))
+
+    def draft(self) -> Draft:
+        """What is being written as plain data that JSON can hold."""
+        return self._model.draft()
+
+    def restore(self, draft: Mapping[str, object]) -> bool:
+        """Go on with a draft; False if the data is not one."""
+        return self._changing(lambda: self._model.restore(draft))
+
+    def submit(self) -> bool:
+        """Send the text, as Enter does; False if nobody takes it."""
+        if self.on_submit is None:
+            return False
+        text = self.text
+        self._changing(self._model.send)
+        refused = True
+        try:
+            refused = self.on_submit(text) is False
+        finally:
+            self._changing(lambda: self._model.sent(refused=refused))
+        return True
+
+    def set_border_text(self, left: str = "", right: str = "") -> None:
+        """Texts in the line above, which may be styled; without room for both, the right one goes."""
+        self._look = self._look._replace(left=_styled_line(left), right=_styled_line(right))
+
+    def set_prompt(self, prompt: str = "", placeholder: str | None = None) -> None:
+        """What stands before the first row; and, if given, what stands there while there is no text."""
+        self._look = self._look._replace(prompt=_one_line(prompt))
+        if placeholder is not None:
+            self._look = self._look._replace(placeholder=clean_line(placeholder))
+
+    def render(self, width: int) -> list[str]:
+        rows = self.max_rows if isinstance(self.max_rows, int) else self.max_rows()
+        height = self._actions.page_rows = max(rows, 1)
+        look = self._look
+        wanted = (max(width, 1), height, self.focused, self.draw_cursor, self.border_token)
+        if wanted != (look.width, look.height, look.focused, look.draw_cursor, look.border_token):
+            look = self._look = look._replace(
+                width=wanted[0],
+                height=height,
+                focused=self.focused,
+                draw_cursor=self.draw_cursor,
+                border_token=self.border_token,
+            )
+        return self._view.rows(self._model.document, self._popup, look)
+
+    def handle_input(self, event: InputEvent) -> bool:
+        return self._changing(lambda: self._actions.take(event))
+
+    def invalidate(self) -> None:
+        self._view.forget()
+
+    def seam(self) -> Seam:
+        """None of its rows is ever final."""
+        return Seam(0)
+
+    def _changing(self, change: Callable[[], object]) -> bool:
+        """Make a change, and tell once if the text is another one now."""
+        done = change()
+        document = self._model.document
+        now = (document, document.buffer.version)
+        if now != self._told:
+            self._told = now
+            if self.on_change is not None:
+                self.on_change()
+        return bool(done)
+
+
+def _one_line(text: str) -> str:
+    return clean(text).replace("\n", " ")
+
+
+def _styled_line(text: str) -> str:
+    return clean_styled(text.replace("\r", " ").replace("\n", " "))

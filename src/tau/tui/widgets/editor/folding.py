@@ -1,0 +1,36 @@
+"""Showing a pasted text in place of its marker, and folding it again."""
+
+from tau.tui.widgets.editor.buffer import Position, moved_by
+from tau.tui.widgets.editor.document import Document
+from tau.tui.widgets.editor.pastes import Pastes, is_marker
+
+
+def toggle(document: Document, pastes: Pastes) -> bool:
+    """Unfold the marker at the cursor, or fold the pasted text around it if it is unchanged."""
+    return _unfolded(document, pastes) or _folded(document, pastes)
+
+
+def _unfolded(document: Document, pastes: Pastes) -> bool:
+    line, (number, column) = document.line, document.cursor
+    for start in (column, column - 1):
+        if 0 <= start < len(line) and is_marker(line[start]):
+            marker, place = line[start], Position(number, start)
+            pastes.opened.pop(marker, None)
+            pastes.opened[marker] = None
+            offset = document.buffer.offset(place)
+            document.replace(place, Position(number, start + 1), pastes[marker].text)
+            document.place(offset)
+            return True
+    return False
+
+
+def _folded(document: Document, pastes: Pastes) -> bool:
+    raw = document.buffer.text
+    cursor = document.buffer.offset(document.cursor)
+    for marker in reversed(pastes.opened):
+        text = pastes[marker].text
+        found = raw.find(text, max(cursor - len(text), 0), cursor + len(text))
+        if 0 <= found <= cursor:
+            start = document.buffer.position(found)
+            return document.replace(start, moved_by(start, text), marker)
+    return False

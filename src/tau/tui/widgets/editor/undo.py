@@ -1,0 +1,93 @@
+"""Undo and redo: every change can be taken back; typed letters go back a word at a time."""
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from tau.tui.widgets.editor.buffer import Position, moved_by
+
+STEPS = 1_000
+"""Older steps are forgotten."""
+KEPT_CHARS = 8_000_000
+"""So are those beyond this much text."""
+
+Kind = Literal["type", "erase", "other"]
+
+
+class Change(NamedTuple):
+    """One replacement, with the cursor before and after it."""
+
+    start: Position
+    removed: str
+    inserted: str
+    before: Position
+    after: Position
+    kind: Kind = "other"
+
+    @property
+    def size(self) -> int:
+        return len(self.removed) + len(self.inserted)
+
+
+class UndoStack:
+    """What was done and what was taken back, the latest last."""
+
+    __slots__ = ("_chars", "_done", "_undone")
+
+    def __init__(self) -> None:
+        self._done: deque[Change] = deque()
+        self._undone: list[Change] = []
+        self._chars = 0
+
+    def record(self, change: Change, *, joins: bool) -> None:
+        """Remember a change; with `joins` it becomes part of the last one if both are of one word."""
+        for undone in self._undone:
+            self._chars -= undone.size
+        self._undone.clear()
+        joined = _joined(self._done[-1], change) if joins and self._done else None
+        if joined is not None:
+            self._chars -= self._done.pop().size
+            change = joined
+        self._done.append(change)
+        self._chars += change.size
+        while len(self._done) > STEPS or (self._chars > KEPT_CHARS and len(self._done) > 1):
+            self._chars -= self._done.popleft().size
+
+    def undo(self) -> Change | None:
+        """The change to take back now."""
+        if not self._done:
+            return None
+        self._undone.append(self._done.pop())
+        return self._undone[-1]
+
+    def redo(self) -> Change | None:
+        """The change to make again now."""
+        if not self._undone:
+            return None
+        self._done.append(self._undone.pop())
+        return self._done[-1]
+
+    def texts(self) -> Iterator[str]:
+        """All texts it can bring back."""
+        for change in (*self._done, *self._undone):
+            yield change.removed
+            yield change.inserted
+
+
+def _joined(last: Change, new: Change) -> Change | None:
+    if last.kind != new.kind or new.kind == "other":
+        return None
+    if new.kind == "type":
+        follows = not last.removed and not new.removed and new.start == moved_by(last.start, last.inserted)
+        if follows and not _new_word(last.inserted[-1:], new.inserted[:1]):
+            return last._replace(inserted=last.inserted + new.inserted, after=new.after)
+        return None
+    if moved_by(new.start, new.removed) == last.start and not _new_word(new.removed[-1:], last.removed[:1]):
+        return last._replace(start=new.start, removed=new.removed + last.removed, after=new.after)
+    if new.start == last.start and not _new_word(last.removed[-1:], new.removed[:1]):
+        return last._replace(removed=last.removed + new.removed, after=new.after)
+    return None
+
+
+def _new_word(left: str, right: str) -> bool:
+    return left.isspace() and not right.isspace()

@@ -1,0 +1,124 @@
+"""The rows of the editor: the text in view with the cursor in it, the border, the list of completions."""
+
+from typing import NamedTuple
+
+from tau.tui.component import CURSOR_MARKER
+from tau.tui.style import Theme
+from tau.tui.text.cut import truncate
+from tau.tui.text.width import visible_width
+from tau.tui.widgets.autocomplete import Autocomplete, popup_rows
+from tau.tui.widgets.editor.document import Document
+from tau.tui.widgets.editor.frame import border, hidden_mark
+from tau.tui.widgets.editor.layout import Layout
+from tau.tui.widgets.editor.pastes import Pastes, is_marker
+from tau.tui.widgets.editor.units import after, before
+from tau.tui.widgets.editor.viewport import Viewport
+
+_MIN_CELLS_BESIDE_PROMPT = 4
+MARKER_TOKEN = "accent"
+
+
+class Look(NamedTuple):
+    """All that decides about the rows beside the text and the pop-up."""
+
+    width: int = 80
+    height: int = 10
+    popup_height: int = 8
+    focused: bool = False
+    draw_cursor: bool = False
+    border_token: str = "border"
+    left: str = ""
+    right: str = ""
+    prompt: str = ""
+    placeholder: str = ""
+
+
+class EditorView:
+    """Draws a document. Only lines in view are looked at, and only changed ones are laid out again."""
+
+    def __init__(self, theme: Theme, pastes: Pastes) -> None:
+        self._theme = theme
+        self.layout = Layout(pastes)
+        self._viewport = Viewport()
+        self._rows: list[str] = []
+        self._drawn: tuple[object, ...] = ()
+
+    def forget(self) -> None:
+        """Draw everything anew the next time."""
+        self.layout.forget()
+        self._drawn = ()
+
+    def rows(self, document: Document, popup: Autocomplete, look: Look) -> list[str]:
+        """The rows; the same list as last time if nothing changed."""
+        key = (look, document, document.buffer.version, document.cursor, popup.version, self._theme.linear)
+        if key != self._drawn:
+            self._rows = self._draw(document, popup, look)
+            self._drawn = key
+        return self._rows
+
+    def _draw(self, document: Document, popup: Autocomplete, look: Look) -> list[str]:
+        prompt = look.prompt
+        prompt_cells = visible_width(prompt)
+        if look.width - prompt_cells < _MIN_CELLS_BESIDE_PROMPT:
+            prompt, prompt_cells = "", 0
+        self.layout.use(look.width - prompt_cells)
+        lines, (number, column) = document.buffer.lines, document.cursor
+        cursor = (number, self.layout.row_of(lines[number], column))
+        places = self._viewport.visible(lines, self.layout, cursor, look.height)
+        rows: list[str] = []
+        shown, marker, indent = self.layout.shown, self._theme[MARKER_TOKEN], " " * prompt_cells
+        for place in places:
+            line, row = place
+            lead = prompt if place == (0, 0) else indent
+            if place == cursor and look.focused:
+                rows.append(lead + self._cursor_row(lines[line], row, column, look))
+            else:
+                start, end = self.layout.rows(lines[line])[row], self.layout.row_end(lines[line], row)
+                rows.append(lead + shown(lines[line], start, end, marker=marker))
+        if document.is_empty and look.placeholder:
+            rows[0] += self._placeholder(look.placeholder, look.width - prompt_cells, drawn=look)
+        (first, over), (last, under) = places[0], places[-1]
+        above = first + (over > 0)
+        below = len(lines) - 1 - last + (under + 1 < len(self.layout.rows(lines[last])))
+        rows = self._framed(rows, look, above, below)
+        if popup.list is not None:
+            rows += popup_rows(self._theme, popup.list, popup.at, look.width, look.popup_height)
+        return rows
+
+    def _placeholder(self, text: str, cells: int, drawn: Look) -> str:
+        used = 1 if drawn.focused and drawn.draw_cursor else 0
+        if cells - used < 1:
+            return ""
+        return self._theme["placeholder"](truncate(text, cells - used, self._theme.symbols.ellipsis))
+
+    def _framed(self, rows: list[str], look: Look, above: int, below: int) -> list[str]:
+        """The rows with the border, or what takes its place, and how many lines are not wholly in view."""
+        theme, width = self._theme, look.width
+        over = hidden_mark(theme, above, above=True)
+        under = hidden_mark(theme, below, above=False)
+        if theme.linear:
+            texts = [truncate(text, width) for text in (look.left, look.right, over) if text]
+            return [*texts, *rows, truncate(under, width)] if under else [*texts, *rows]
+        top = border(theme, look.border_token, width, look.left, over, look.right)
+        return [top, *rows, border(theme, look.border_token, width, mark=under)]
+
+    def _cursor_row(self, line: str, row: int, column: int, look: Look) -> str:
+        """The row with the mark for the real cursor in front of the unit that it stands on."""
+        layout, marker = self.layout, self._theme[MARKER_TOKEN]
+        start, end = layout.rows(line)[row], layout.row_end(line, row)
+        cell = layout.cell_of(line, row, column)
+        if cell >= layout.cells + layout.hangs:  # a terminal of one column: there is no cell behind the text
+            column = max(before(line, column), start)
+            cell = layout.cell_of(line, row, column)
+        left = layout.shown(line, start, column, marker=marker)
+        if not look.draw_cursor:
+            return left + CURSOR_MARKER + layout.shown(line, column, end, cell, marker)
+        behind = min(after(line, column), end) if column < end else end
+        under = layout.shown(line, column, behind, cell) or " "
+        style = self._theme["cursor"]
+        if column < end and (line[column] == "\t" or is_marker(line[column])):
+            under = style(under[0]) + marker(under[1:])
+        else:
+            under = style(under)
+        next_cell = layout.cell_of(line, row, behind)
+        return left + CURSOR_MARKER + under + layout.shown(line, behind, end, next_cell, marker)

@@ -1,0 +1,315 @@
+"""Code in colours, by pygments: whole, or line by line while it arrives."""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from tau.base.late import late
+from tau.tui.style import Theme
+from tau.tui.text.clean import clean
+
+lexers = late("pygments.lexers")
+lexer_module = late("pygments.lexer")
+token_module = late("pygments.token")
+
+_MAX_LINE_CHARS = 1000
+"""Longer lines are shown without colours."""
+_MAX_CHARS = 100_000
+"""Colours end after so much of a block."""
+_MAX_WAITING_LINES = 40
+"""How long the end of a comment is waited for."""
+_CACHED_CHARS = 200_000
+
+_TOKENS = {
+    "Keyword": "syntaxKeyword",
+    "Keyword.Constant": "syntaxConstant",
+    "Keyword.Type": "syntaxType",
+    "Name": "syntaxName",
+    "Name.Attribute": "syntaxFunction",
+    "Name.Builtin": "syntaxFunction",
+    "Name.Builtin.Pseudo": "syntaxConstant",
+    "Name.Class": "syntaxType",
+    "Name.Constant": "syntaxConstant",
+    "Name.Decorator": "syntaxDecorator",
+    "Name.Entity": "syntaxConstant",
+    "Name.Exception": "syntaxType",
+    "Name.Function": "syntaxFunction",
+    "Name.Namespace": "syntaxType",
+    "Name.Tag": "syntaxKeyword",
+    "Literal.Date": "syntaxNumber",
+    "Literal.Number": "syntaxNumber",
+    "Literal.String": "syntaxString",
+    "Operator": "syntaxOperator",
+    "Operator.Word": "syntaxKeyword",
+    "Punctuation": "syntaxPunctuation",
+    "Comment": "syntaxComment",
+    "Comment.Preproc": "syntaxDecorator",
+    "Comment.PreprocFile": "syntaxString",
+    "Generic.Deleted": "diffRemoved",
+    "Generic.Inserted": "diffAdded",
+    "Generic.Heading": "heading",
+    "Generic.Subheading": "heading",
+    "Generic.Strong": "strong",
+    "Generic.Emph": "emphasis",
+    "Generic.Prompt": "muted",
+    "Generic.Output": "muted",
+}
+_ALIASES = {
+    "jsonc": "json",
+    "node": "js",
+    "plaintext": "",
+    "shellscript": "bash",
+    "svelte": "html",
+    "text": "",
+    "txt": "",
+    "vue": "html",
+}
+
+
+class Span(NamedTuple):
+    """A piece of a line and the theme's token for it."""
+
+    token: str
+    text: str
+
+
+class _State(NamedTuple):
+    """What is known at the end of a line."""
+
+    stack: tuple[str, ...] = ("root",)
+    waiting: tuple[str, ...] = ()
+    """Lines of a comment whose end has not come."""
+    closer: str = ""
+    """What would end that comment."""
+    chars: int = 0
+
+
+class Highlighter:
+    """Colours the lines of one block of code, each once.
+
+    `feed` returns the lines that are done: those of an open comment come when it ends. `peek` shows these and
+    some more without taking them.
+    """
+
+    def __init__(self, language: str, theme: Theme) -> None:
+        self._lexer = _lexer_of(language)
+        self._theme = theme
+        self._state = _State()
+
+    def feed(self, lines: Sequence[str]) -> list[str]:
+        """More lines; returns those that are final."""
+        done, self._state = self._colored(lines)
+        return done
+
+    def flush(self) -> list[str]:
+        """The lines that wait, when no more come."""
+        rest = self._waiting(self._state)
+        self._state = _State()
+        return rest
+
+    def peek(self, lines: Sequence[str]) -> list[str]:
+        """All lines that wait, and more, as they look now."""
+        done, state = self._colored(lines)
+        return done + self._waiting(state)
+
+    def _colored(self, lines: Sequence[str]) -> tuple[list[str], _State]:
+        state = self._state
+        if self._lexer is None:
+            return [self._plain(_cleaned(line)) for line in lines], state
+        done: list[str] = []
+        for raw in lines:
+            line = _cleaned(raw)
+            if state.chars > _MAX_CHARS or len(line) > _MAX_LINE_CHARS:
+                done += self._waiting(state)
+                done.append(self._plain(line))
+                state = state._replace(waiting=(), closer="", chars=state.chars + len(line))
+                continue
+            closer = _open_comment(line, state.closer)
+            waiting = (*state.waiting, line)
+            chars = state.chars + len(line) + 1
+            if closer and len(waiting) < _MAX_WAITING_LINES:
+                state = _State(state.stack, waiting, closer, chars)
+                continue
+            spans, stack = _memory.lexed(self._lexer, waiting, state.stack)
+            done += [self._styled(line_spans) for line_spans in spans]
+            state = _State(stack, chars=chars)
+        return done, state
+
+    def _waiting(self, state: _State) -> list[str]:
+        if not state.waiting:
+            return []
+        spans, _ = _memory.lexed(self._lexer, (*state.waiting, state.closer), state.stack)
+        return [self._styled(line_spans) for line_spans in spans[:-1]]
+
+    def _styled(self, spans: Sequence[Span]) -> str:
+        theme = self._theme
+        return "".join([theme[span.token](span.text) for span in spans])
+
+    def _plain(self, line: str) -> str:
+        return self._theme["codeBlock"](line)
+
+
+def highlight(code: str, language: str, theme: Theme) -> list[str]:
+    """The lines of a code in colours; plain for a language that nobody knows."""
+    highlighter = Highlighter(language, theme)
+    lines = code.removesuffix("\n").split("\n")
+    return [*highlighter.feed(lines), *highlighter.flush()]
+
+
+def _cleaned(line: str) -> str:
+    return clean(line).replace("\n", " ")
+
+
+@cache
+def _comment_opener() -> re.Pattern[str]:
+    # Not in the middle of a path or a pattern such as `src/**/*.py`.
+    return re.compile(r"(?<![\w\"'*/.])/\*|<!--")
+
+
+def _open_comment(line: str, closer: str) -> str:
+    """What ends the comment that is open at the end of a line; "" if none is."""
+    at = 0
+    while True:
+        if closer:
+            found = line.find(closer, at)
+            if found < 0:
+                return closer
+            at, closer = found + len(closer), ""
+        match = _comment_opener().search(line, at) if "/*" in line or "<!--" in line else None
+        if match is None:
+            return ""
+        at, closer = match.end(), "*/" if match[0] == "/*" else "-->"
+
+
+@cache
+def _lexer_of(language: str) -> Any:
+    """The lexer of a language, or None. Only its own module is loaded, and no plugins are looked for."""
+    name = language.lower()
+    name = _ALIASES.get(name, name)
+    if name not in _known_names():
+        return None
+    return lexers.get_lexer_by_name(name, stripnl=False, ensurenl=False)
+
+
+@cache
+def _known_names() -> frozenset[str]:
+    return frozenset(alias for row in lexers.LEXERS.values() for alias in row[2])
+
+
+_Lexed = tuple[list[list[Span]], tuple[str, ...]]
+"""The spans of each line, and the lexer's state behind them."""
+
+
+class _Memory:
+    """The last lines that were lexed: the end of a growing text is asked for again with each frame."""
+
+    def __init__(self) -> None:
+        self._chars = 0
+        self._known: dict[tuple[Any, tuple[str, ...], tuple[str, ...]], _Lexed] = {}
+
+    def lexed(self, lexer: Any, lines: tuple[str, ...], stack: tuple[str, ...]) -> _Lexed:
+        key = (lexer, lines, stack)
+        known = self._known.get(key)
+        if known is None:
+            self._chars += sum([len(line) for line in lines]) + 1
+            if self._chars > _CACHED_CHARS:
+                self._known.clear()
+                self._chars = 0
+            known = self._known[key] = _lex(lexer, lines, stack)
+        return known
+
+
+_memory = _Memory()
+
+
+def _lex(lexer: Any, lines: Sequence[str], stack: tuple[str, ...]) -> _Lexed:
+    text = "\n".join(lines) + "\n"
+    tokens: list[tuple[Any, str]] = []
+    try:
+        if type(lexer).get_tokens_unprocessed is lexer_module.RegexLexer.get_tokens_unprocessed:
+            stack = _run(lexer, text, stack, tokens)
+        else:
+            tokens += [(kind, value) for _, kind, value in lexer.get_tokens_unprocessed(text)]
+    except Exception:  # a lexer that fails on odd text must not stop a frame
+        tokens = [(None, text)]
+    rows: list[list[Span]] = [[]]
+    for kind, value in tokens:
+        token = _token_of(kind)
+        if "\n" not in value:
+            _add(rows[-1], token, value)
+            continue
+        first, *others = value.split("\n")
+        _add(rows[-1], token, first)
+        for piece in others:
+            rows.append([])
+            _add(rows[-1], token, piece)
+    rows = rows[: len(lines)]
+    rows += [[] for _ in range(len(lines) - len(rows))]
+    for row, line in zip(rows, lines, strict=True):
+        if "".join([span.text for span in row]) != line:
+            row[:] = [Span("codeBlock", line)] if line else []
+    return rows, stack
+
+
+def _add(row: list[Span], token: str, text: str) -> None:
+    if not text:
+        return
+    if row and (row[-1].token == token or text.isspace()):
+        row[-1] = Span(row[-1].token, row[-1].text + text)
+    else:
+        row.append(Span(token, text))
+
+
+def _run(lexer: Any, text: str, stack: tuple[str, ...], out: list[tuple[Any, str]]) -> tuple[str, ...]:
+    """Runs a lexer of regular expressions from a state; returns the state at the end of the text."""
+    rules = lexer._tokens
+    states = list(stack)
+    token_type = token_module._TokenType
+    at = 0
+    while at < len(text):
+        for match_rule, action, new_state in rules[states[-1]]:
+            match = match_rule(text, at)
+            if match is None:
+                continue
+            if type(action) is token_type:
+                out.append((action, match.group()))
+            elif action is not None:
+                out += [(kind, value) for _, kind, value in action(lexer, match)]
+            at = match.end()
+            if new_state is not None:
+                _change(states, new_state)
+            break
+        else:
+            if text[at] == "\n":
+                states = ["root"]
+            out.append((None, text[at]))
+            at += 1
+    return tuple(states)
+
+
+def _change(states: list[str], new_state: Any) -> None:
+    if isinstance(new_state, int):
+        del states[max(len(states) + new_state, 1) :]
+    elif new_state == "#push":
+        states.append(states[-1])
+    else:
+        for name in new_state:
+            if name == "#pop":
+                del states[max(len(states) - 1, 1) :]
+            else:
+                states.append(states[-1] if name == "#push" else name)
+
+
+_token_names: dict[Any, str] = {}
+
+
+def _token_of(kind: Any) -> str:
+    name = _token_names.get(kind)
+    if name is None:
+        at = kind
+        while at and str(at).removeprefix("Token.") not in _TOKENS:
+            at = at.parent
+        name = _TOKENS[str(at).removeprefix("Token.")] if at else "codeBlock"
+        _token_names[kind] = name
+    return name

@@ -1,0 +1,199 @@
+"""A picture: drawn where the terminal can, else a line that tells what it is."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tau.base.late import late
+from tau.tui.component import Component
+from tau.tui.images.budget import ImageBudget
+from tau.tui.images.header import ImageInfo, image_info
+from tau.tui.images.marks import ImageSequences, image_rows
+from tau.tui.images.sizing import Cells, cells_for, size_text
+from tau.tui.style import Theme
+from tau.tui.terminal.port import Capabilities, ImageProtocol
+from tau.tui.text.clean import clean_line
+from tau.tui.text.wrap import wrap
+
+if TYPE_CHECKING:
+    from tau.tui.images.pixels import Pixels
+
+convert = late("tau.tui.images.convert")
+inline = late("tau.tui.images.inline")
+kitty = late("tau.tui.images.kitty")
+pixels = late("tau.tui.images.pixels")
+
+MAX_BYTES = 16_000_000
+"""A larger file is made smaller if Pillow is there, else it is shown as text."""
+_LARGE_BYTES = 2_000_000
+_SHARPNESS = 2
+"""How many pixels are sent per pixel of a cell when a picture has to be made smaller."""
+
+
+class Image(Component):
+    """A picture of PNG, JPEG, GIF or WebP bytes, in its proportions, with a text in its place where needed.
+
+    Its owner calls `close` when it goes away: the terminal then forgets the pixels.
+    """
+
+    def __init__(
+        self,
+        theme: Theme,
+        data: bytes,
+        mime: str = "",
+        protocol: ImageProtocol = "none",
+        budget: ImageBudget | None = None,
+        max_columns: int = 80,
+        max_rows: int = 24,
+        alt: str = "",
+        *,
+        cell_pixels: tuple[int, int] = (9, 18),
+        placeholders: bool = False,
+        sequences: ImageSequences = image_rows,
+    ) -> None:
+        self._theme = theme
+        self._data = data
+        self._info: ImageInfo | None = image_info(data)
+        self._mime = clean_line(mime)
+        self._alt = clean_line(alt)
+        self._protocol: ImageProtocol = protocol
+        self._budget = budget
+        self._max_columns = max(max_columns, 1)
+        self._max_rows = max(max_rows, 1)
+        self._cell_pixels = cell_pixels
+        self._placeholders = placeholders
+        self._sequences = sequences
+        self._demoted = False
+        self._was_drawn = False
+        self._pixels: Pixels | None = None
+        self._placement = 0
+        self._registered = ""
+        self._rows: list[str] | None = None
+        self._width = 0
+
+    @property
+    def info(self) -> ImageInfo | None:
+        """Format and size; None if the bytes are no picture that we know."""
+        return self._info
+
+    def use(self, capabilities: Capabilities) -> None:
+        """The terminal turned out to be able to do something else."""
+        wanted = (capabilities.images, capabilities.cell_pixels, capabilities.kitty_placeholders)
+        if wanted != (self._protocol, self._cell_pixels, self._placeholders):
+            self._free()
+            self._protocol, self._cell_pixels, self._placeholders = wanted
+            self._rows = None
+
+    def demote(self) -> None:
+        """Make room for newer pictures: from now on a text of the same height."""
+        self._demoted = True
+        self._free()
+        self._rows = None
+
+    def close(self) -> None:
+        """It will not be shown any more."""
+        if self._budget is not None:
+            self._budget.release(self)
+        self._free()
+        self._rows = None
+
+    def invalidate(self) -> None:
+        self._rows = None
+
+    def render(self, width: int) -> Sequence[str]:
+        if self._rows is None or self._width != width:
+            self._width = width
+            self._rows = self._drawn(max(width, 1))
+        return self._rows
+
+    def _drawn(self, width: int) -> list[str]:
+        info = self._info
+        if info is None or self._theme.linear or self._protocol == "none":
+            return self._text(width)
+        columns = min(self._max_columns, width)
+        cells = cells_for(info.width, info.height, self._cell_pixels, columns, self._max_rows)
+        rows = None if self._demoted else self._graphic(info, cells)
+        if rows is not None and self._budget is not None and not self._budget.admit(self):
+            self._free()
+            rows = None
+        if rows is not None:
+            self._was_drawn = True
+            return rows
+        text = self._text(width)
+        if not self._was_drawn:
+            return text
+        return (text + [""] * cells.rows)[: max(cells.rows, 1)]
+
+    def _text(self, width: int) -> list[str]:
+        return [self._theme["muted"](row) for row in wrap(self._words(), width)]
+
+    def _words(self) -> str:
+        size = size_text(len(self._data))
+        if self._info is None:
+            kind = f"unreadable image{f' ({self._mime})' if self._mime else ''}, {size}"
+        else:
+            kind = f"{self._info.width}x{self._info.height} {self._info.format}, {size}"
+        if self._theme.linear:
+            name = f"Image: {self._alt}, " if self._alt else "Image: "
+            return name + kind
+        return f"[image: {f'{self._alt}, ' if self._alt else ''}{kind}]"
+
+    def _graphic(self, info: ImageInfo, cells: Cells) -> list[str] | None:
+        if self._protocol == "kitty":
+            return self._kitty(info, cells)
+        sequence = self._iterm2(cells) if self._protocol == "iterm2" else self._sixel(cells)
+        if sequence is None:
+            return None
+        return [
+            *[""] * (cells.rows - 1),
+            self._register(inline.upwards(sequence, cells.rows), cells.rows - 1),
+        ]
+
+    def _kitty(self, info: ImageInfo, cells: Cells) -> list[str] | None:
+        if self._pixels is None:
+            png = self._data
+            if info.format != "PNG" or len(png) > _LARGE_BYTES:
+                png = self._smaller_png() or (png if info.format == "PNG" and len(png) <= MAX_BYTES else b"")
+            if not png:
+                return None
+            self._placement = self._placement or pixels.new_placement()
+            self._pixels = pixels.pixels_of(png, self._sequences)
+            self._pixels.use(self._placement)
+        number, side = self._pixels.number, kitty.MAX_PLACEHOLDER_SIDE
+        if self._placeholders and cells.columns <= side and cells.rows <= side:
+            self._pixels.place_virtually(self._placement, *cells)
+            rows: list[str] = kitty.placeholder_rows(number, self._placement, *cells)
+            return rows
+        return [self._register(kitty.place(number, self._placement, *cells)), *[""] * (cells.rows - 1)]
+
+    def _iterm2(self, cells: Cells) -> str | None:
+        data = self._data
+        if len(data) > _LARGE_BYTES:
+            data = self._smaller_png() or (data if len(data) <= MAX_BYTES else b"")
+        sequence: str | None = inline.iterm2(data, *cells) if data else None
+        return sequence
+
+    def _sixel(self, cells: Cells) -> str | None:
+        width, height = cells.columns * self._cell_pixels[0], cells.rows * self._cell_pixels[1]
+        # A band that hangs over the last row would make the terminal scroll.
+        picture = convert.opened(self._data, width, max(height - height % 6, 6))
+        sequence: str | None = None if picture is None else inline.sixel(picture)
+        return sequence
+
+    def _smaller_png(self) -> bytes | None:
+        width, height = self._cell_pixels[0] * _SHARPNESS, self._cell_pixels[1] * _SHARPNESS
+        png: bytes | None = convert.as_png(self._data, self._max_columns * width, self._max_rows * height)
+        return png
+
+    def _register(self, sequence: str, rows_above: int = 0) -> str:
+        if self._registered and self._registered != sequence:
+            self._sequences.forget(self._registered)
+        self._registered = self._sequences.add(sequence, rows_above)
+        return sequence
+
+    def _free(self) -> None:
+        if self._registered:
+            self._sequences.forget(self._registered)
+            self._registered = ""
+        if self._pixels is not None:
+            self._pixels.release(self._placement)
+            self._pixels = None

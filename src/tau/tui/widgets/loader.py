@@ -1,0 +1,193 @@
+"""A sign that something is going on: a turning mark, what it is, for how long, and how to stop it."""
+
+from collections.abc import Callable, Sequence
+
+from tau.tui.component import Component
+from tau.tui.input.bindings import Keymap
+from tau.tui.input.key import InputEvent
+from tau.tui.style import Theme
+from tau.tui.text.clean import clean_line
+from tau.tui.text.cut import truncate
+from tau.tui.timer import Handle, Timer
+from tau.tui.widgets.live import Live
+
+INTERVAL_S = 0.08
+
+
+class Loader(Live):
+    """One row while work goes on. It wakes up only between `start` and `stop`, and only if things may move.
+
+    `request_render` gets this component: nothing else on the screen changes when the mark turns.
+    """
+
+    def __init__(
+        self,
+        theme: Theme,
+        message: str = "Working",
+        *,
+        timer: Timer,
+        request_render: Callable[[Component], None],
+        show_elapsed: bool = False,
+    ) -> None:
+        self._theme = theme
+        self._timer = timer
+        self._request_render = request_render
+        self._show_elapsed = show_elapsed
+        self._message = clean_line(message)
+        self._detail = ""
+        self._frame = 0
+        self._started: float | None = None
+        self._elapsed_s = 0.0
+        self._handle: Handle | None = None
+        self._rows: list[str] | None = None
+        self._width = 0
+
+    @property
+    def message(self) -> str:
+        return self._message
+
+    @message.setter
+    def message(self, text: str) -> None:
+        text = clean_line(text)
+        if text != self._message:
+            self._message = text
+            self._changed()
+
+    @property
+    def detail(self) -> str:
+        """A short text beside the message, such as a count of tokens."""
+        return self._detail
+
+    @detail.setter
+    def detail(self, text: str) -> None:
+        text = clean_line(text)
+        if text != self._detail:
+            self._detail = text
+            self._changed()
+
+    @property
+    def running(self) -> bool:
+        return self._started is not None
+
+    @property
+    def elapsed_s(self) -> float:
+        """Since `start`; after `stop`, how long it took."""
+        return self._elapsed_s if self._started is None else self._timer.time() - self._started
+
+    def start(self) -> None:
+        """Begin, or begin again."""
+        self._started = self._timer.time()
+        self._frame = 0
+        self._changed()
+        self._wait()
+
+    def stop(self) -> None:
+        """No more wake-ups from here on; may be called at any time and more than once."""
+        if self._started is not None:
+            self._elapsed_s = self._timer.time() - self._started
+            self._started = None
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+        self._rows = None
+
+    def invalidate(self) -> None:
+        self._rows = None
+        if self._handle is None and self.running:
+            self._wait()  # things may move now
+
+    def render(self, width: int) -> Sequence[str]:
+        if self._rows is None or self._width != width:
+            self._width = width
+            text = truncate(self._text(), max(width, 1), self._theme.symbols.ellipsis)
+            self._rows = [text] if text else []
+        return self._rows
+
+    @property
+    def _moves(self) -> bool:
+        return self._theme.motion and not self._theme.linear
+
+    def _wait(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+        self._handle = self._timer.call_later(INTERVAL_S, self._tick) if self._moves else None
+
+    def _tick(self) -> None:
+        self._handle = None
+        if not self.running:
+            return
+        self._frame += 1
+        self._changed()
+        self._wait()
+
+    def _changed(self) -> None:
+        self._rows = None
+        self._request_render(self)
+
+    def _text(self) -> str:
+        theme = self._theme
+        notes = [elapsed_text(self.elapsed_s)] if self._show_elapsed and self.elapsed_s >= 1 else []
+        notes += [self._detail] if self._detail else []
+        notes += [hint] if (hint := self._hint()) else []
+        tail = theme["dim"](f" ({', '.join(notes)})") if notes else ""
+        message = theme["muted"](self._message)
+        frames = theme.symbols.spinner
+        if theme.linear or not self.running or not frames:
+            return message + tail
+        frame = frames[self._frame % len(frames)] if self._moves else frames[0]
+        return f"{theme['spinner'](frame)} {message}{tail}"
+
+    def _hint(self) -> str:
+        return ""
+
+
+class CancellableLoader(Loader):
+    """The same with a key that stops the work: `on_abort` is called once."""
+
+    def __init__(
+        self,
+        theme: Theme,
+        keys: Keymap,
+        message: str = "Working",
+        *,
+        timer: Timer,
+        request_render: Callable[[Component], None],
+        on_abort: Callable[[], None] | None = None,
+        show_elapsed: bool = False,
+    ) -> None:
+        super().__init__(
+            theme, message, timer=timer, request_render=request_render, show_elapsed=show_elapsed
+        )
+        self._keys = keys
+        self.on_abort = on_abort
+        self.aborted = False
+
+    def start(self) -> None:
+        self.aborted = False
+        super().start()
+
+    def handle_input(self, event: InputEvent) -> bool:
+        if not self.running or not self._keys.matches(event, "tui.select.cancel"):
+            return False
+        if not self.aborted:
+            self.aborted = True
+            self._changed()
+            if self.on_abort is not None:
+                self.on_abort()
+        return True
+
+    def _hint(self) -> str:
+        if self.aborted:
+            return "stopping"
+        label = self._keys.label("tui.select.cancel")
+        return f"{label} to stop" if self.running and label else ""
+
+
+def elapsed_text(seconds: float) -> str:
+    """A time as a person reads it: 7s, 2m 05s, 1h 03m."""
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m {whole % 60:02d}s"
+    return f"{whole // 3600}h {whole % 3600 // 60:02d}m"

@@ -1,0 +1,5 @@
+"""Markdown as rows, also while it is still arriving; `component.py` has the widget."""
+
+from tau.tui.widgets.markdown.component import Markdown, preload
+
+__all__ = ["Markdown", "preload"]

@@ -1,0 +1,176 @@
+"""A Markdown text that grows: what is finished is read once, only its end is read again."""
+
+from collections.abc import Mapping, Sequence
+
+from tau.base.late import late
+from tau.tui.text.clean import clean_line
+from tau.tui.widgets.markdown.build import Builder
+from tau.tui.widgets.markdown.cutting import Cut, find_cut
+from tau.tui.widgets.markdown.hold import is_undecided
+from tau.tui.widgets.markdown.inline import Inline, Look
+from tau.tui.widgets.markdown.limits import PARAGRAPH_CHARS, PIECE_CHARS, SETTLE_CHARS
+from tau.tui.widgets.markdown.place import HIDDEN, Block, Place, placed
+from tau.tui.widgets.markdown.shapes import Lines, Shape
+
+base_text = late("tau.base.text")
+parser = late("tau.tui.widgets.markdown.parse")
+
+Definitions = Mapping[str, Mapping[str, str]]
+
+
+class Document:
+    """Takes text and gives shapes: `settle` those that will not change any more, `ending` the others."""
+
+    def __init__(
+        self, look: Look, definitions: Definitions | None = None, settle_chars: int = SETTLE_CHARS
+    ) -> None:
+        self._inline = Inline(look)
+        self._inline.references.update(definitions or {})
+        self._settle_chars = settle_chars
+        self._place = Place()
+        self._arrived: list[str] = []
+        self._lines: list[str] = []
+        """The whole lines from the place on."""
+        self._partial = ""
+        """The beginning of the next line."""
+        self._size = 0
+        self._enough_size = settle_chars
+        """Finished blocks are looked for when there is more than this."""
+        self._known_at_bracket: int | None = None
+        """How many definitions were known when the first text that may hold a link was settled."""
+
+    @property
+    def definitions(self) -> Definitions:
+        """The link definitions found so far."""
+        return self._inline.references
+
+    @property
+    def has_late_definitions(self) -> bool:
+        """Whether a link may have been taken for plain text because its definition came later."""
+        known = self._known_at_bracket
+        return known is not None and known < len(self._inline.references)
+
+    def feed(self, text: str) -> None:
+        """More text."""
+        self._arrived.append(text)
+
+    def settle(self) -> list[Shape]:
+        """The shapes that are finished since the last call."""
+        self._take_lines()
+        found: list[Shape] = []
+        while self._size > self._enough_size:
+            shapes = self._settled()
+            if shapes is None:
+                self._enough_size = self._size + self._settle_chars
+                break
+            found += shapes
+            self._enough_size = self._settle_chars
+        return found
+
+    def ending(self) -> list[Shape]:
+        """The shapes of the rest, as far as it has come."""
+        lines = [*self._place.head, *self._lines]
+        if self._partial and not is_undecided(self._partial):
+            lines.append(plain(self._partial))
+        return self._shapes(lines, Builder(self._inline, self._place.rest, open_line=len(lines)))
+
+    def finish(self) -> list[Shape]:
+        """The shapes of the rest, after which nothing comes."""
+        lines = [*self._place.head, *self._lines, plain(self._partial)]
+        return self._shapes(lines, Builder(self._inline, self._place.rest, is_final=True), is_last=True)
+
+    def _shapes(self, lines: Sequence[str], builder: Builder, *, is_last: bool = False) -> list[Shape]:
+        """The shapes of the rest; its bare lines, should the parser fail on them."""
+        blocks = self._blocks(lines)
+        if blocks is None:
+            return [Lines([clean_line(line) for line in lines[len(self._place.head) :]], self._place.gap)]
+        if is_last:
+            self._note(blocks, len(lines))
+        return builder.shapes(blocks)
+
+    def _take_lines(self) -> None:
+        """Splits what has arrived into lines."""
+        if not self._arrived:
+            return
+        text = self._partial + "".join(self._arrived)
+        self._arrived.clear()
+        if "\r" in text:
+            end = "\r" if text.endswith("\r") else ""  # half a line end, perhaps
+            text = text.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n") + end
+        *lines, self._partial = text.split("\n")
+        self._lines += [plain(line) for line in lines]
+        self._measure()
+
+    def _measure(self) -> None:
+        self._size = sum([len(line) for line in self._lines]) + len(self._lines)
+        if self._has_long_partial():
+            self._size += len(self._partial)
+
+    def _has_long_partial(self) -> bool:
+        """Whether the beginning of a line is so long that the rest cannot change what it is."""
+        is_rest = self._place.is_in_line and not self._lines
+        least = 2 * PIECE_CHARS if is_rest else PARAGRAPH_CHARS
+        return len(self._partial) > least and plain(self._partial) == self._partial
+
+    def _blocks(self, lines: Sequence[str]) -> Sequence[Block] | None:
+        try:
+            place = self._place
+            nodes = parser.parse_blocks("\n".join(lines), place.continued_line(lines), place.nesting)
+        except Exception:  # a fault of the parser must not stop a frame
+            return None
+        return placed(nodes, lines, self._place)
+
+    def _settled(self) -> list[Shape] | None:
+        lines = [*self._place.head, *self._lines]
+        if self._has_long_partial():
+            lines.append(self._partial)
+        blocks = self._blocks(lines)
+        if blocks is None:
+            return None
+        cut = find_cut(
+            blocks, self._place, self._settle_chars, lambda first: sum([len(line) for line in lines[first:]])
+        )
+        if cut is None:
+            return None
+        self._note(blocks, cut.line)
+        builder = Builder(self._inline, self._place.rest, cut=cut, is_final=True)
+        shapes = builder.shapes(blocks)
+        if self._known_at_bracket is None and any("[" in line for line in lines[: cut.line + 1]):
+            self._known_at_bracket = len(self._inline.references)
+        self._go_to(cut, builder, lines)
+        return shapes
+
+    def _go_to(self, cut: Cut, builder: Builder, lines: list[str]) -> None:
+        """Reading goes on at the cut."""
+        first = cut.line - len(self._place.head)
+        self._place = cut.place if builder.new_rest is None else cut.place._replace(rest=builder.new_rest)
+        if self._place.is_in_line and cut.leaf:
+            text = cut.leaf.content[cut.offset :].partition("\n")[0].rstrip()
+            line = lines[cut.line]
+            left = line[len(line.rstrip()) - len(text) :]
+            going_on = "".join([level.going_on() for level in self._place.path])
+            patched = f"{going_on}{HIDDEN} {left}"
+            if first >= len(self._lines):
+                self._partial = patched
+            else:
+                self._lines[first] = patched
+        del self._lines[:first]
+        self._measure()
+
+    def _note(self, blocks: Sequence[Block], end: int) -> None:
+        """Takes up the link definitions before a line."""
+        references = self._inline.references
+        for block in blocks:
+            node = block.node
+            if node.start >= end:
+                break
+            if node.kind == "definition" and node.info not in references:
+                references[node.info] = {"href": node.content, "title": ""}
+                self._inline.forget()
+            elif block.children:
+                self._note(block.children, end)
+
+
+def plain(line: str) -> str:
+    """A line without what could drive a terminal; tabs stay, for they mean something in Markdown."""
+    return line if line.isprintable() else str(base_text.plain(line))

@@ -1,0 +1,210 @@
+"""A list to choose from: filtered by a few letters, in groups, with descriptions, one choice or several."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Generic
+
+from tau.tui.input.bindings import Keymap
+from tau.tui.input.key import InputEvent, Key
+from tau.tui.style import Theme
+from tau.tui.text.clean import clean_line
+from tau.tui.text.wrap import wrap
+from tau.tui.widgets.list_parts import (
+    DESCRIPTION_ROWS,
+    FilterLine,
+    description_rows,
+    moved,
+    moved_by,
+    position_row,
+)
+from tau.tui.widgets.live import Live
+from tau.tui.widgets.select_items import Choices, SelectItem, T
+from tau.tui.widgets.select_rows import ItemRows
+
+__all__ = ["SelectItem", "SelectList"]
+
+
+class SelectList(Live, Generic[T]):
+    """Keys move, letters filter, enter takes. `on_change` tells what is highlighted, for a preview.
+
+    With `multi`, Tab checks an item, and so does a blank while the filter is empty; enter takes what is
+    checked, or the highlighted item if nothing is.
+    """
+
+    def __init__(
+        self,
+        theme: Theme,
+        keys: Keymap,
+        items: Iterable[SelectItem[T]] = (),
+        max_rows: int = 10,
+        *,
+        filterable: bool = True,
+        multi: bool = False,
+        current: T | None = None,
+        empty_text: str = "There is nothing to choose from.",
+        on_select: Callable[[SelectItem[T]], None] | None = None,
+        on_select_many: Callable[[list[SelectItem[T]]], None] | None = None,
+        on_change: Callable[[SelectItem[T]], None] | None = None,
+        on_cancel: Callable[[], None] | None = None,
+    ) -> None:
+        self._theme = theme
+        self._keys = keys
+        self._max_rows = max(max_rows, 1)
+        self._filter = FilterLine(keys) if filterable else None
+        self._multi = multi
+        self._empty_text = clean_line(empty_text)
+        self.on_select = on_select
+        self.on_select_many = on_select_many
+        self.on_change = on_change
+        self.on_cancel = on_cancel
+        self._current = current
+        self._checked: set[T] = set()
+        self._choices: Choices[T] = Choices(())
+        self._at = 0
+        self._top = 0
+        self._rows: list[str] | None = None
+        self._drawn_for = (0, False)
+        self.set_items(items)
+        if current is not None:
+            self.select(current)
+
+    def set_items(self, items: Iterable[SelectItem[T]]) -> None:
+        """Other things to choose from; the filter stays, and so does the selection if it is still there."""
+        before = self.selected
+        self._choices = Choices(items)
+        self._checked &= {item.value for item in self._choices.items}
+        self._refilter()
+        if before is None or not self.select(before.value):
+            self._at = self._choices.enabled_from(min(self._at, len(self._choices.order) - 1), 1)
+
+    @property
+    def selected(self) -> SelectItem[T] | None:
+        """The highlighted item; None if nothing can be chosen."""
+        return self._choices.at(self._at)
+
+    def select(self, value: T) -> bool:
+        """Highlight the item with this value; False if it is not among those shown."""
+        place = self._choices.place_of(value)
+        if place >= 0:
+            self._at = place
+            self._rows = None
+        return place >= 0
+
+    @property
+    def checked(self) -> list[SelectItem[T]]:
+        """What is checked, in the order of the items."""
+        return [item for item in self._choices.items if item.value in self._checked]
+
+    def check(self, values: Iterable[T]) -> None:
+        """Check exactly these."""
+        self._checked = set(values) & {item.value for item in self._choices.items if not item.disabled}
+        self._rows = None
+
+    @property
+    def filter_text(self) -> str:
+        return self._filter.text if self._filter else ""
+
+    def set_filter(self, text: str) -> None:
+        """Narrow the list as if this had been typed."""
+        if self._filter is not None and text != self._filter.text:
+            self._filter.text = clean_line(text)
+            self._filter_changed()
+
+    def set_current(self, value: T | None) -> None:
+        """The value that is in force now; it gets a mark."""
+        self._current = value
+        self._rows = None
+
+    def handle_input(self, event: InputEvent) -> bool:
+        matches = self._keys.matches
+        if (step := moved_by(self._keys, event, self._max_rows, len(self._choices.order))) is not None:
+            self._move(step)
+        elif matches(event, "tui.select.confirm"):
+            self._confirm()
+        elif matches(event, "tui.select.cancel"):
+            if self.on_cancel is not None:
+                self.on_cancel()
+        elif self._multi and self._is_check_key(event):
+            self._toggle()
+        elif self._filter is not None and self._filter.takes(event):
+            self._filter_changed()
+        else:
+            return False
+        return True
+
+    def invalidate(self) -> None:
+        self._rows = None
+
+    def render(self, width: int) -> Sequence[str]:
+        if self._rows is None or self._drawn_for != (width, self.focused):
+            self._drawn_for = (width, self.focused)
+            self._rows = self._drawn(max(width, 1))
+        return self._rows
+
+    def _is_check_key(self, event: InputEvent) -> bool:
+        if self._keys.matches(event, "tui.input.tab"):
+            return True
+        return isinstance(event, Key) and event.text == " " and not self.filter_text
+
+    def _toggle(self) -> None:
+        if (item := self.selected) is not None:
+            self._checked ^= {item.value}
+            self._rows = None
+
+    def _confirm(self) -> None:
+        item = self.selected
+        if self._multi and self.on_select_many is not None:
+            chosen = self.checked or ([item] if item is not None else [])
+            if chosen:
+                self.on_select_many(chosen)
+        elif item is not None and self.on_select is not None:
+            self.on_select(item)
+
+    def _move(self, step: int) -> None:
+        before = self.selected
+        wanted = moved(self._at, step, len(self._choices.order))
+        self._at = self._choices.enabled_from(wanted, 1 if step > 0 else -1, around=abs(step) == 1)
+        self._rows = None
+        self._tell(before)
+
+    def _tell(self, before: SelectItem[T] | None) -> None:
+        after = self.selected
+        if after is not None and after is not before and self.on_change is not None:
+            self.on_change(after)
+
+    def _filter_changed(self) -> None:
+        before = self.selected
+        self._refilter()
+        self._at = self._choices.enabled_from(0, 1)
+        if not self.filter_text and before is not None:
+            self.select(before.value)
+        self._tell(before)
+
+    def _refilter(self) -> None:
+        self._choices.narrow(self.filter_text)
+        self._top = 0
+        self._rows = None
+
+    def _drawn(self, width: int) -> list[str]:
+        theme, choices = self._theme, self._choices
+        rows = [] if self._filter is None else [self._filter.row(theme, width, self.focused)]
+        if not choices.order:
+            text = f"Nothing matches {self.filter_text}." if choices.items else self._empty_text
+            return rows + [theme["muted"](row) for row in wrap(text, width)[:DESCRIPTION_ROWS]]
+        lines = choices.lines
+        height = min(self._max_rows, len(lines))
+        self._top = choices.window(self._top, self._at, height)
+        draw = ItemRows(theme, width, self._multi, choices.label_width, choices.has_descriptions)
+        selected = choices.order[self._at]
+        for index in lines[self._top : self._top + height]:
+            if index < 0:
+                rows.append(draw.heading(choices.items[-1 - index].group))
+                continue
+            item = choices.items[index]
+            marks = (index == selected, item.value in self._checked, item.value == self._current)
+            rows += draw.item(item, self.filter_text, *marks)
+        if height < len(lines):
+            place = (self._top, height, len(lines), self._at + 1, len(choices.order))
+            rows.append(position_row(theme, *place, width))
+        if draw.describes_below:
+            rows += description_rows(theme, choices.items[selected].description, width)
+        return rows

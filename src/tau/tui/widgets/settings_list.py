@@ -1,0 +1,289 @@
+"""Settings in groups: found by a few letters, changed in place, each with its description."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from tau.tui.component import Component
+from tau.tui.input.bindings import Keymap
+from tau.tui.input.key import InputEvent, Key
+from tau.tui.style import Theme
+from tau.tui.text.cut import fit, pad, truncate
+from tau.tui.text.width import visible_width
+from tau.tui.text.wrap import wrap
+from tau.tui.widgets.fuzzy import score
+from tau.tui.widgets.input_field import InputField
+from tau.tui.widgets.list_parts import (
+    DESCRIPTION_ROWS,
+    FilterLine,
+    description_rows,
+    marked,
+    moved,
+    moved_by,
+    position_row,
+)
+from tau.tui.widgets.live import Live
+from tau.tui.widgets.select_items import Choices, SelectItem
+from tau.tui.widgets.select_list import SelectList
+from tau.tui.widgets.setting import Setting, Value, choice_names, cleaned, parsed, shown_value, stepped
+
+__all__ = ["Setting", "SettingsList", "Value"]
+
+
+class SettingsList(Live):
+    """Enter changes the highlighted setting, left and right step through its values, letters search.
+
+    `on_change` gets the key and a checked value. `on_preview` gets what is highlighted in an open list
+    of choices, and the old value again if that list is left.
+    """
+
+    def __init__(
+        self,
+        theme: Theme,
+        keys: Keymap,
+        settings: Iterable[Setting] = (),
+        max_rows: int = 12,
+        *,
+        searchable: bool = True,
+        on_change: Callable[[str, Value], None] | None = None,
+        on_preview: Callable[[str, Value], None] | None = None,
+        on_cancel: Callable[[], None] | None = None,
+    ) -> None:
+        self._theme = theme
+        self._keys = keys
+        self._max_rows = max(max_rows, 1)
+        self._filter = FilterLine(keys, "type to search the settings") if searchable else None
+        self.on_change = on_change
+        self.on_preview = on_preview
+        self.on_cancel = on_cancel
+        self._settings: dict[str, Setting] = {}
+        self._choices: Choices[str] = Choices(())
+        self._at = 0
+        self._top = 0
+        self._open: Component | None = None
+        self._rows: list[str] | None = None
+        self._drawn_for = (0, False)
+        self.set_settings(settings)
+
+    def set_settings(self, settings: Iterable[Setting]) -> None:
+        """Other settings, or the same with other values; the selection stays."""
+        before = self.selected
+        self._settings = {setting.key: cleaned(setting) for setting in settings}
+        self._choices = Choices(
+            SelectItem(s.key, s.label, s.description, s.group) for s in self._settings.values()
+        )
+        self._open = None
+        self._refilter(before.key if before else None)
+
+    @property
+    def selected(self) -> Setting | None:
+        item = self._choices.at(self._at)
+        return None if item is None else self._settings[item.value]
+
+    def select(self, key: str) -> bool:
+        """Highlight a setting; False if it is not among those shown."""
+        place = self._choices.place_of(key)
+        if place >= 0:
+            self._at = place
+            self._rows = None
+        return place >= 0
+
+    def value(self, key: str) -> Value:
+        """What a setting is now."""
+        return self._settings[key].value
+
+    def set_value(self, key: str, value: Value) -> None:
+        """Show another value, without a call of `on_change`."""
+        self._settings[key] = cleaned(self._settings[key]._replace(value=value))
+        self._rows = None
+
+    def handle_input(self, event: InputEvent) -> bool:
+        self._rows = None
+        if self._open is not None:
+            return self._open.handle_input(event)
+        matches = self._keys.matches
+        setting = self.selected
+        if (step := moved_by(self._keys, event, self._max_rows, len(self._choices.order))) is not None:
+            self._at = moved(self._at, step, len(self._choices.order))
+        elif matches(event, "tui.select.cancel"):
+            if self.on_cancel is not None:
+                self.on_cancel()
+        elif setting is not None and self._is_change_key(event):
+            self._change(setting)
+        elif setting is not None and matches(event, "tui.editor.cursorLeft"):
+            self._store(setting, stepped(setting, -1))
+        elif setting is not None and matches(event, "tui.editor.cursorRight"):
+            self._store(setting, stepped(setting, 1))
+        elif self._filter is not None and self._filter.takes(event):
+            self._refilter(None)
+        else:
+            return False
+        return True
+
+    def invalidate(self) -> None:
+        self._rows = None
+        if self._open is not None:
+            self._open.invalidate()
+
+    def render(self, width: int) -> Sequence[str]:
+        # What is open may change by itself, so its rows are asked for each time.
+        if self._open is not None:
+            self._open.focused = self.focused
+            rows = self._drawn(max(width, 1))
+            if self._rows is None or rows != self._rows:
+                self._rows = rows
+        elif self._rows is None or self._drawn_for != (width, self.focused):
+            self._rows = self._drawn(max(width, 1))
+        self._drawn_for = (width, self.focused)
+        return self._rows
+
+    def _is_change_key(self, event: InputEvent) -> bool:
+        if self._keys.matches(event, "tui.select.confirm"):
+            return True
+        blank = isinstance(event, Key) and event.text == " "
+        return blank and (self._filter is None or not self._filter.text)
+
+    def _change(self, setting: Setting) -> None:
+        """Change at once what has two states; open an editor for the others."""
+        if setting.kind == "submenu" and setting.submenu is not None:
+            self._open = setting.submenu(setting, lambda value: self._finish(setting, value))
+        elif setting.kind == "choice" and len(setting.choices) > 2:
+            self._open = self._choice_list(setting)
+        elif setting.kind in ("number", "text"):
+            self._open = self._field(setting)
+        else:
+            self._store(setting, stepped(setting, 1))
+
+    def _choice_list(self, setting: Setting) -> Component:
+        names = choice_names(setting)
+        items = [SelectItem(value, name) for value, name in zip(setting.choices, names, strict=True)]
+
+        def preview(value: Value) -> None:
+            if self.on_preview is not None:
+                self.on_preview(setting.key, value)
+
+        def leave() -> None:
+            preview(setting.value)
+            self._finish(setting, None)
+
+        return SelectList(
+            self._theme,
+            self._keys,
+            items,
+            self._max_rows,
+            filterable=len(items) > self._max_rows,
+            current=setting.value,
+            on_select=lambda item: self._finish(setting, item.value),
+            on_change=lambda item: preview(item.value),
+            on_cancel=leave,
+        )
+
+    def _field(self, setting: Setting) -> Component:
+        def problem(text: str) -> str | None:
+            try:
+                parsed(setting, text)
+            except ValueError as error:
+                return str(error)
+            return None
+
+        return InputField(
+            self._theme,
+            self._keys,
+            "" if setting.secret else str(setting.value),
+            mask=setting.secret,
+            validate=problem,
+            on_submit=lambda text: self._finish(setting, parsed(setting, text)),
+            on_cancel=lambda: self._finish(setting, None),
+        )
+
+    def _finish(self, setting: Setting, value: Value | None) -> None:
+        self._open = None
+        self._rows = None
+        if value is not None:
+            self._store(setting, value)
+
+    def _store(self, setting: Setting, value: Value) -> None:
+        changed = cleaned(setting._replace(value=value))
+        self._settings[setting.key] = changed
+        self._rows = None
+        # True and 1 are equal in Python, but not for the owner of a setting.
+        if (type(changed.value), changed.value) != (type(setting.value), setting.value) and self.on_change:
+            self.on_change(setting.key, changed.value)
+
+    def _refilter(self, keep: str | None) -> None:
+        self._choices.narrow(self._filter.text if self._filter else "")
+        self._at, self._top = 0, 0
+        if keep is not None:
+            self.select(keep)
+        self._rows = None
+
+    def _drawn(self, width: int) -> list[str]:
+        theme, choices, setting = self._theme, self._choices, self.selected
+        if self._open is not None and setting is not None and not isinstance(self._open, InputField):
+            heading = theme["heading"](truncate(setting.label, width, theme.symbols.ellipsis))
+            return [heading, *self._open.render(width)]
+        query = self._filter.text if self._filter else ""
+        focused = self.focused and self._open is None
+        rows = [] if self._filter is None else [self._filter.row(theme, width, focused)]
+        if not choices.order:
+            text = f"No setting matches {query}." if choices.items else "There are no settings."
+            return rows + [theme["muted"](row) for row in wrap(text, width)[:DESCRIPTION_ROWS]]
+        height = min(self._max_rows, len(choices.lines))
+        self._top = choices.window(self._top, self._at, height)
+        for index in choices.lines[self._top : self._top + height]:
+            if index < 0:
+                group = truncate(choices.items[-1 - index].group, width, theme.symbols.ellipsis)
+                rows.append(theme["heading"](group))
+                continue
+            shown = self._settings[choices.items[index].value]
+            look = _Look(shown is setting, query, choices.label_width, self._open)
+            rows += _in_words(theme, shown, look, width) if theme.linear else _rows(theme, shown, look, width)
+        if height < len(choices.lines):
+            place = (self._top, height, len(choices.lines), self._at + 1, len(choices.order))
+            rows.append(position_row(theme, *place, width))
+        if choices.has_descriptions and setting is not None and not theme.linear:
+            rows += description_rows(theme, setting.description, width)
+        return rows
+
+
+class _Look(NamedTuple):
+    selected: bool
+    query: str
+    label_width: int
+    field: Component | None
+    """What edits the value of the selected setting."""
+
+
+def _rows(theme: Theme, setting: Setting, look: _Look, width: int) -> list[str]:
+    """A setting and its value side by side; while it is edited, what is wrong with it comes below."""
+    symbols = theme.symbols
+    style = theme["selected" if look.selected else "text"]
+    found = score(look.query, setting.label) if look.query else None
+    label = marked(setting.label, found[1] if found else (), style, theme["matched"])
+    pointer = theme["accent"](symbols.pointer) if look.selected else " " * visible_width(symbols.pointer)
+    column = min(look.label_width + visible_width(symbols.pointer) + 3, width // 2)
+    text = pad(truncate(f"{pointer} {label}", column, symbols.ellipsis), column)
+    room = width - column
+    if look.selected and look.field is not None:
+        field = look.field.render(room)
+        return [text + field[0], *(" " * column + row for row in field[1:])]
+    value = theme[_value_token(setting)](shown_value(setting))
+    if setting.kind == "submenu":
+        value += f" {theme['muted'](symbols.folded)}"
+    text += truncate(value, room, symbols.ellipsis)
+    if look.selected and theme["selectedBackground"].open:
+        return [theme["selectedBackground"](fit(text, width))]
+    return [text]
+
+
+def _value_token(setting: Setting) -> str:
+    if setting.kind == "toggle":
+        return "success" if setting.value else "muted"
+    return "accent" if setting.value != "" else "muted"
+
+
+def _in_words(theme: Theme, setting: Setting, look: _Look, width: int) -> list[str]:
+    name = f"Selected: {setting.label}" if look.selected else setting.label
+    if look.selected and look.field is not None:
+        return [*wrap(f"{name}, new value:", width), *look.field.render(width)]
+    rows = wrap(f"{name}: {shown_value(setting)}", width)
+    return rows + description_rows(theme, setting.description, width) if look.selected else rows

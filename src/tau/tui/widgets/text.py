@@ -1,0 +1,141 @@
+"""Text in as many rows as it needs; one that grows at its end is not laid out again from its beginning."""
+
+from tau.tui.component import Component
+from tau.tui.rows import RowLog, Rows
+from tau.tui.style import Theme
+from tau.tui.text.clean import clean, clean_styled_from, strip_styles
+from tau.tui.text.cut import pad
+from tau.tui.text.line_cells import Open
+from tau.tui.text.wrap import word_spans, wrap
+
+LONG_LINE_CHARS = 2000
+"""A last line of this length is not laid out as a whole again when more of it comes."""
+
+
+class Text(Component):
+    """Lines of text, wrapped by word, in one style, perhaps with blanks around it on a background."""
+
+    def __init__(
+        self,
+        theme: Theme,
+        text: str = "",
+        style_token: str = "",
+        padding_x: int = 0,
+        padding_y: int = 0,
+        *,
+        background: str = "",
+        styled: bool = False,
+    ) -> None:
+        self._theme = theme
+        self._token = style_token
+        self._padding_x = max(padding_x, 0)
+        self._padding_y = max(padding_y, 0)
+        self._background = background
+        self._styled = styled
+        """Whether the colours that the text brings are kept."""
+        self._lines: list[str] = []
+        """Whole lines, cleaned; nothing changes them any more."""
+        self._open: Open = {}
+        self._rest = ""
+        """The last line as it came, for what follows may go on with a sequence or a character in it."""
+        self._forget()
+        self.append(text)
+
+    def _forget(self) -> None:
+        self._width = -1
+        self._rows: Rows | None = None
+        self._log = RowLog()
+        self._logged = 0
+        """How many of the lines are in the log."""
+        self._settled = ""
+        """The beginning of the line after them, if that is a long one, whose rows are in the log too."""
+
+    def set_text(self, text: str) -> None:
+        """Another text."""
+        self._lines = []
+        self._open = {}
+        self._rest = ""
+        self._forget()
+        self.append(text)
+
+    def set_style(self, style_token: str, background: str | None = None) -> None:
+        """Another look for the same text."""
+        self._token = style_token
+        self._background = self._background if background is None else background
+        self._forget()
+
+    def append(self, text: str) -> None:
+        """More text at the end."""
+        if not text:
+            return
+        if self._settled and not text.replace("\n", "").isprintable():
+            # A control character may go back into what was taken for final.
+            self._forget()
+        self._rows = None
+        text = self._rest + text
+        end = text.rfind("\n") + 1
+        if end:
+            lines, self._open = self._cleaned(text[:end])
+            self._lines += lines[:-1]
+        self._rest = text[end:]
+
+    def _cleaned(self, text: str) -> tuple[list[str], Open]:
+        if not self._styled:
+            return clean(text).split("\n"), {}
+        shown, still_open = clean_styled_from(text, self._open)
+        if self._theme.depth == "none":
+            shown = strip_styles(shown)
+        return shown.split("\n"), still_open
+
+    def render(self, width: int) -> Rows:
+        if width != self._width:
+            self._forget()
+            self._width = width
+        if self._rows is None:
+            self._rows = self._laid_out(max(width, 1))
+        return self._rows
+
+    def invalidate(self) -> None:
+        self._forget()
+
+    def _laid_out(self, width: int) -> Rows:
+        if not self._lines and not self._rest:
+            return Rows()
+        new = self._lines[self._logged :]
+        if new:
+            new[0] = new[0][len(self._settled) :]
+            self._settled = ""
+            self._logged = len(self._lines)
+            self._log.extend(self._decorated(wrap("\n".join(new), self._room(width)), width))
+        self._settle(width)
+        edge = self._decorated([""], width) * self._padding_y
+        last = "\n".join(self._cleaned(self._rest[len(self._settled) :])[0])
+        rows = self._decorated(wrap(last, self._room(width)), width)
+        return Rows((edge, self._log.snapshot(), rows, edge))
+
+    def _settle(self, width: int) -> None:
+        """Of a last line that is long and plain, all rows but the last are final: they go to the log."""
+        rest = self._rest[len(self._settled) :]
+        if len(rest) < LONG_LINE_CHARS or self._open or not (rest.isascii() and rest.isprintable()):
+            return
+        *spans, (start, _) = word_spans(rest, self._room(width))
+        if spans and rest[start : start + 1].strip(" "):
+            self._log.extend(self._decorated([rest[first:last] for first, last in spans], width))
+            self._settled += rest[:start]
+
+    def _room(self, width: int) -> int:
+        return width - 2 * self._padding(width)
+
+    def _padding(self, width: int) -> int:
+        return self._padding_x if width > 2 * self._padding_x and not self._theme.linear else 0
+
+    def _decorated(self, rows: list[str], width: int) -> list[str]:
+        style, background = self._theme[self._token], self._theme[self._background]
+        if style.open:
+            rows = [style(row) for row in rows]
+        blanks = " " * self._padding(width)
+        if blanks:
+            rows = [blanks + row if row else row for row in rows]
+        if background.open:
+            rows = [background(pad(row, width)) for row in rows]
+        return rows

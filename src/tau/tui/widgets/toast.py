@@ -1,0 +1,131 @@
+"""Short notes that go away by themselves, the newest at the bottom of a small stack."""
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from tau.tui.component import Component
+from tau.tui.style import Theme
+from tau.tui.text.clean import clean
+from tau.tui.text.cut import truncate
+from tau.tui.text.wrap import wrap
+from tau.tui.timer import Handle, Timer
+from tau.tui.widgets.live import Live
+
+Level = Literal["info", "success", "warning", "error"]
+
+MAX_ROWS_PER_TOAST = 4
+MAX_TOASTS = 50
+_SECONDS: dict[Level, float] = {"info": 4.0, "success": 4.0, "warning": 8.0, "error": 12.0}
+_TOKENS: dict[Level, str] = {
+    "info": "toastInfo",
+    "success": "success",
+    "warning": "toastWarning",
+    "error": "toastError",
+}
+
+
+class Toast:
+    """One note of a stack."""
+
+    __slots__ = ("handle", "level", "text")
+
+    def __init__(self, text: str, level: Level) -> None:
+        self.text = text
+        self.level: Level = level
+        self.handle: Handle | None = None
+
+
+class ToastStack(Live):
+    """Notes over or under other things. Without a note it has no rows, and no timer runs."""
+
+    def __init__(
+        self,
+        theme: Theme,
+        *,
+        timer: Timer,
+        request_render: Callable[[Component], None],
+        max_shown: int = 3,
+    ) -> None:
+        self._theme = theme
+        self._timer = timer
+        self._request_render = request_render
+        self._max_shown = max(max_shown, 1)
+        self._toasts: list[Toast] = []
+        self._rows: list[str] | None = None
+        self._width = 0
+
+    @property
+    def toasts(self) -> Sequence[Toast]:
+        """The notes that stand now, the oldest first."""
+        return tuple(self._toasts)
+
+    def show(self, text: str, level: Level = "info", seconds: float | None = None) -> Toast:
+        """A note for so many seconds, by default as long as its level asks for; 0 keeps it until dismissed.
+
+        The same note once more begins its time anew instead of standing there twice.
+        """
+        toast = Toast(clean(text).strip(), level)
+        same = [old for old in self._toasts if (old.text, old.level) == (toast.text, toast.level)]
+        for old in same or self._toasts[: max(len(self._toasts) + 1 - MAX_TOASTS, 0)]:
+            self._remove(old)
+        self._toasts.append(toast)
+        delay = _SECONDS[level] if seconds is None else seconds
+        if delay > 0:
+            toast.handle = self._timer.call_later(delay, self.dismiss, toast)
+        self._changed()
+        return toast
+
+    def dismiss(self, toast: Toast) -> None:
+        """Take a note away; one that is gone already is no mistake."""
+        if self._remove(toast):
+            self._changed()
+
+    def clear(self) -> None:
+        for toast in list(self._toasts):
+            self._remove(toast)
+        self._changed()
+
+    def invalidate(self) -> None:
+        self._rows = None
+
+    def render(self, width: int) -> Sequence[str]:
+        if self._rows is None or self._width != width:
+            self._width = width
+            self._rows = self._drawn(max(width, 1))
+        return self._rows
+
+    def _remove(self, toast: Toast) -> bool:
+        if toast not in self._toasts:
+            return False
+        self._toasts.remove(toast)
+        if toast.handle is not None:
+            toast.handle.cancel()
+            toast.handle = None
+        return True
+
+    def _changed(self) -> None:
+        self._rows = None
+        self._request_render(self)
+
+    def _drawn(self, width: int) -> list[str]:
+        hidden = len(self._toasts) - self._max_shown
+        rows = [self._theme["dim"](row) for row in wrap(f"{hidden} more", width)] if hidden > 0 else []
+        for toast in self._toasts[-self._max_shown :]:
+            rows += self._toast_rows(toast, width)
+        return rows
+
+    def _toast_rows(self, toast: Toast, width: int) -> list[str]:
+        theme = self._theme
+        style = theme[_TOKENS[toast.level]]
+        if theme.linear:
+            return wrap(f"{toast.level.capitalize()}: {toast.text}", width)
+        symbols = theme.symbols
+        sign = {"success": symbols.check, "error": symbols.cross, "warning": "!"}.get(
+            toast.level, symbols.bullet
+        )
+        indent = 2 if width > 4 else 0
+        rows = wrap(toast.text, width - indent)
+        if len(rows) > MAX_ROWS_PER_TOAST:
+            rows = [*rows[: MAX_ROWS_PER_TOAST - 1], truncate(symbols.ellipsis, width - indent, "")]
+        first = f"{sign} " if indent else ""
+        return [style((" " * indent if number else first) + row) for number, row in enumerate(rows)]

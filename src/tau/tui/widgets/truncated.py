@@ -1,0 +1,39 @@
+"""One row of text, cut with an ellipsis where it is too long."""
+
+from tau.tui.component import Component
+from tau.tui.style import Theme
+from tau.tui.text.clean import clean_line, clean_styled
+from tau.tui.text.cut import truncate
+
+
+class TruncatedText(Component):
+    """A text as one row, whatever its length."""
+
+    def __init__(
+        self, theme: Theme, text: str = "", style_token: str = "", *, padding_x: int = 0, styled: bool = False
+    ) -> None:
+        self._theme = theme
+        self._token = style_token
+        self._padding = max(padding_x, 0)
+        self._styled = styled
+        """Whether the colours that the text brings are kept."""
+        self._width = -1
+        self._rows: list[str] = []
+        self.set_text(text)
+
+    def set_text(self, text: str, style_token: str | None = None) -> None:
+        """Another text, and another style if one is given."""
+        self._text = clean_styled(text).replace("\n", " ") if self._styled else clean_line(text)
+        self._token = self._token if style_token is None else style_token
+        self._width = -1
+
+    def render(self, width: int) -> list[str]:
+        if width != self._width:
+            self._width = width
+            padding = self._padding if width > 2 * self._padding else 0
+            shown = truncate(self._text, width - 2 * padding, self._theme.symbols.ellipsis)
+            self._rows = [" " * padding + self._theme[self._token](shown)]
+        return self._rows
+
+    def invalidate(self) -> None:
+        self._width = -1

@@ -1,0 +1,182 @@
+"""Command files are found where users keep them, bounded, and what is wrong with one is told."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tau.base.errors import ConfigError
+from tau.config.command_files import MAX_FILE_BYTES, MAX_FILES, CommandFile, find_command_files, parse
+from tau.config.paths import user_paths
+
+
+def put(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def found(cwd: Path, warnings: list[str] | None = None) -> dict[str, CommandFile]:
+    told: list[str] = [] if warnings is None else warnings
+    return {file.name: file for file in find_command_files(cwd, user_paths(), told.append)}
+
+
+@pytest.fixture
+def home() -> Path:
+    return Path(os.environ["HOME"])
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "repo" / ".git").mkdir(parents=True)
+    (tmp_path / "repo" / "inner").mkdir()
+    return tmp_path / "repo"
+
+
+def test_nothing_is_found_where_nothing_is(tmp_path: Path) -> None:
+    warnings: list[str] = []
+    assert found(tmp_path, warnings) == {} and warnings == []
+
+
+def test_commands_of_user_and_project_are_found(home: Path, project: Path) -> None:
+    put(
+        home / ".tau/agent/commands/review.md",
+        "---\ndescription: Looks at it\nargument-hint: FILE\n---\nLook at $1.",
+    )
+    put(home / ".tau/agent/prompts/tests.md", "# Write tests\nfor it.")
+    put(home / ".claude/commands/git/commit.md", "Commit.")
+    put(home / ".tau/agent/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Reads PDFs\n---\nHow to.")
+    put(project / ".tau/commands/deploy.md", "Deploy it.")
+    put(project / ".tau/prompts/plan.md", "Plan it.")
+    put(project / ".claude/commands/lint.md", "Lint it.")
+    put(project / ".claude/skills/db/SKILL.md", "How to migrate.")
+    commands = found(project / "inner")
+    assert list(commands) == [
+        *("review", "tests", "skill:pdf", "git:commit"),
+        *("deploy", "plan", "lint", "skill:db"),
+    ]
+    review = commands["review"]
+    assert (review.description, review.hint, review.origin) == ("Looks at it", "FILE", "user")
+    assert review.read() == "Look at $1."
+    assert commands["tests"].description == "Write tests"
+    assert commands["deploy"].origin == "project" and commands["skill:db"].origin == "project"
+    assert commands["skill:pdf"].is_skill and not review.is_skill
+
+
+def test_the_users_own_command_keeps_its_name_and_the_projects_gets_another(
+    home: Path, project: Path
+) -> None:
+    put(home / ".tau/agent/commands/review.md", "Mine.")
+    put(project / ".tau/commands/review.md", "Theirs.")
+    commands = found(project)
+    assert commands["review"].read() == "Mine."
+    assert commands["project:review"].read() == "Theirs."
+    again = find_command_files(project, user_paths(), known=commands.values())
+    assert [file.name for file in again] == ["review", "project:review"]
+
+
+def test_the_nearest_folder_of_a_project_wins(project: Path) -> None:
+    put(project / ".tau/commands/x.md", "From the root.")
+    put(project / "inner/.tau/commands/x.md", "From inside.")
+    assert found(project / "inner")["x"].read() == "From inside."
+
+
+def test_what_is_above_the_repository_is_not_the_projects(project: Path) -> None:
+    put(project.parent / ".tau/commands/x.md", "Outside.")
+    assert found(project) == {}
+
+
+def test_the_users_folders_are_not_a_projects(home: Path) -> None:
+    put(home / ".claude/commands/x.md", "Mine.")
+    put(home / ".tau/agent/commands/y.md", "Mine too.")
+    assert {file.origin for file in found(home).values()} == {"user"}
+    (home / ".git").mkdir()
+    assert {file.origin for file in found(home).values()} == {"user"}
+
+
+def test_a_link_out_of_the_project_is_left_out(home: Path, project: Path) -> None:
+    secret = put(home / "secret.md", "Do not tell.")
+    (project / ".tau/commands").mkdir(parents=True)
+    (project / ".tau/commands/x.md").symlink_to(secret)
+    warnings: list[str] = []
+    assert found(project, warnings) == {}
+    assert "outside the project" in warnings[0] and "x.md" in warnings[0]
+
+
+def test_what_cannot_be_used_is_told_with_its_path(home: Path, tmp_path: Path) -> None:
+    folder = home / ".tau/agent/commands"
+    put(folder / "large.md", "x" * (MAX_FILE_BYTES + 1))
+    put(folder / "empty.md", "---\ndescription: x\n---\n  \n")
+    put(folder / "open.md", "---\ndescription: x\n")
+    put(folder / "bad name.md", "text")
+    (folder / "binary.md").write_bytes(b"\xff\xfe\x00")
+    os.mkfifo(folder / "pipe.md")
+    put(folder / "good.md", "text")
+    warnings: list[str] = []
+    assert list(found(tmp_path, warnings)) == ["good"]
+    for name, why in (
+        ("large.md", "larger than"),
+        ("empty.md", "no text"),
+        ("open.md", "no end"),
+        ("bad name.md", "cannot be the name"),
+        ("binary.md", "not UTF-8"),
+        ("pipe.md", "not a file"),
+    ):
+        assert any(name in warning and why in warning for warning in warnings), name
+
+
+def test_only_so_many_files_are_looked_at(home: Path, tmp_path: Path) -> None:
+    for number in range(MAX_FILES + 3):
+        put(home / f".tau/agent/commands/c{number:04}.md", "text")
+    warnings: list[str] = []
+    assert len(found(tmp_path, warnings)) == MAX_FILES
+    assert len(warnings) == 1 and str(MAX_FILES) in warnings[0]
+
+
+def test_hidden_and_deep_files_are_passed_over(home: Path, tmp_path: Path) -> None:
+    put(home / ".tau/agent/commands/.hidden.md", "text")
+    put(home / ".tau/agent/commands/a/b/c/deep.md", "text")
+    put(home / ".tau/agent/commands/a/b/c/d/deeper.md", "text")
+    put(home / ".tau/agent/commands/notes.txt", "text")
+    assert list(found(tmp_path)) == ["a:b:c:deep"]
+
+
+def test_a_file_that_has_not_changed_is_not_read_again(home: Path, tmp_path: Path) -> None:
+    path = put(home / ".tau/agent/commands/x.md", "---\ndescription: first\n---\ntext")
+    before = find_command_files(tmp_path, user_paths())
+    put(path, "---\ndescription: other\n---\ntext")
+    os.utime(path, ns=(1, before[0].mark[0]))
+    assert find_command_files(tmp_path, user_paths(), known=before) == before
+    put(path, "---\ndescription: second, longer\n---\ntext")
+    assert find_command_files(tmp_path, user_paths(), known=before)[0].description == "second, longer"
+
+
+def test_front_matter_in_its_usual_forms() -> None:
+    text = """---
+# a comment
+name: "quoted"
+description: >
+  folded over
+  two lines
+argument-hint: [a] [b]
+allowed-tools: Bash(git:*)
+list:
+  - one
+---
+
+Body with --- in it.
+---
+"""
+    fields, body = parse(text, Path("x.md"))
+    assert fields["name"] == "quoted"
+    assert fields["description"] == "folded over two lines"
+    assert fields["argument-hint"] == "[a] [b]"
+    assert body == "Body with --- in it.\n---"
+
+
+def test_a_file_that_is_gone_says_so(home: Path, tmp_path: Path) -> None:
+    path = put(home / ".tau/agent/commands/x.md", "text")
+    (file,) = found(tmp_path).values()
+    path.unlink()
+    with pytest.raises(ConfigError, match="cannot be read"):
+        file.read()

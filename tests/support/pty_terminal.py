@@ -1,0 +1,206 @@
+"""A real program on a real pty; a terminal in memory shows what it writes and answers its questions."""
+
+import codecs
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import termios
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from tau.tui.terminal.emulator.queries import is_dark, report_background
+from tau.tui.terminal.virtual import Answers, Habits, VirtualTerminal
+
+WAIT_SECONDS = 20.0
+STOP_SECONDS = 5.0
+# The first terminal that the leader of a session opens is the one that controls it.
+OPEN_TERMINAL = 'terminal=$1; shift; exec "$@" <"$terminal" >"$terminal" 2>&1'
+
+
+class PtyTerminal:
+    """Use it with `with`. What the program writes is read by a thread, so it never waits for us."""
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        env: Mapping[str, str] | None = None,
+        columns: int = 80,
+        rows: int = 24,
+        *,
+        cwd: Path | None = None,
+        answers: bool | Answers = True,
+        habits: Habits | None = None,
+    ) -> None:
+        self.terminal = VirtualTerminal(columns, rows, answers=answers, habits=habits)
+        self.output = bytearray()
+        """All bytes of the program so far."""
+        self._lock = threading.Condition()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._master, slave = pty.openpty()
+        set_size(slave, columns, rows)
+        self.terminal.on_reply(self._send)
+        environment = {**os.environ, "TERM": "xterm-256color", **(env or {})}
+        try:
+            self.process = subprocess.Popen(
+                ["/bin/sh", "-c", OPEN_TERMINAL, "sh", os.ttyname(slave), *argv],
+                stdin=slave,
+                stdout=slave,
+                stderr=slave,
+                env=environment,
+                cwd=cwd,
+                start_new_session=True,
+            )
+        finally:
+            os.close(slave)
+        self._ended = False
+        self._wake_read, self._wake_write = os.pipe()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def type(self, text: str) -> None:
+        """Bytes from the keyboard, as they are."""
+        self._send(text)
+
+    def press(self, *names: str) -> None:
+        """Keys by name, in the encoding that the program asked for."""
+        for name in names:
+            with self._lock:
+                data = self.terminal.bytes_of(name)
+            self._send(data)
+
+    def paste(self, text: str) -> None:
+        """In brackets, if the program asked for them."""
+        with self._lock:
+            bracketed = self.terminal.modes.get(2004, False)
+        self._send(f"\x1b[200~{text}\x1b[201~" if bracketed else text)
+
+    def focus(self, focused: bool) -> None:
+        with self._lock:
+            reported = self.terminal.modes.get(1004, False)
+        if reported:
+            self._send("\x1b[I" if focused else "\x1b[O")
+
+    def background(self, color: str) -> None:
+        """Another background (`rgb:ffff/ffff/ffff`); told at once if the program asked for that."""
+        with self._lock:
+            machine = self.terminal._machine
+            assert machine.answers is not None
+            was_dark = is_dark(machine.answers.background)
+            machine.answers = machine.answers._replace(background=color)
+            if machine.modes.get(2031) and was_dark != is_dark(color):
+                report_background(machine)
+
+    def resize(self, columns: int, rows: int) -> None:
+        with self._lock:
+            self.terminal.resize(columns, rows)
+            set_size(self._master, columns, rows)
+
+    def screen(self) -> list[str]:
+        with self._lock:
+            return self.terminal.visible_screen()
+
+    def tape(self) -> list[str]:
+        with self._lock:
+            return self.terminal.tape()
+
+    def wait_for(self, text: str, timeout: float = WAIT_SECONDS) -> list[str]:
+        """The screen as soon as a row of it has this text."""
+        return self.wait_until(lambda rows: any(text in row for row in rows), timeout, what=repr(text))
+
+    def wait_until(
+        self, holds: Callable[[list[str]], bool], timeout: float = WAIT_SECONDS, what: str = "it"
+    ) -> list[str]:
+        """The screen as soon as that holds for its rows."""
+        end = time.monotonic() + timeout
+        with self._lock:
+            while True:
+                rows = self.terminal.visible_screen()
+                if holds(rows):
+                    return rows
+                left = end - time.monotonic()
+                if left <= 0 or self._ended:
+                    why = "the program ended" if self._ended else f"{timeout} s passed"
+                    raise AssertionError(f"{why} before {what} was there; the screen:\n" + "\n".join(rows))
+                self._lock.wait(left)
+
+    def wait(self, timeout: float = WAIT_SECONDS) -> int:
+        """The exit code, once all that the program wrote is on the screen."""
+        code = self.process.wait(timeout)
+        self._thread.join(timeout)
+        return code
+
+    def stop(self) -> None:
+        """Hang up, as a window that is closed, and kill what does not go."""
+        if self.process.poll() is None:
+            self._signal(signal.SIGHUP)
+            try:
+                self.process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._signal(signal.SIGKILL)
+                self.process.wait()
+        if self._master >= 0:
+            os.write(self._wake_write, b"x")
+            self._thread.join()
+            for number in (self._master, self._wake_read, self._wake_write):
+                os.close(number)
+            self._master = -1
+
+    def __enter__(self) -> "PtyTerminal":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def _signal(self, number: signal.Signals) -> None:
+        try:
+            os.killpg(self.process.pid, number)
+        except ProcessLookupError:
+            return
+
+    def _send(self, text: str) -> None:
+        data = text.encode()
+        while data:
+            try:
+                data = data[os.write(self._master, data) :]
+            except OSError:  # the program is gone
+                return
+
+    def _read(self) -> None:
+        while self._master in select.select([self._master, self._wake_read], [], [])[0]:
+            try:
+                data = os.read(self._master, 65536)
+            except OSError:  # Linux says EIO when the last one has closed the other side
+                data = b""
+            if not data:
+                break
+            with self._lock:
+                self.output += data
+                self.terminal.write(self._decoder.decode(data))
+                self._lock.notify_all()
+        with self._lock:
+            self._ended = True
+            self._lock.notify_all()
+
+
+def run_in_terminal(
+    argv: Sequence[str],
+    env: Mapping[str, str] | None = None,
+    columns: int = 80,
+    rows: int = 24,
+    *,
+    cwd: Path | None = None,
+    answers: bool | Answers = True,
+    habits: Habits | None = None,
+) -> PtyTerminal:
+    """Start a program in a terminal of that size; `env` is added to the environment."""
+    return PtyTerminal(argv, env, columns, rows, cwd=cwd, answers=answers, habits=habits)
+
+
+def set_size(number: int, columns: int, rows: int) -> None:
+    fcntl.ioctl(number, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))

@@ -1,0 +1,61 @@
+"""The helper that runs programs on a pty does what the tests that stand on it assume."""
+
+import sys
+
+import pytest
+
+from tests.support.pty_terminal import run_in_terminal
+
+ASK = """
+import os, sys, termios, tty
+old = termios.tcgetattr(0)
+tty.setraw(0)
+sys.stdout.write("\\x1b]11;?\\x1b\\\\\\x1b[?2026$p\\x1b[c")
+sys.stdout.flush()
+answer = b""
+while not answer.endswith(b"c"):
+    answer += os.read(0, 100)
+termios.tcsetattr(0, termios.TCSADRAIN, old)
+print(repr(answer))
+"""
+
+
+def test_a_program_is_shown_typed_to_and_resized() -> None:
+    with run_in_terminal(["sh"], {"PS1": "> "}, columns=40, rows=8) as terminal:
+        terminal.wait_for(">")
+        terminal.type("stty size\r")
+        terminal.wait_for("8 40")
+        terminal.resize(30, 6)
+        terminal.type("stty size; exit 3\r")
+        assert terminal.wait() == 3
+        assert terminal.tape()[-1].endswith("6 30")
+
+
+def test_the_program_has_the_pty_as_its_controlling_terminal() -> None:
+    script = "trap 'echo interrupted; exit 5' INT; echo ready; read line"
+    with run_in_terminal(["sh", "-c", script]) as terminal:
+        terminal.wait_for("ready")
+        terminal.press("ctrl+c")
+        terminal.wait_for("interrupted")
+        assert terminal.wait() == 5
+
+
+def test_questions_of_the_program_are_answered() -> None:
+    with run_in_terminal([sys.executable, "-c", ASK], columns=120) as terminal:
+        assert terminal.wait() == 0
+        rows = terminal.screen()
+    assert rows[0] == repr(b"\x1b]11;rgb:1111/1111/1111\x1b\\\x1b[?2026;2$y\x1b[?62;4;22;52c")
+
+
+def test_waiting_for_what_never_comes_shows_the_screen() -> None:
+    with (
+        run_in_terminal(["echo", "something else"]) as terminal,
+        pytest.raises(AssertionError, match=r"the program ended(.|\n)*something else"),
+    ):
+        terminal.wait_for("this")
+
+
+def test_a_program_that_does_not_go_is_killed() -> None:
+    with run_in_terminal(["sleep", "1000"]) as terminal:
+        assert terminal.process.poll() is None
+    assert terminal.process.returncode is not None

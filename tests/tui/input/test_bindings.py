@@ -1,0 +1,133 @@
+"""Actions by name: the defaults, the user's keys over them, and what is wrong with those."""
+
+import pytest
+
+from tau.tui.input.bindings import BINDINGS, Binding, Conflict, Keymap
+from tau.tui.input.key import Key, Paste
+from tau.tui.input.names import label, normalized
+
+UNDO = "tui.editor.undo"
+
+
+def test_the_defaults_are_written_in_canonical_names_and_have_no_conflicts() -> None:
+    keymap = Keymap()
+    assert keymap.conflicts == []
+    assert keymap.problems == []
+    for binding in BINDINGS.values():
+        assert binding.description
+        assert [normalized(key) for key in binding.keys] == list(binding.keys)
+
+
+def test_a_press_or_a_repeat_matches_but_a_release_and_a_paste_do_not() -> None:
+    keymap = Keymap()
+    assert keymap.matches(Key("ctrl+w"), "tui.editor.deleteWordBackward")
+    assert keymap.matches(Key("up", kind="repeat"), "tui.editor.cursorUp")
+    assert not keymap.matches(Key("up", kind="release"), "tui.editor.cursorUp")
+    assert not keymap.matches(Paste("up"), "tui.editor.cursorUp")
+    assert not keymap.matches(Key("up"), "no.such.action")
+
+
+def test_the_users_keys_replace_those_of_the_action() -> None:
+    keymap = Keymap({UNDO: ["Control+Z", "shift+ctrl+u"]})
+    assert keymap.keys_of(UNDO) == ("ctrl+z", "ctrl+shift+u")
+    assert not keymap.matches(Key("ctrl+-"), UNDO)
+    assert keymap.matches(Key("ctrl+z"), UNDO)
+
+
+def test_a_single_key_need_not_be_a_list() -> None:
+    assert Keymap({UNDO: "ctrl+z"}).keys_of(UNDO) == ("ctrl+z",)
+
+
+def test_an_empty_list_unbinds_the_action() -> None:
+    keymap = Keymap({UNDO: []})
+    assert keymap.keys_of(UNDO) == ()
+    assert keymap.label(UNDO) == ""
+    assert keymap.problems == []
+
+
+def test_a_key_given_to_two_actions_of_a_scope_is_reported_and_works_for_both() -> None:
+    keymap = Keymap({UNDO: ["ctrl+k"]})
+    assert keymap.conflicts == [Conflict("ctrl+k", ("tui.editor.deleteToLineEnd", UNDO), "editor")]
+    assert str(keymap.conflicts[0]) == (
+        "The key Ctrl+K is bound to more than one action: tui.editor.deleteToLineEnd, tui.editor.undo."
+    )
+    assert keymap.matches(Key("ctrl+k"), UNDO)
+
+
+def test_the_same_key_in_two_scopes_is_no_conflict() -> None:
+    assert Keymap({"tui.select.up": ["ctrl+k"]}).conflicts == []
+
+
+def test_an_applications_actions_share_the_editors_scope_unless_they_say_otherwise() -> None:
+    extra = {
+        "app.tools.expand": Binding(("ctrl+o",), "Expand tools"),
+        "app.tree.fold": Binding(("ctrl+o",), "Fold", scope="tree"),
+    }
+    keymap = Keymap({UNDO: ["ctrl+o"]}, extra=extra)
+    assert keymap.conflicts == [Conflict("ctrl+o", (UNDO, "app.tools.expand"), "editor")]
+    assert keymap.label("app.tools.expand") == "Ctrl+O"
+
+
+def test_keys_that_the_defaults_share_on_purpose_are_not_reported() -> None:
+    extra = {"app.exit": Binding(("ctrl+d",), "Exit when the editor is empty")}
+    assert Keymap(extra=extra).conflicts == []
+    assert Keymap({"app.exit": ["ctrl+d"]}, extra=extra).conflicts == []
+
+
+def test_an_unknown_action_is_named_with_the_nearest_one() -> None:
+    keymap = Keymap({"tui.editr.undo": ["ctrl+z"]})
+    assert keymap.problems == [
+        "There is no action 'tui.editr.undo' to bind keys to; did you mean tui.editor.undo?"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "reason"),
+    [
+        ("ctrl+flurb", "'flurb' is not the name of a key"),
+        ("hyper+x", "'hyper' is not a modifier (they are ctrl, alt, shift and super)"),
+        ("ctrl+", "the name of the key is missing"),
+        ("", "the name of the key is missing"),
+        ("shift+1", "shift with '1' types another character: write that character instead"),
+    ],
+)
+def test_a_key_that_cannot_be_is_reported_and_the_defaults_stay(written: str, reason: str) -> None:
+    keymap = Keymap({UNDO: [written]})
+    assert keymap.problems == [f"The key {written!r} of {UNDO} is not used: {reason}."]
+    assert keymap.keys_of(UNDO) == BINDINGS[UNDO].keys
+
+
+def test_what_is_not_a_text_is_reported() -> None:
+    keymap = Keymap({UNDO: [7]})  # type: ignore[list-item]
+    assert keymap.problems == [f"A key of {UNDO} is not a text; write it like ctrl+k."]
+
+
+@pytest.mark.parametrize(
+    ("written", "name", "shown"),
+    [
+        ("Control+C", "ctrl+c", "Ctrl+C"),
+        ("esc", "escape", "Esc"),
+        ("return", "enter", "Enter"),
+        ("shift+ctrl+p", "ctrl+shift+p", "Ctrl+Shift+P"),
+        ("Super+Alt+Backspace", "alt+super+backspace", "Alt+Super+Backspace"),
+        ("cmd + k", "super+k", "Super+K"),
+        ("option+Left", "alt+left", "Alt+Left"),
+        ("PGUP", "pageUp", "PageUp"),
+        ("F5", "f5", "F5"),
+        ("ctrl++", "ctrl++", "Ctrl++"),
+        ("ctrl+plus", "ctrl++", "Ctrl++"),
+        ("+", "+", "+"),
+        (" ", "space", "Space"),
+        ("shift+space", "space", "Space"),
+        ("shift+a", "A", "A"),
+        ("A", "A", "A"),
+        ("a", "a", "A"),
+        ("alt+A", "alt+a", "Alt+A"),
+        ("ctrl+]", "ctrl+]", "Ctrl+]"),
+        ("ctrl+-", "ctrl+-", "Ctrl+-"),
+    ],
+)
+def test_names_are_understood_as_people_write_them(written: str, name: str, shown: str) -> None:
+    assert normalized(written) == name
+    assert normalized(name) == name
+    assert label(name) == shown

@@ -1,0 +1,106 @@
+"""Frames: rows of the children in order, the seam counted from the top, the cursor mark taken out."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tau.base import log
+from tau.tui.component import CURSOR_MARKER, Component, Seam
+from tau.tui.render.compose import Composer, Frame, joined, take_marker
+from tau.tui.rows import Rows
+from tests.tui.render.stagehand import Lines
+
+
+class Seamed(Lines):
+    """Says where its final rows end."""
+
+    def __init__(self, seam: Seam, *rows: str) -> None:
+        super().__init__(*rows)
+        self.where = seam
+
+    def seam(self) -> Seam:
+        return self.where
+
+
+class Counted(Lines):
+    """Counts how often it is rendered."""
+
+    count = 0
+
+    def render(self, width: int) -> Sequence[str]:
+        self.count += 1
+        return super().render(width)
+
+
+def test_without_a_seam_every_row_may_be_final() -> None:
+    frame = joined([["a"], ["b", "c"]], [None, None])
+    assert list(frame.rows) == ["a", "b", "c"]
+    assert frame[1:] == (3, 3, 3, False)
+
+
+def test_the_first_seam_counts_from_the_top_of_the_frame() -> None:
+    frame = joined([["a"], ["b", "c", "d"], ["e"]], [None, Seam(1, 2), Seam(0)])
+    assert (frame.live_start, frame.boundary, frame.content_end) == (2, 3, 4)
+
+
+def test_a_seam_beyond_its_rows_is_kept_within_them() -> None:
+    frame = joined([["a", "b"], ["c"]], [Seam(9, 12), None])
+    assert (frame.live_start, frame.boundary) == (2, 2)
+    assert joined([["a", "b"]], [Seam(2, 1)]).boundary == 2
+
+
+def test_the_same_parts_give_the_same_frame() -> None:
+    composer, child = Composer(), Lines("a")
+    first = composer.compose([child], 10)
+    assert composer.compose([child], 10) is first
+    child.rows = ["b"]
+    assert list(composer.compose([child], 10).rows) == ["b"]
+
+
+def test_a_seam_that_moved_gives_another_frame() -> None:
+    composer, child = Composer(), Seamed(Seam(0), "a", "b")
+    first = composer.compose([child], 10)
+    child.where = Seam(1)
+    assert composer.compose([child], 10) != first
+
+
+def test_only_the_named_children_are_rendered() -> None:
+    composer, one, two = Composer(), Counted("a"), Counted("b")
+    composer.compose([one, two], 10)
+    two.rows = ["changed"]
+    frame = composer.compose([one, two], 10, only={id(two)})
+    assert list(frame.rows) == ["a", "changed"]
+    assert (one.count, two.count) == (1, 2)
+    composer.compose([one, two], 11, only={id(two)})
+    assert (one.count, two.count) == (2, 3)
+
+
+def test_a_component_that_fails_shows_what_it_showed_before(tmp_path: Path) -> None:
+    class Broken(Component):
+        fails = False
+
+        def render(self, width: int) -> list[str]:
+            return ["fine"] if not self.fails else [][1]
+
+    log.to(tmp_path)
+    composer, child = Composer(), Broken()
+    children = [child, Lines("below")]
+    assert list(composer.compose(children, 10).rows) == ["fine", "below"]
+    child.fails = True
+    for _ in range(3):
+        assert list(composer.compose(children, 10).rows) == ["fine", "below"]
+    log.to(None)
+    assert (tmp_path / "tau.log").read_text().count("Broken could not be drawn") == 1
+
+
+def test_the_cursor_mark_is_taken_out_and_its_column_told() -> None:
+    rows = ["plain", f"\x1b[1m漢{CURSOR_MARKER}b\x1b[22m"]
+    assert take_marker(rows) == (1, 2)
+    assert rows == ["plain", "\x1b[1m漢b\x1b[22m"]
+    assert take_marker(["nothing"]) is None
+
+
+def test_a_long_transcript_is_not_copied_into_the_frame() -> None:
+    long = ["row"] * 10
+    frame = joined([Rows([long, ["x"]]), ["y"]], [None, None])
+    assert isinstance(frame, Frame)
+    assert frame.rows.parts[0] is long

@@ -1,0 +1,49 @@
+"""Fetches xterm.js, once, into the cache of the one who runs the tests.
+
+`python -m tests.tui.second_opinion.install` does it. The tests themselves do not: they know neither the
+certificates and proxies nor the home of that person.
+"""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PACKAGES = ("@xterm/headless@6.0.0", "@xterm/addon-unicode11@0.9.0")
+INSTALL_SECONDS = 120
+
+
+def modules() -> Path:
+    """Where it is, or would be."""
+    cache = os.environ.get("CACHE_OF_TESTER") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "tau-tests" / "xterm-6.0.0"
+
+
+def install(folder: Path) -> str:
+    """Put it there if it is not; what went wrong, or nothing."""
+    if folder.is_dir():
+        return ""
+    if shutil.which("npm") is None:
+        return "npm is not installed"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as work:
+        fresh = Path(work) / "fresh"
+        command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(fresh), *PACKAGES]
+        try:
+            subprocess.run(command, check=True, capture_output=True, text=True, timeout=INSTALL_SECONDS)
+        except subprocess.CalledProcessError as error:
+            return str(error.stderr).strip()
+        except (subprocess.SubprocessError, OSError) as error:
+            return str(error)
+        with contextlib.suppress(OSError):  # somebody else was faster
+            fresh.rename(folder)
+    return ""
+
+
+if __name__ == "__main__":
+    problem = install(modules())
+    if problem:
+        print(f"Going on without xterm.js as a second opinion: {problem}", file=sys.stderr)

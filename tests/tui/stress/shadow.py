@@ -1,0 +1,129 @@
+"""The shadow ledger: what the tape must hold, worked out anew from the frames that were seen.
+
+It shares nothing with the engine. Rows are compared as plain text. The rules, for a frame of L rows of which
+those before B are final, on a grid of H rows, with C rows already given to the history:
+
+- W = max(C, L - H) is the first row of the window; C' = max(C, min(B, W)); the history gains rows C to C'.
+- Overlays hold commits back, but not in a gesture (session replaced, resize), which starts again with C = 0.
+- A frame that no longer reaches beyond C shows its last rows again and C becomes min(B, W).
+- The last of these C rows are looked at each time. Up to 8 that are not blank, among the last 24: when two or
+  more differ, rows were moved, and everything from the first one that differs is committed again.
+- The first frame begins below what the shell wrote. Those rows go into the history as the window needs room.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+Gesture = Literal["", "clear", "resize", "replace"]
+"""A session is replaced where the history cannot be cleared: it begins anew below it."""
+
+_TAIL_ROWS = 24
+_SAMPLES = 8
+
+
+class Frame(NamedTuple):
+    """What the tree gave for one frame, and the circumstances."""
+
+    rows: Sequence[str]
+    """Plain text, blanks at the end cut off."""
+    boundary: int
+    height: int
+    overlay: bool = False
+    gesture: Gesture = ""
+
+
+class Shadow:
+    """What stands in the history and on the grid, if every frame was drawn as it must be."""
+
+    def __init__(self, above: Sequence[str] = ()) -> None:
+        self.history: list[str] = []
+        self.above: list[str] = list(above)
+        """Rows on the grid that are not ours: the shell wrote them before we began."""
+        self.window: list[str] = []
+        self.committed: list[str] = []
+        """The rows of the current frame that are in the history, as they were when they went there."""
+        self.window_top = 0
+        self.chunk: list[str] = []
+        """What the last frame put into the history."""
+
+    @property
+    def grid(self) -> list[str]:
+        return self.above + self.window
+
+    def draw(self, frame: Frame) -> list[str]:
+        """An ordinary frame, or a gesture. Gives the rows that may stand twice from now on."""
+        rows, top = list(frame.rows), max(0, len(frame.rows) - frame.height)
+        before, held = len(self.committed), frame.overlay
+        if frame.gesture:
+            if frame.gesture != "replace":
+                self.history.clear()
+                self.above = []
+            self.committed, held = [], False
+        elif before and before >= len(rows):
+            # The frame was cut back into what was committed: it is anchored anew, at its end.
+            del self.committed[min(frame.boundary, top) :]
+            held = False
+        self._forget_moved(rows)
+        done = len(self.committed)
+        self.window_top = max(done, top)
+        end = done if held else max(done, min(frame.boundary, self.window_top))
+        self.chunk = rows[done:end]
+        self.committed += self.chunk
+        self.window = rows[self.window_top : self.window_top + frame.height]
+        self.give_way(len(self.above) + len(self.window) - frame.height)
+        self.history += self.chunk
+        return rows[done:] if done < before else []
+
+    def give_way(self, rows: int) -> None:
+        """So many of the shell's rows leave the grid."""
+        if rows > 0:
+            self.history += self.above[:rows]
+            del self.above[:rows]
+
+    def leave(self, frame: Frame, end: int) -> None:
+        """The terminal is given back: rows up to `end` stay on it, and the cursor is below them."""
+        done = len(self.committed)
+        self.above += frame.rows[done:end]
+        self.committed += frame.rows[done:end]
+        self.window = []
+        self.give_way(len(self.above) + 1 - frame.height)
+
+    def printed(self, rows: Sequence[str], height: int) -> None:
+        """The shell wrote these rows, and its cursor is below them."""
+        self.above += rows
+        self.give_way(len(self.above) + 1 - height)
+
+    def follow(
+        self, frame: Frame, history: Sequence[str], grid: Sequence[str], ledger: tuple[int, int]
+    ) -> str:
+        """A multiplexer changed its size: take over what stands there, or say what is wrong.
+
+        Which rows it pushed out or took back is its own affair, so C is taken from `ledger`; what the grid
+        shows is not, unless overlays hide it.
+        """
+        self.chunk = []
+        self.history = list(history)
+        shown, top = list(grid), max(0, len(frame.rows) - frame.height)
+        done, hidden_top = ledger
+        self.committed = list(frame.rows[:done])
+        if frame.overlay:
+            self.window_top, self.above = hidden_top, []
+            self.window = list(frame.rows[hidden_top : hidden_top + frame.height])
+            return ""
+        tops = range(done, len(frame.rows) + 1)
+        for above, at in [(0, top), *((0, at) for at in tops), *((above, 0) for above in range(len(shown)))]:
+            window = list(frame.rows[at : at + frame.height - above])
+            if shown[above:] == window + [""] * (len(shown) - above - len(window)):
+                break
+        else:
+            return "the grid is no slice of the frame"
+        self.window_top, self.window, self.above = at, window, shown[:above]
+        return "" if done <= at else f"C is {done}, and the window begins at {at}"
+
+    def _forget_moved(self, rows: list[str]) -> None:
+        """Rows that moved although they were committed are to be committed again."""
+        done = len(self.committed)
+        tail = [at for at in range(max(0, done - _TAIL_ROWS), done) if self.committed[at]][-_SAMPLES:]
+        if sum(rows[at] != self.committed[at] for at in tail) >= 2:
+            first = next(at for at in range(done) if rows[at] != self.committed[at])
+            del self.committed[first:]

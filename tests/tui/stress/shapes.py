@@ -1,0 +1,54 @@
+"""The terminals that the gate runs on."""
+
+from random import Random
+from typing import NamedTuple
+
+from tau.tui.terminal.port import Capabilities, ImageProtocol
+
+
+class Shape(NamedTuple):
+    """A terminal's size and manners, and the sizes that it may take later."""
+
+    name: str
+    columns: int
+    rows: int
+    sizes: tuple[tuple[int, int], tuple[int, int]]
+    """The smallest and the largest size of a resize."""
+    reflow: bool = True
+    multiplexer: bool = False
+    sync: bool = True
+    screen_to_scrollback: bool = False
+    images: ImageProtocol = "none"
+    placeholders: bool = False
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(
+            synchronized_output=self.sync,
+            multiplexer=self.multiplexer,
+            color_depth="truecolor",
+            hyperlinks=True,
+            images=self.images,
+            kitty_placeholders=self.placeholders,
+            screen_to_scrollback=self.screen_to_scrollback,
+        )
+
+    def size(self, one: int, two: int) -> tuple[int, int]:
+        (least_columns, least_rows), (most_columns, most_rows) = self.sizes
+        random = Random(one * 1000 + two)
+        columns = random.randint(least_columns, most_columns)
+        rows = random.randint(least_rows, most_rows)
+        return (columns, rows) if one % 3 else (columns, self.rows) if one % 2 else (self.columns, rows)
+
+
+SHAPES = {
+    shape.name: shape
+    for shape in (
+        Shape("normal", 80, 24, ((40, 10), (100, 30)), screen_to_scrollback=True, images="kitty"),
+        Shape("tiny", 20, 6, ((14, 2), (26, 8))),
+        Shape("wide", 200, 50, ((120, 20), (220, 60)), images="kitty", placeholders=True),
+        Shape("mux", 60, 15, ((30, 8), (80, 22)), multiplexer=True, sync=False),
+        Shape("stiff", 50, 12, ((24, 4), (70, 20)), reflow=False, images="iterm2"),
+        Shape("plain", 40, 10, ((20, 4), (60, 16)), sync=False),
+    )
+}

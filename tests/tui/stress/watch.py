@@ -1,0 +1,99 @@
+"""Ears and eyes of the gate: what is written, and what the tree gave for the frame."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from tau.tui.component import Component, Seam
+from tau.tui.terminal.virtual import VirtualTerminal
+from tests.tui.second_opinion.recording import Event
+
+
+class HeardTerminal(VirtualTerminal):
+    """Keeps what is written since somebody last asked."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self._seen_size: tuple[int, int] | None = None
+        super().__init__(*args, **options)
+        self.heard: list[str] = []
+        self.events: list[Event] | None = None
+        """Everything that happened to it, if somebody wants to play it again elsewhere."""
+
+    def write(self, text: str) -> None:
+        self.heard.append(text)
+        self.feed(text)
+
+    def feed(self, text: str) -> None:
+        """What others write is not heard."""
+        if self.events is not None:
+            self.events.append(("write", text))
+        super().write(text)
+
+    def resize(self, columns: int, rows: int) -> None:
+        if self.events is not None:
+            self.events.append(("resize", columns, rows))
+        super().resize(columns, rows)
+
+    @contextmanager
+    def resized_untold(self, columns: int, rows: int) -> Iterator[None]:
+        """It has another size from now on, which the engine learns at the end."""
+        seen, watcher = (self.columns, self.rows), self.watcher
+        self.watcher = None
+        self.resize(columns, rows)
+        self.watcher, self._seen_size = watcher, seen
+        yield
+        self._seen_size = None
+        if watcher is not None:
+            watcher.on_resize()
+
+    @property
+    def columns(self) -> int:
+        return self._seen_size[0] if self._seen_size else super().columns
+
+    @property
+    def rows(self) -> int:
+        return self._seen_size[1] if self._seen_size else super().rows
+
+    def take(self) -> list[str]:
+        heard, self.heard = self.heard, []
+        return heard
+
+
+class Seen:
+    """The rows and the seam that each child of the root gave last."""
+
+    def __init__(self) -> None:
+        self.renders = 0
+        self._rows: dict[Component, Sequence[str]] = {}
+        self._seams: dict[Component, Seam | None] = {}
+
+    def watch(self, component: Component) -> None:
+        """Note what this component gives from now on."""
+        render, seam = component.render, component.seam
+
+        def watched_render(width: int) -> Sequence[str]:
+            self.renders += 1
+            self._rows[component] = rows = render(width)
+            return rows
+
+        def watched_seam() -> Seam | None:
+            self._seams[component] = found = seam()
+            return found
+
+        component.render = watched_render  # type: ignore[method-assign]
+        component.seam = watched_seam  # type: ignore[method-assign]
+
+    def rows_of(self, component: Component) -> Sequence[str]:
+        return self._rows.get(component, ())
+
+    def frame(self, children: Sequence[Component]) -> tuple[list[str], int]:
+        """All rows in order, and how many of them, from the first, are final."""
+        rows: list[str] = []
+        boundary = None
+        for child in children:
+            seam = self._seams.get(child)
+            if seam is not None and boundary is None:
+                safe = seam.live_start if seam.commit_safe_end is None else seam.commit_safe_end
+                boundary = len(rows) + safe
+            rows += self._rows.get(child, ())
+        return rows, len(rows) if boundary is None else boundary

@@ -1,0 +1,115 @@
+"""The person before the terminal: keys, pastes, sizes, and what is logged of what was written."""
+
+import pytest
+
+from tau.tui.input.key import InputEvent, Key, Paste
+from tau.tui.terminal.emulator.keys import encoded
+from tau.tui.terminal.port import Background, Capabilities
+from tau.tui.terminal.virtual import WRITES_KEPT, VirtualTerminal
+
+
+class Told:
+    def __init__(self) -> None:
+        self.events: list[object] = []
+
+    def on_input(self, events: list[InputEvent]) -> None:
+        self.events.append(events)
+
+    def on_resize(self) -> None:
+        self.events.append("resize")
+
+    def on_background(self, background: Background) -> None:
+        self.events.append(background)
+
+    def on_focus(self, focused: bool) -> None:
+        self.events.append(focused)
+
+    def on_capabilities(self) -> None:
+        self.events.append("capabilities")
+
+    def on_closed(self) -> None:
+        self.events.append("closed")
+
+
+def test_what_the_person_does_is_told_to_the_watcher() -> None:
+    terminal, told = VirtualTerminal(), Told()
+    terminal.start(told)
+    terminal.type("a \n")
+    terminal.press("ctrl+c", "x")
+    terminal.paste("two\nlines")
+    terminal.resize(40, 10)
+    terminal.resize(40, 10)
+    terminal.focus(False)
+    terminal.background("light")
+    terminal.close()
+    assert told.events == [
+        [Key("a", "a"), Key("space", " "), Key("enter")],
+        [Key("ctrl+c"), Key("x", "x")],
+        [Paste("two\nlines")],
+        "resize",
+        False,
+        "light",
+        "closed",
+    ]
+
+
+def test_a_stopped_terminal_tells_nobody_and_still_shows_what_is_written() -> None:
+    terminal, told = VirtualTerminal(), Told()
+    terminal.start(told)
+    terminal.stop()
+    terminal.type("a")
+    terminal.resize(10, 10)
+    terminal.write("shown")
+    assert told.events == []
+    assert terminal.tape() == ["shown"]
+
+
+def test_writes_are_logged_within_limits_and_bytes_counted() -> None:
+    terminal = VirtualTerminal()
+    for _ in range(WRITES_KEPT + 10):
+        terminal.write("é")
+    assert len(terminal.writes) == WRITES_KEPT
+    assert terminal.bytes_written == 2 * (WRITES_KEPT + 10)
+
+
+def test_capabilities_are_those_of_a_modern_terminal_or_given() -> None:
+    assert VirtualTerminal().capabilities.synchronized_output
+    assert VirtualTerminal(multiplexer=True).capabilities.multiplexer
+    assert VirtualTerminal(capabilities=Capabilities()).capabilities == Capabilities()
+
+
+@pytest.mark.parametrize(
+    ("name", "legacy", "kitty"),
+    [
+        ("a", "a", "a"),
+        ("A", "A", "A"),
+        ("+", "+", "+"),
+        ("ctrl+c", "\x03", "\x1b[99;5u"),
+        ("ctrl+space", "\0", "\x1b[32;5u"),
+        ("ctrl++", "+", "\x1b[43;5u"),
+        ("alt+x", "\x1bx", "\x1b[120;3u"),
+        ("enter", "\r", "\r"),
+        ("shift+enter", "\r", "\x1b[13;2u"),
+        ("tab", "\t", "\t"),
+        ("shift+tab", "\x1b[Z", "\x1b[9;2u"),
+        ("escape", "\x1b", "\x1b[27u"),
+        ("backspace", "\x7f", "\x7f"),
+        ("up", "\x1b[A", "\x1b[A"),
+        ("ctrl+left", "\x1b[1;5D", "\x1b[1;5D"),
+        ("pageUp", "\x1b[5~", "\x1b[5~"),
+        ("shift+delete", "\x1b[3;2~", "\x1b[3;2~"),
+        ("f1", "\x1bOP", "\x1bOP"),
+        ("f5", "\x1b[15~", "\x1b[15~"),
+    ],
+)
+def test_keys_are_sent_in_the_encoding_that_was_asked_for(name: str, legacy: str, kitty: str) -> None:
+    terminal = VirtualTerminal()
+    assert terminal.bytes_of(name) == legacy
+    terminal.write("\x1b[>1u")
+    assert terminal.bytes_of(name) == kitty
+
+
+def test_other_encodings_of_keys() -> None:
+    assert encoded("ctrl+shift+p", modify_other_keys=2) == "\x1b[27;6;112~"
+    assert encoded("shift+enter", modify_other_keys=2) == "\x1b[27;2;13~"
+    assert encoded("up", application_cursor=True) == "\x1bOA"

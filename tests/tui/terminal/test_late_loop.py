@@ -1,0 +1,48 @@
+"""A loop that comes later: what is asked before it is there happens when it is, in order, unless taken back."""
+
+import asyncio
+import os
+
+from tau.tui.terminal.late_loop import LateLoop
+
+
+def test_calls_wait_for_the_loop_and_keep_their_order() -> None:
+    late = LateLoop()
+    called: list[str] = []
+    late.call_soon(called.append, "first")
+    late.call_soon(called.append, "second")
+    late.call_soon(called.append, "never").cancel()
+    later = late.call_later(60.0, called.append, "much later")
+
+    async def main() -> None:
+        late.attach(asyncio.get_running_loop())
+        assert called == []
+        late.call_soon(called.append, "third")
+        await asyncio.sleep(0.01)
+        later.cancel()
+
+    asyncio.run(main())
+    assert called == ["first", "second", "third"]
+
+
+def test_a_reader_that_was_asked_for_early_reads_and_can_be_taken_back() -> None:
+    late = LateLoop()
+    ours, theirs = os.pipe()
+    other, unread = os.pipe()
+    heard: list[bytes] = []
+    late.add_reader(ours, lambda: heard.append(os.read(ours, 100)))
+    late.add_reader(other, lambda: heard.append(b"unwanted"))
+    assert late.remove_reader(other)
+    os.write(theirs, b"typed before")
+    os.write(unread, b"x")
+
+    async def main() -> None:
+        late.attach(asyncio.get_running_loop())
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert heard == [b"typed before"]
+        assert late.remove_reader(ours) and not late.remove_reader(ours)
+
+    asyncio.run(main())
+    for fd in (ours, theirs, other, unread):
+        os.close(fd)

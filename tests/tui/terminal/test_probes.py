@@ -1,0 +1,251 @@
+"""Questions to the terminal: answered, unanswered, late, and cut anywhere, and keys in between."""
+
+import pytest
+
+from tau.tui.input.buffer import StdinBuffer
+from tau.tui.input.key import InputEvent, Key, Paste
+from tau.tui.terminal import sequences
+from tau.tui.terminal.probes import EXPIRY_MS, KEYBOARD_MS, Probes, kinds_to_ask
+from tau.tui.terminal.replies import Reply
+from tau.tui.terminal.virtual import Answers, VirtualTerminal
+from tau.tui.timer import FakeTimer
+from tests.tui.terminal.watching import Kept
+
+XTERM = {"TERM": "xterm-256color"}
+DA1 = b"\x1b[?62;22c"
+# All that a modern terminal answers, in the order in which it was asked.
+ALL = (
+    b"\x1b[?0u" + DA1,
+    b"\x1b]11;rgb:ffff/ffff/ffff\x1b\\" + DA1,
+    b"\x1b[?2026;2$y\x1b[?2048;2$y\x1b[?2031;2$y\x1b[?2004;1$y" + DA1,
+    b"\x1b]99;i=tau:p=?;p=title,body\x1b\\" + DA1,
+    b"\x1b[6;20;10t" + DA1,
+)
+
+
+class Asked:
+    """Probes whose answers come through a buffer, as in a real terminal."""
+
+    def __init__(self, env: dict[str, str] | None = None) -> None:
+        self.timer = FakeTimer(50.0)
+        self.kept = Kept()
+        self.written = ""
+        self.probes = Probes(self._write, self.timer, self.kept, env or XTERM, "linux")
+        self.buffer = StdinBuffer(self._events, self.timer)
+        self.probes.ask()
+
+    def _write(self, text: str) -> None:
+        self.written += text
+
+    def _events(self, events: list[InputEvent | Reply]) -> None:
+        for event in events:
+            if isinstance(event, Key | Paste):
+                self.kept.on_input([event])
+            else:
+                self.probes.take(event)
+
+    def feed(self, data: bytes, then_ms: float = 0) -> "Asked":
+        self.buffer.patient = self.probes.waiting
+        self.buffer.feed(data)
+        self.timer.advance(then_ms / 1000)
+        return self
+
+    def wait(self, ms: float) -> "Asked":
+        self.timer.advance(ms / 1000)
+        return self
+
+
+def assert_all_found(asked: Asked) -> None:
+    found = asked.probes.capabilities
+    assert found.synchronized_output
+    assert found.cell_pixels == (10, 20)
+    assert asked.kept.backgrounds == ["light"]
+    assert asked.probes.notify == "osc99"
+    assert asked.probes.marks_pastes
+    assert not asked.probes.waiting
+    for on in (sequences.KITTY_KEYS_ON, sequences.RESIZE_REPORTS_ON, sequences.SCHEME_REPORTS_ON):
+        assert asked.written.count(on) == 1
+    assert sequences.OTHER_KEYS_ON not in asked.written
+
+
+def test_every_question_is_asked_with_a_sentinel_behind_it_in_one_write() -> None:
+    asked = Asked()
+    assert asked.written == (
+        "\x1b[?u\x1b[c\x1b]11;?\x1b\\\x1b[c\x1b[?2026$p\x1b[?2048$p\x1b[?2031$p\x1b[?2004$p\x1b[c"
+        "\x1b]99;i=tau:p=?;\x1b\\\x1b[c\x1b[16t\x1b[c"
+    )
+    assert asked.probes.unanswered == 5
+
+
+def test_a_modern_terminal_gets_all_that_it_has() -> None:
+    asked = Asked().feed(b"".join(ALL))
+    assert_all_found(asked)
+    assert asked.timer.pending == 0
+    assert asked.kept.events == []
+
+
+def test_answers_cut_at_any_byte_are_the_same_and_nothing_leaks() -> None:
+    data = b"".join(ALL)
+    for cut in range(1, len(data)):
+        asked = Asked().feed(data[:cut], 60).feed(data[cut:])
+        assert_all_found(asked)
+        assert asked.kept.events == []
+
+
+def test_answers_byte_by_byte_are_the_same_and_nothing_leaks() -> None:
+    asked = Asked()
+    for byte in b"".join(ALL):
+        asked.feed(bytes([byte]), 0.5)
+    assert_all_found(asked)
+    assert asked.kept.events == []
+
+
+def test_what_is_typed_between_the_answers_is_kept_in_order() -> None:
+    asked = Asked()
+    for number, answer in enumerate(ALL):
+        asked.feed(str(number).encode() + answer)
+    asked.feed(b"\x1b[A")
+    assert asked.kept.names == ["0", "1", "2", "3", "4", "up"]
+    assert_all_found(asked)
+
+
+def test_a_key_in_the_middle_of_an_answer_still_arrives() -> None:
+    asked = Asked().feed(b"\x1b[?6\x1b[A").feed(b"\x1b]11;rgb:ff\x03")
+    assert asked.kept.names == ["up", "ctrl+c"]
+
+
+def test_an_answer_that_grows_too_long_is_given_up() -> None:
+    asked = Asked().feed(b"\x1b[?" + b"1" * 300).feed(b"\x1b[A")
+    assert asked.kept.names[-1] == "up"
+
+
+def test_a_terminal_that_answers_nothing_costs_nothing_and_gets_other_keys() -> None:
+    asked = Asked()
+    before = asked.written
+    asked.wait(KEYBOARD_MS + 1)
+    assert asked.written == before + sequences.OTHER_KEYS_ON
+    assert asked.feed(b"x\r").kept.names == ["x", "enter"]
+    asked.wait(EXPIRY_MS)
+    assert not asked.probes.waiting
+    assert asked.timer.pending == 0
+    assert asked.probes.stop() == sequences.OTHER_KEYS_OFF
+
+
+def test_a_terminal_that_answers_only_the_sentinels_lacks_the_rest_at_once() -> None:
+    asked = Asked({**XTERM, "COLORFGBG": "0;15"}).feed(DA1)
+    assert asked.written.endswith(sequences.OTHER_KEYS_ON)
+    assert asked.feed(DA1).kept.backgrounds == ["light"]
+    asked.feed(DA1 * 3)
+    assert not asked.probes.waiting
+    assert asked.timer.pending == 0
+    assert not asked.probes.capabilities.synchronized_output
+
+
+def test_a_late_answer_for_the_keyboard_takes_the_place_of_the_fallback() -> None:
+    asked = Asked().wait(KEYBOARD_MS + 1).feed(ALL[0])
+    assert asked.written.endswith(
+        sequences.OTHER_KEYS_ON + sequences.OTHER_KEYS_OFF + sequences.KITTY_KEYS_ON
+    )
+    assert asked.probes.stop() == sequences.KITTY_KEYS_OFF
+
+
+def test_sentinels_belong_to_their_questions_in_order() -> None:
+    asked = Asked().feed(b"\x1b[?0u").feed(DA1)
+    assert sequences.OTHER_KEYS_ON not in asked.feed(DA1).written
+    assert asked.probes.unanswered == 3
+
+
+def test_answers_after_the_time_is_up_are_still_understood() -> None:
+    asked = Asked().wait(EXPIRY_MS + 1)
+    asked.feed(b"".join(ALL))
+    assert asked.kept.events == []
+    assert asked.probes.capabilities.synchronized_output
+    assert asked.probes.unanswered == 0
+
+
+@pytest.mark.parametrize("state", [0, 4])
+def test_the_terminal_corrects_what_its_name_promised(state: int) -> None:
+    asked = Asked({"TERM": "xterm-kitty"})
+    assert asked.probes.capabilities.synchronized_output
+    asked.feed(f"\x1b[?2026;{state}$y".encode())
+    assert not asked.probes.capabilities.synchronized_output
+    assert asked.kept.capability_changes == 1
+
+
+def test_the_users_word_stands_against_the_terminals() -> None:
+    asked = Asked({**XTERM, "TAU_NO_SYNC_OUTPUT": "1"}).feed(b"\x1b[?2026;2$y")
+    assert not asked.probes.capabilities.synchronized_output
+    asked = Asked({**XTERM, "TAU_FORCE_SYNC_OUTPUT": "1"}).feed(b"\x1b[?2026;0$y")
+    assert asked.probes.capabilities.synchronized_output
+    asked = Asked({**XTERM, "TAU_NOTIFICATIONS": "off"}).feed(ALL[3])
+    assert asked.probes.notify == "off"
+
+
+def test_sixel_is_told_by_the_attributes() -> None:
+    assert Asked().feed(b"\x1b[?62;4c").probes.capabilities.images == "sixel"
+    assert Asked().feed(b"\x1b[?4c").probes.capabilities.images == "none"
+    assert Asked({"TERM": "tmux-256color"}).feed(b"\x1b[?62;4c").probes.capabilities.images == "none"
+    off = {**XTERM, "TAU_FORCE_IMAGE_PROTOCOL": "off"}
+    assert Asked(off).feed(b"\x1b[?62;4c").probes.capabilities.images == "none"
+
+
+def test_a_change_of_colours_is_passed_on() -> None:
+    asked = Asked().feed(b"".join(ALL)).feed(b"\x1b[?997;1n").feed(b"\x1b[?997;2n")
+    assert asked.kept.backgrounds == ["light", "dark", "light"]
+
+
+def test_stop_undoes_what_was_switched_on_and_only_that() -> None:
+    asked = Asked().feed(b"".join(ALL))
+    undone = asked.probes.stop()
+    assert undone == sequences.SCHEME_REPORTS_OFF + sequences.RESIZE_REPORTS_OFF + sequences.KITTY_KEYS_OFF
+    assert asked.probes.stop() == ""
+    assert Asked().probes.stop() == ""
+
+
+def test_the_round_trip_is_measured() -> None:
+    asked = Asked()
+    assert asked.probes.round_trip_s is None
+    assert asked.wait(40).feed(DA1).probes.round_trip_s == pytest.approx(0.04)
+
+
+@pytest.mark.parametrize(
+    ("env", "kinds"),
+    [
+        ({"TERM": "dumb"}, ()),
+        ({"TERM": "linux"}, ()),
+        ({"TERM": "screen", "STY": "x"}, ("keyboard",)),
+        ({"TERM": "tmux-256color"}, ("keyboard", "background", "modes", "cell")),
+        ({**XTERM, "TERM_PROGRAM": "Apple_Terminal"}, ("keyboard", "background")),
+        (XTERM, ("keyboard", "background", "modes", "notifications", "cell")),
+    ],
+)
+def test_terminals_that_would_show_a_question_are_not_asked_it(
+    env: dict[str, str], kinds: tuple[str, ...]
+) -> None:
+    assert kinds_to_ask(env, "linux") == kinds
+
+
+def test_a_terminal_that_is_asked_nothing_is_not_waited_for() -> None:
+    asked = Asked({"TERM": "dumb", "COLORFGBG": "0;15"})
+    assert asked.written == ""
+    assert asked.timer.pending == 0
+    assert asked.kept.backgrounds == ["light"]
+
+
+def test_the_emulator_and_the_probes_understand_each_other() -> None:
+    for answers, keys_on, background in (
+        (Answers(), sequences.KITTY_KEYS_ON, "dark"),
+        (Answers(kitty_keyboard=False, background="rgb:ffff/ffff/eeee"), sequences.OTHER_KEYS_ON, "light"),
+    ):
+        terminal = VirtualTerminal(answers=answers)
+        asked = Asked()
+        terminal.on_reply(lambda text, asked=asked: asked.feed(text.encode()))  # type: ignore[misc]
+        terminal.write(asked.written)
+        assert keys_on in asked.written
+        assert asked.kept.backgrounds == [background]
+        assert asked.probes.capabilities.synchronized_output
+        assert asked.probes.notify == "osc99"
+        assert asked.probes.marks_pastes
+        assert asked.probes.unanswered == 0
+        assert asked.kept.events == []
+        assert terminal.tape() == VirtualTerminal().tape()

@@ -1,0 +1,137 @@
+"""The gallery: every specimen at every width in every look, and the walk through it on a terminal."""
+
+import asyncio
+import re
+
+import pytest
+
+from tau.tui.component import CURSOR_MARKER
+from tau.tui.gallery.__main__ import main
+from tau.tui.gallery.catalogue import SPECIMENS
+from tau.tui.gallery.printed import printed, theme_of
+from tau.tui.gallery.specimen import Bench
+from tau.tui.gallery.walk import Walk
+from tau.tui.images.kitty import PLACEHOLDER
+from tau.tui.images.marks import image_rows
+from tau.tui.input.bindings import Keymap
+from tau.tui.terminal.virtual import VirtualTerminal
+from tau.tui.text.width import visible_width
+from tau.tui.timer import FakeTimer
+
+WIDTHS = (1, 20, 40, 80, 200)
+LOOKS = {
+    "dark": theme_of("dark"),
+    "light": theme_of("light"),
+    "none": theme_of("none"),
+    "ascii": theme_of("none", ascii_only=True),
+    "linear": theme_of("none", linear=True),
+}
+STYLES = re.compile(r"\x1b\[[0-9;:]*m|\x1b\]8;[^\x07\x1b]*(?:\x1b\\|\x07)")
+BOXES = re.compile("[\u2500-\u259f]")
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("name", SPECIMENS)
+def test_every_specimen_fits_and_is_clean(name: str, look: str) -> None:
+    bench = Bench(LOOKS[look], Keymap(), FakeTimer())
+    component = SPECIMENS[name].build(bench)
+    for width in WIDTHS:
+        rows = component.render(width)
+        assert component.render(width) is rows
+        for row in rows:
+            check(image_rows.without_images(row).replace(CURSOR_MARKER, ""), width, look)
+    rows = list(component.render(40))
+    component.invalidate()
+    assert list(component.render(40)) == rows
+    bench.close()
+
+
+def check(row: str, width: int, look: str) -> None:
+    """The row fits, has nothing but text and styles, and keeps to the look."""
+    assert visible_width(row) <= width, (width, row)
+    text = STYLES.sub("", row)
+    assert not [letter for letter in text if ord(letter) < 32 or 127 <= ord(letter) < 160], (width, row)
+    assert look not in ("linear", "ascii") or not BOXES.search(text), (width, row)
+    # The colours of placeholders are numbers of pictures.
+    assert look != "none" or "\x1b[3" not in row or PLACEHOLDER in row, (width, row)
+
+
+def test_every_specimen_shows_something_but_the_empty_one() -> None:
+    empty = [name for name in SPECIMENS if not "".join(printed(SPECIMENS[name], LOOKS["none"], 80)).strip()]
+    assert empty == ["text/empty"]
+
+
+def test_names_are_listed_and_specimens_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--list"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(SPECIMENS)
+    assert main(["--print", "box/titled", "--width", "30", "--theme", "none"]) == 0
+    out = capsys.readouterr().out
+    assert "Note" in out
+    assert "╭" in out
+    assert main(["--print", "box/titled", "--theme", "none", "--linear"]) == 0
+    assert "╭" not in capsys.readouterr().out
+    assert main(["--print", "box/titled", "--theme", "none", "--ascii"]) == 0
+    assert capsys.readouterr().out.isascii()
+
+
+def test_a_wrong_name_and_a_missing_terminal_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--print", "nobody"]) == 2
+    assert "There is no specimen 'nobody'" in capsys.readouterr().err
+    assert main([]) == 2
+    assert "needs a terminal" in capsys.readouterr().err
+
+
+class OnTerminal:
+    """The walk on an emulated terminal with a clock that is moved by hand."""
+
+    def __init__(self, columns: int = 80, rows: int = 40) -> None:
+        self.timer = FakeTimer()
+        self.terminal = VirtualTerminal(columns, rows)
+        self.walk = Walk(self.terminal, theme_of("dark"), self.timer)
+        self.walk.start()
+
+    def press(self, *names: str) -> str:
+        for name in names:
+            self.terminal.press(name)
+        self.timer.advance(0.1)
+        return "\n".join(self.terminal.screen())
+
+    def type(self, text: str) -> str:
+        self.terminal.type(text)
+        self.timer.advance(0.1)
+        return "\n".join(self.terminal.screen())
+
+
+def test_one_can_walk_through_all_specimens() -> None:
+    async def main() -> None:
+        stage = OnTerminal()
+        first = stage.press()
+        assert next(iter(SPECIMENS)) in first
+        seen = set()
+        for _ in SPECIMENS:
+            shown = stage.press("down")
+            seen |= {name for name in SPECIMENS if f"{name}: " in shown}
+        assert seen == set(SPECIMENS)
+        stage.walk.stop()
+        assert stage.timer.pending == 0
+
+    asyncio.run(main())
+
+
+def test_a_specimen_gets_the_keys_and_gives_them_back() -> None:
+    async def main() -> None:
+        stage = OnTerminal()
+        shown = stage.type("settings groups")
+        assert "settings-list/groups: " in shown
+        assert "Auto-compact  on" in stage.press("enter")
+        assert "Auto-compact  off" in stage.press("enter")
+        assert "goes back to the list" in stage.press()
+        shown = stage.press("ctrl+o")
+        assert "Enter tries the specimen" in shown
+        assert not stage.walk.is_over.is_set()
+        stage.press("ctrl+t")
+        stage.press("ctrl+q")
+        assert stage.walk.is_over.is_set()
+        stage.walk.stop()
+
+    asyncio.run(main())

@@ -1,0 +1,196 @@
+"""Whatever size the terminal takes while lines stream in, they stand in its history once and in order."""
+
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tau.tui.render.screen import Screen
+from tau.tui.style import Theme
+from tau.tui.terminal.port import Capabilities
+from tau.tui.terminal.virtual import VirtualTerminal
+from tau.tui.timer import FakeTimer
+from tests.tui.second_opinion.recording import LIKE_TMUX, LIKE_XTERM_JS, Recording, tape_of
+from tests.tui.second_opinion.recording import play as replay
+from tests.tui.second_opinion.tmux import Tmux
+from tests.tui.second_opinion.xterm import Xterm
+from tests.tui.stress import stream_program
+from tests.tui.stress.content import AGREED_FILLERS, words
+from tests.tui.stress.mismatch import differing
+from tests.tui.stress.operations import make_operations
+from tests.tui.stress.play import play
+from tests.tui.stress.rig import SHELL, Rig
+from tests.tui.stress.shapes import SHAPES, Shape
+from tests.tui.stress.stream_program import furnish
+
+LINES = 300
+RESIZES = 50
+PANE_RESIZES = 20
+LIMIT_S = 30.0
+NUMBER = re.compile(r"\[a\.(\d+)\.0\]")
+
+
+def numbers(rows: list[str]) -> list[int]:
+    return [int(number) for number in NUMBER.findall("".join(rows))]
+
+
+class Streaming:
+    """A screen on which lines stream in while its terminal changes its size."""
+
+    def __init__(self, terminal: VirtualTerminal, seed: int) -> None:
+        self.terminal = terminal
+        self.timer = FakeTimer()
+        self.random = Random(seed)
+        theme = Theme({})
+        self.screen = Screen(terminal, theme=theme, timer=self.timer)
+        self.stream, _, _ = furnish(self.screen, theme)
+        self.screen.start()
+
+    def run(self, after_resize: Callable[[], None] = lambda: None, within: range = range(LINES)) -> None:
+        """All lines, and the resizes among those lines that are named."""
+        steps = {*self.random.sample(within, RESIZES)}
+        for step in range(LINES):
+            self.stream.next()
+            self.screen.request_render()
+            self.timer.advance(self.random.choice((0.005, 0.04)))
+            if step in steps:
+                self.terminal.resize(self.random.randint(14, 120), self.random.randint(3, 40))
+                if self.random.random() < 0.7:  # else lines go on coming before it is drawn
+                    self.timer.advance(1)
+                    after_resize()
+        self.timer.advance(1)
+
+
+@pytest.mark.parametrize("reflow", [True, False], ids=["reflowing", "not-reflowing"])
+@pytest.mark.parametrize("seed", range(3))
+def test_lines_stand_once_and_in_order_after_resizes_and_after_the_end(seed: int, reflow: bool) -> None:
+    run = Streaming(VirtualTerminal(80, 24, reflow=reflow), seed)
+
+    def check() -> None:
+        # Rows that may still change and do not fit the window are neither here nor there for now.
+        standing = numbers(run.terminal.tape())
+        assert standing == sorted(set(standing))
+
+    run.run(check)
+    run.stream.end()
+    run.screen.request_render()
+    run.timer.advance(1)
+    assert numbers(run.terminal.tape()) == list(range(LINES))
+    run.screen.stop()
+    assert numbers(run.terminal.tape()) == list(range(LINES))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_record_that_is_stopped_while_it_streams_is_there_in_full(seed: int) -> None:
+    run = Streaming(VirtualTerminal(80, 24), seed)
+    run.run()
+    run.screen.stop()
+    assert numbers(run.terminal.tape()) == list(range(LINES))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_in_a_multiplexer_nothing_is_lost_and_only_resized_parts_repeat(seed: int) -> None:
+    pane = VirtualTerminal(
+        80, 24, multiplexer=True, capabilities=Capabilities(multiplexer=True), habits=LIKE_TMUX
+    )
+    run = Streaming(pane, seed)
+    run.run(within=range(120, 200))
+    run.screen.stop()
+    standing = Counter(numbers(run.terminal.tape()))
+    assert set(standing) == set(range(LINES))
+    far = [*range(60), *range(250, LINES)]
+    assert {line: standing[line] for line in far} == dict.fromkeys(far, 1)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_in_a_multiplexer_nothing_is_lost_by_resizes_all_the_time(seed: int) -> None:
+    capabilities = Capabilities(multiplexer=True)
+    run = Streaming(VirtualTerminal(80, 24, capabilities=capabilities, habits=LIKE_TMUX), seed)
+    run.run()
+    run.screen.stop()
+    assert set(numbers(run.terminal.tape())) == set(range(LINES))
+
+
+@pytest.fixture(scope="module")
+def tmux(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tmux]:
+    server = Tmux(tmp_path_factory.mktemp("tmux"))
+    yield server
+    server.close()
+
+
+def wait_for(pane: Callable[[], list[str]], text: str) -> list[str]:
+    """The rows of a pane as soon as one of them says this."""
+    end = time.monotonic() + LIMIT_S
+    while text not in "\n".join(rows := pane()):
+        assert time.monotonic() < end, f"{text!r} did not come; there is:\n" + "\n".join(rows[-40:])
+        time.sleep(0.02)
+    return rows
+
+
+def test_a_program_in_a_real_tmux_loses_no_line_while_its_pane_is_resized(tmux: Tmux, tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    command = f"cd {root} && exec {sys.executable} {stream_program.__file__} {LINES} 5"
+    tmux._run("new-session", "-d", "-s", "stream", "-x", "80", "-y", "24", command)
+    tmux._run("set-option", "-t", "stream", "remain-on-exit", "on")
+
+    def pane() -> list[str]:
+        return tmux._run("capture-pane", "-p", "-t", "stream", "-S", "-").split("\n")
+
+    random = Random(3)
+    wait_for(pane, "[a.3.0]")
+    for _ in range(PANE_RESIZES):
+        size = ("-x", str(random.randint(20, 120)), "-y", str(random.randint(5, 40)))
+        tmux._run("resize-window", "-t", "stream", *size)
+        time.sleep(random.choice((0.0, 0.12)))
+    wait_for(pane, stream_program.DONE)
+    tmux._run("send-keys", "-t", "stream", "q")
+    rows = wait_for(pane, "after the end")
+    tmux._run("kill-session", "-t", "stream")
+    assert set(numbers(rows)) == set(range(LINES))
+
+
+def recorded(shape: Shape, seed: int) -> tuple[Rig, Recording]:
+    """The bytes and sizes of a run of the gate."""
+    rig = Rig(shape, seed, AGREED_FILLERS)
+    rig.terminal.events = [("write", "\r\n".join(SHELL) + "\r\n")]
+    play(rig, make_operations(seed, 100))
+    return rig, Recording(shape.columns, shape.rows, rig.terminal.events)
+
+
+@pytest.fixture(scope="module")
+def xterm() -> Iterator[Xterm]:
+    process = Xterm()
+    yield process
+    process.close()
+
+
+@pytest.mark.parametrize("shape", ["normal", "tiny", "plain"])
+def test_the_bytes_of_the_gate_give_the_same_tape_in_xterm_js(xterm: Xterm, shape: str) -> None:
+    for seed in range(4):
+        _, recording = recorded(SHAPES[shape], seed)
+        ours, theirs = tape_of(replay(recording, LIKE_XTERM_JS)), xterm.play(recording)
+        assert ours.rows == theirs.rows, differing(ours.rows, theirs.rows)
+        assert (ours.history, ours.cursor) == (theirs.history, theirs.cursor)
+
+
+def test_the_bytes_of_the_gate_give_the_same_tape_in_tmux(tmux: Tmux) -> None:
+    """With the same width all the time: what tmux does with erased cells at another one is its own."""
+    mux = SHAPES["mux"]
+    shape = mux._replace(sizes=((mux.columns, 8), (mux.columns, 22)))
+    for seed in range(4):
+        _, recording = recorded(shape, seed)
+        ours, theirs = tape_of(replay(recording, LIKE_TMUX)), tmux.play(recording)
+        assert ours.rows == theirs.rows, differing(ours.rows, theirs.rows)
+        assert (ours.history, ours.cursor) == (theirs.history, theirs.cursor)
+
+
+def test_no_word_of_the_gate_is_lost_in_tmux_at_other_widths(tmux: Tmux) -> None:
+    for seed in range(4):
+        rig, recording = recorded(SHAPES["mux"], seed)
+        record = set(words(rig.judge.last.rows)) - rig.judge.stale
+        assert record <= set(words(tmux.play(recording).rows))

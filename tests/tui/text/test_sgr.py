@@ -1,0 +1,89 @@
+"""Which styles are open at a point of a text."""
+
+import pytest
+from hypothesis import given
+
+from tau.tui.component import CURSOR_MARKER
+from tau.tui.text import sgr
+from tau.tui.text.sgr import Styles, reopened, split_escapes, strip_escapes
+from tests.tui.text.strategies import anything, cells
+
+
+def fed(*sequences: str) -> Styles:
+    styles = Styles()
+    for sequence in sequences:
+        styles.feed(sequence)
+    return styles
+
+
+@pytest.mark.parametrize(
+    ("sequences", "opening", "closing"),
+    [
+        (["\x1b[1m"], "\x1b[1m", "\x1b[22m"),
+        (["\x1b[1;2m"], "\x1b[1;2m", "\x1b[22m"),
+        (["\x1b[31;44m"], "\x1b[31;44m", "\x1b[39;49m"),
+        (["\x1b[31m", "\x1b[92m"], "\x1b[92m", "\x1b[39m"),
+        (["\x1b[38;5;7;1m"], "\x1b[38;5;7;1m", "\x1b[39;22m"),
+        (["\x1b[38;2;1;2;3m"], "\x1b[38;2;1;2;3m", "\x1b[39m"),
+        (["\x1b[38:2::1:2:3m"], "\x1b[38;2;1;2;3m", "\x1b[39m"),
+        (["\x1b[48:5:9m"], "\x1b[48;5;9m", "\x1b[49m"),
+        (["\x1b[4:3m"], "\x1b[4:3m", "\x1b[24m"),
+        (["\x1b[4m", "\x1b[4:0m"], "", ""),
+        (["\x1b[1;31m", "\x1b[22m"], "\x1b[31m", "\x1b[39m"),
+        (["\x1b[1;31m", "\x1b[m"], "", ""),
+        (["\x1b[1;31m", "\x1b[0;3m"], "\x1b[3m", "\x1b[23m"),
+        (["\x1b[38;5m", "\x1b[38;2;1m", "\x1b[38;5;999m", "\x1b[77m"], "", ""),
+        (["\x1b[38;2;1;2m"], "", ""),
+        (["\x1b[?1m", "\x1b[>4;2m"], "", ""),
+    ],
+)
+def test_sequences_add_up_to_what_is_open(sequences: list[str], opening: str, closing: str) -> None:
+    styles = fed(*sequences)
+    assert (styles.opening(), styles.closing()) == (opening, closing)
+
+
+def test_a_link_is_open_until_an_empty_one_comes() -> None:
+    styles = fed("\x1b[1m", "\x1b]8;id=a;https://a.example\x07")
+    assert styles.opening() == "\x1b[1m\x1b]8;id=a;https://a.example\x07"
+    assert styles.closing() == "\x1b]8;;\x1b\\\x1b[22m"
+    assert styles.feed("\x1b]8;;\x1b\\")
+    assert styles.link == ""
+
+
+def test_what_is_no_style_changes_nothing_and_says_so() -> None:
+    styles = Styles()
+    assert not styles.feed(CURSOR_MARKER)
+    assert not styles.feed("\x1b[2J")
+    assert not styles
+
+
+def test_sequences_are_taken_out_with_their_places() -> None:
+    assert split_escapes("a\x1b[1mbc\x1b]8;;x\x07") == ("abc", [(1, "\x1b[1m"), (3, "\x1b]8;;x\x07")])
+
+
+def test_unfinished_sequences_stay_in_the_text() -> None:
+    assert strip_escapes("a\x1b[31") == "a\x1b[31"
+    assert strip_escapes("a\x1b]8;;x\nb\x07") == "a\x1b]8;;x\nb\x07"
+
+
+@given(anything)
+def test_taking_sequences_out_agrees_with_putting_them_back(text: str) -> None:
+    plain, marks = split_escapes(text)
+    assert plain == strip_escapes(text)
+    for at, sequence in reversed(marks):
+        plain = plain[:at] + sequence + plain[at:]
+    assert plain == text
+
+
+def test_an_outer_style_opens_again_after_an_inner_one_closed_it() -> None:
+    assert reopened("a\x1b[31mb\x1b[39mc", "\x1b[32m") == "a\x1b[31mb\x1b[39m\x1b[32mc"
+    assert reopened("a\x1b[1mb\x1b[22mc", "\x1b[32m") == "a\x1b[1mb\x1b[22mc"
+    assert reopened("a\x1b[31mb\x1b[39m", "\x1b[32m") == "a\x1b[31mb\x1b[39m"
+    inside = reopened("a\x1b[2mb\x1b[22mc", "\x1b[1m")
+    assert cells(f"\x1b[1m{inside}\x1b[22m")[2][1] == {("bold", "1")}
+
+
+def test_parsed_sequences_that_are_kept_are_bounded() -> None:
+    for number in range(2 * sgr._CACHED_SEQUENCES):
+        sgr.changes(f"\x1b[38;2;{number % 256};{number // 256};0m")
+    assert len(sgr._changes) <= sgr._CACHED_SEQUENCES
