@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from docs_commands import COMMAND_TABLES
 from docs_limits import LIMITS
 
 from tau.agent.tool import Tool
@@ -114,6 +115,7 @@ def cell(text: str) -> str:
 
 
 TABLES: dict[str, Callable[..., str]] = {
+    **COMMAND_TABLES,
     "flags": flags,
     "settings": settings,
     "providers": providers,

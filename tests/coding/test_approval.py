@@ -1,6 +1,7 @@
 """The question before a call, and what is remembered of its answer."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from tau.agent.hooks import ToolQuestion
 from tau.agent.tool import Tool
 from tau.ai.model import Model
 from tau.ai.wire import ToolCall
-from tau.coding.approval import ALWAYS, NO, YES, ApprovalHook
+from tau.base.errors import ConfigError
+from tau.coding.approval import ALWAYS, NO, YES, ApprovalAnswer, ApprovalHook, ApprovalRequest
 from tau.coding.policy import ApprovalMode, Workspace
 from tau.coding.tools import create_tools
 from tests.coding.context import CallContext, FakeUi
@@ -145,3 +147,92 @@ def test_the_question_cannot_drive_the_terminal_nor_hide_its_end(ctx: CallContex
     assert "\x1b" not in ui.asked[0]
     assert len(ui.asked[0]) < 2_200
     assert ui.asked[0].endswith("; rm -rf /?")
+
+
+class RichUi(FakeUi):
+    """A face that shows more, and answers from a list."""
+
+    def __init__(self, answers: list[ApprovalAnswer | None]) -> None:
+        super().__init__([])
+        self.rich = answers
+        self.requests: list[ApprovalRequest] = []
+        self.notices: list[str] = []
+
+    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer | None:
+        self.requests.append(request)
+        return self.rich.pop(0)
+
+    def notify(self, message: str, level: Any = "info") -> None:
+        self.notices.append(message)
+
+
+def test_a_face_that_can_show_more_is_told_all_of_it(ctx: CallContext, bash: Tool[Any]) -> None:
+    ctx.ui = ui = RichUi([ApprovalAnswer("once")])
+    hook = ApprovalHook(Workspace.of((ctx.cwd,)), "ask", remember=lambda patterns: None)
+    assert asyncio.run(ask(hook, bash, ctx, runs=("git status -s",), network=("example.com",))) is None
+    (request,) = ui.requests
+    assert (request.tool, request.label, request.for_session) == ("bash", "Bash", True)
+    assert request.patterns == ("run: git status *", "connect: example.com")
+    assert [question.subject for question in request.questions] == ["git status -s", "example.com"]
+    assert ui.asked == []
+
+
+def test_nothing_is_offered_for_always_where_it_could_not_be_kept_or_would_be_too_wide(
+    ctx: CallContext, bash: Tool[Any]
+) -> None:
+    ctx.ui = ui = RichUi([ApprovalAnswer("no")] * 3)
+    keeps = ApprovalHook(Workspace.of((ctx.cwd,)), "ask", remember=lambda patterns: None)
+
+    async def main() -> None:
+        await ask(hook_for(ctx, mode="ask"), bash, ctx, runs=("git status",))
+        await ask(keeps, bash, ctx, runs=("git status; $(x)",))
+        await ask(keeps, bash, ctx, runs=("ls",), writes=(ctx.cwd / ".git" / "config",))
+
+    asyncio.run(main())
+    assert [request.patterns for request in ui.requests] == [(), (), ()]
+
+
+def test_always_is_kept_and_covers_what_comes_next(ctx: CallContext, bash: Tool[Any]) -> None:
+    ctx.ui = ui = RichUi([ApprovalAnswer("always"), ApprovalAnswer("no", "not that\x1b[2J")])
+    kept: list[str] = []
+    hook = ApprovalHook(Workspace.of((ctx.cwd,)), "ask", remember=kept.extend)
+
+    async def main() -> None:
+        assert await ask(hook, bash, ctx, runs=("git log -3",)) is None
+        assert await ask(hook, bash, ctx, runs=("git log",)) is None
+        refusal = await ask(hook, bash, ctx, runs=("git log > x",))
+        assert refusal is not None and refusal.endswith("They say: not that")
+
+    asyncio.run(main())
+    assert kept == ["run: git log *"]
+    assert len(ui.requests) == 2
+
+
+def test_what_cannot_be_kept_holds_for_the_session_and_is_told(ctx: CallContext, bash: Tool[Any]) -> None:
+    def broken(patterns: Sequence[str]) -> None:
+        raise ConfigError("The file is damaged.")
+
+    ctx.ui = ui = RichUi([ApprovalAnswer("always")])
+    hook = ApprovalHook(Workspace.of((ctx.cwd,)), "ask", remember=broken)
+
+    async def main() -> None:
+        assert await ask(hook, bash, ctx, runs=("git log -3",)) is None
+        assert await ask(hook, bash, ctx, runs=("git log",)) is None
+
+    asyncio.run(main())
+    assert ui.notices == ["This holds for this session only. The file is damaged."]
+
+
+def test_patterns_of_the_settings_are_not_asked_about_and_bad_ones_are_told(
+    ctx: CallContext, bash: Tool[Any]
+) -> None:
+    ctx.ui = ui = RichUi([ApprovalAnswer("no")])
+    hook = ApprovalHook(Workspace.of((ctx.cwd,)), "ask", ["run: make test", "nonsense"])
+    assert len(hook.problems) == 1 and "nonsense" in hook.problems[0]
+
+    async def main() -> None:
+        assert await ask(hook, bash, ctx, runs=("make test",)) is None
+        assert await ask(hook, create_tools(["eval"])[0], ctx, runs=("make test",)) is not None
+
+    asyncio.run(main())
+    assert len(ui.requests) == 1

@@ -80,6 +80,7 @@ FLAGS = (
         group=OUTPUT,
     ),
     Flag("plain", "a conversation line by line, without colours or redrawing", group=OUTPUT),
+    Flag("screen-reader", "the screen as plain lines in order, without boxes or animation", group=OUTPUT),
     Flag("continue", "go on with the most recent session of this folder", group=SESSION, short="c"),
     Flag(
         "resume",
@@ -220,6 +221,10 @@ SUBCOMMANDS = (
     ),
     Subcommand("shell", "shell [-C FOLDER] [-t MS]", "try the shell that the agent's commands run in"),
     Subcommand(
+        "demo", "demo [--fast]", "watch a scripted model fix a bug with the real tools, in one minute"
+    ),
+    Subcommand("gallery", "gallery [--print NAME]", "see how the calls of each tool look on the screen"),
+    Subcommand(
         "completions",
         "completions bash|zsh|fish",
         "print a completion script for a shell",
@@ -242,4 +247,8 @@ CONFLICTS = (
     ("json", "plain"),
     ("plain", "print"),
     ("plain", "mode"),
+    ("screen-reader", "plain"),
+    ("screen-reader", "print"),
+    ("screen-reader", "mode"),
+    ("screen-reader", "json"),
 )

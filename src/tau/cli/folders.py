@@ -23,8 +23,14 @@ def is_home(folder: Path) -> bool:
 
 
 def flag_settings(parsed: Parsed) -> dict[str, Any]:
+    """What the flags set, above all files."""
+    found: dict[str, Any] = {}
     mode = "yolo" if parsed.has("yolo") else parsed.value("approval-mode")
-    return {} if mode is None else {"tools.approvalMode": mode}
+    if mode is not None:
+        found["tools.approvalMode"] = mode
+    if parsed.has("screen-reader"):
+        found["display.screenReader"] = True
+    return found
 
 
 def config_files(parsed: Parsed) -> tuple[Path, ...]:

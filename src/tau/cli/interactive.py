@@ -1,74 +1,97 @@
 """`tau` at a terminal: paints the screen first, then loads what a session needs, and keeps both together."""
 
-import asyncio
-import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tau.base.late import late
 from tau.cli import timing
 from tau.cli.folders import config_files, flag_settings, is_home, working_folder
 from tau.cli.parse import Parsed
-from tau.cli.signals import Signals
 from tau.config.layers import load_settings
-from tau.config.paths import user_paths
-from tau.modes.interactive.front import Front
-from tau.modes.interactive.themes.looks import look_of
-from tau.tui.terminal.process import ProcessTerminal
+from tau.config.paths import Paths, user_paths
+from tau.config.settings import Settings
+from tau.modes.interactive.opening import open_front
 
 if TYPE_CHECKING:
     from tau.agent.ui import Ui
     from tau.coding.session.session import Session
-    from tau.modes.interactive.app import App, Change
+    from tau.modes.interactive.app import App, Change, Opening
+    from tau.modes.interactive.front import Front
+    from tau.sdk import SessionOptions
 
 apps = late("tau.modes.interactive.app")
+asyncio = late("asyncio")
 launching = late("tau.cli.launch")
 prompts_of = late("tau.cli.prompts")
+signalling = late("tau.cli.signals")
 structs = late("msgspec.structs")
+
+# What a session needs, in pieces: importing all of it at once would let a key wait.
+NEEDED = (
+    late("tau.agent.events"),
+    late("tau.ai.client"),
+    late("tau.coding.session.work"),
+    late("tau.coding.session.session"),
+    late("tau.coding.tools"),
+    late("tau.modes.interactive.app"),
+    late("tau.sdk"),
+    late("tau.cli.launch"),
+)
+
+HOME_REMARK = (
+    "This is your home folder, which tau does not look through by itself; "
+    "start it in the folder of your project, or name that with --cwd DIR."
+)
 
 
 def run(parsed: Parsed) -> int:
     """Until the person quits; the exit code."""
-    try:
-        return asyncio.run(_run(parsed))
-    finally:
-        timing.report()
-
-
-async def _run(parsed: Parsed) -> int:
     cwd = working_folder(parsed.value("cwd"))
     paths = user_paths()
     settings = load_settings(paths, cwd, files=config_files(parsed), flags=flag_settings(parsed)).settings
-    loop = asyncio.get_running_loop()
-    terminal = ProcessTerminal(timer=loop)
-    front = Front(terminal, look_of(settings, terminal.capabilities, os.environ), timer=loop, cwd=cwd)
-    with Signals() as signals:
-        front.open()
-        timing.mark("first paint")
-        try:
+    front, loop = open_front(settings, paths, cwd)
+    timing.mark("first paint")
+
+    async def main() -> int:
+        loop.attach(asyncio.get_running_loop())
+        for part in NEEDED:  # keys are answered in between
             await asyncio.sleep(0)
+            _ = part.__name__
+        return await _run(parsed, front, settings, paths)
+
+    try:
+        code: int = asyncio.run(main())
+        return code
+    finally:
+        front.close()
+        timing.report()
+
+
+async def _run(parsed: Parsed, front: "Front", settings: Settings, paths: Paths) -> int:
+    with signalling.Signals() as signals:
+        try:
             async with asyncio.TaskGroup() as tasks:
                 app: App = apps.App(front, settings, paths, tasks)
                 signals.stop = app.quit
+                if is_home(front.cwd) and not parsed.has("allow-home"):
+                    app.say(HOME_REMARK, "warning")
                 prompts = prompts_of.build_prompts(parsed.words, "")
-                code = await app.run(_opening(parsed, cwd), prompts)
+                code = await app.run(_opening(parsed, front.cwd), prompts)
         except asyncio.CancelledError:
             if signals.code is None:
                 raise
             code = signals.code
-        finally:
-            front.close()
         return code if signals.code is None else signals.code
 
 
-def _opening(parsed: Parsed, cwd: Path) -> Any:
+def _opening(parsed: Parsed, cwd: Path) -> "Opening":
     """How the app gets a session: the flags say how the first one is made, the person's wish the others."""
 
     @asynccontextmanager
     async def opening(change: "Change", ui: "Ui") -> AsyncIterator["Session"]:
-        options = launching.options(parsed, cwd, ui=ui)
+        options: SessionOptions = launching.options(parsed, cwd, ui=ui)
         if change.kind != "first":
             options = structs.replace(
                 options,
@@ -76,12 +99,8 @@ def _opening(parsed: Parsed, cwd: Path) -> Any:
                 resume=change.session if change.kind == "resume" else None,
                 fork=change.session if change.kind == "fork" else None,
             )
-        async with launching.create_session(options) as session:
+        opened: AbstractAsyncContextManager[Session] = launching.create_session(options)
+        async with opened as session:
             yield session
 
     return opening
-
-
-def in_home(cwd: Path, parsed: Parsed) -> bool:
-    """Whether the person stands in the home folder and has not said that this is meant."""
-    return is_home(cwd) and not parsed.has("allow-home")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 completion_scripts = late("tau.cli.completions")
 config_command = late("tau.cli.config_command")
+demo_command = late("tau.cli.demo_command")
 export_command = late("tau.cli.export_command")
 faces = late("tau.cli.faces")
 failure = late("tau.cli.failure")
@@ -28,6 +29,7 @@ ssh_command = late("tau.cli.ssh_command")
 stats_command = late("tau.cli.stats_command")
 undo_command = late("tau.cli.undo_command")
 timing = late("tau.cli.timing")
+tool_gallery = late("tau.modes.interactive.gallery")
 tool_commands = late("tau.cli.tool_commands")
 
 
@@ -97,7 +99,9 @@ def subcommand(name: str, words: list[str]) -> int:
         return completions(words)
     commands = {
         "config": config_command,
+        "demo": demo_command,
         "export": export_command,
+        "gallery": tool_gallery,
         "sessions": sessions_command,
         "shell": shell_command,
         "ssh": ssh_command,

@@ -1,44 +1,117 @@
 """The question before a tool call: decides by policy, asks the person, remembers an "always"."""
 
 import asyncio
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from tau.agent.hooks import Hooks, ToolQuestion
 from tau.agent.ports import ToolContext
 from tau.agent.tool import Tool
+from tau.agent.ui import Ui
+from tau.base.errors import TauError
+from tau.base.late import late
 from tau.base.text import plain
+from tau.coding.allow_rules import Allowed
 from tau.coding.policy import Question, Workspace, decide
 from tau.config.settings import ApprovalMode
+
+suggestions = late("tau.coding.suggested_patterns")
 
 YES = "Yes"
 ALWAYS = "Yes, always this session"
 NO = "No"
+SHELL_TOOLS = frozenset({"bash"})
 _SHOWN_CHARS = 2_000
+
+Choice = Literal["once", "session", "always", "no"]
+
+
+class ApprovalRequest(Struct, frozen=True, kw_only=True):
+    """What a person is asked: the call, what of it needs a yes, and what may be answered beside once and no.
+
+    With `patterns`, they may be kept in the user's settings, so that nothing like it is asked again.
+    """
+
+    tool: str
+    label: str
+    arguments: dict[str, Any]
+    cwd: Path
+    questions: tuple[Question, ...]
+    for_session: bool
+    patterns: tuple[str, ...] = ()
+
+
+class ApprovalAnswer(Struct, frozen=True):
+    """`reason` is what the person wants the model to know, with a no."""
+
+    choice: Choice
+    reason: str = ""
+
+
+@runtime_checkable
+class ApprovalUi(Protocol):
+    """A face that can show more than a line and a list of words."""
+
+    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer | None:
+        """None: there was no answer."""
+        ...
 
 
 class ApprovalHook(Hooks):
-    """One per session. `mode` may be set while it lives; the answers "always" end with it."""
+    """One per session. `mode` may be set while it lives; the answers "always" end with it.
 
-    def __init__(self, workspace: Workspace, mode: ApprovalMode = "workspace") -> None:
+    `patterns` are those of the user's settings; `remember` adds to them there, and raises TauError where it
+    cannot. `problems` says which of them are not used, and why.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        mode: ApprovalMode = "workspace",
+        patterns: Iterable[str] = (),
+        *,
+        remember: Callable[[Sequence[str]], None] | None = None,
+    ) -> None:
         self.workspace = workspace
         self.mode: ApprovalMode = mode
+        self._allowed = Allowed.of(patterns)
+        self._remember = remember
         self._always: set[tuple[str, str]] = set()
         self._one_at_a_time = asyncio.Lock()
 
+    @property
+    def problems(self) -> Sequence[str]:
+        return self._allowed.problems
+
     async def before_tool(self, question: ToolQuestion) -> str | None:
         """None to go on, or a sentence for the model why the call did not run."""
-        decision = decide(question.effects, self.mode, self.workspace, demo=question.model.demo)
-        if decision.verdict == "allow":
-            return None
-        if decision.verdict == "deny":
-            return f"Not allowed: {decision.reason}."
+        open_questions, refusal = self._open(question)
+        if not open_questions:
+            return refusal
         async with self._one_at_a_time:  # a person can answer one question at a time
-            open_questions = [wish for wish in decision.questions if wish.key not in self._always]
+            open_questions, refusal = self._open(question)  # and may just have answered this one
             if not open_questions:
-                return None
-            return await self._ask(question.tool, open_questions, question.context)
+                return refusal
+            return await self._ask(question, open_questions, question.context)
 
-    async def _ask(self, tool: Tool[Any], questions: list[Question], ctx: ToolContext) -> str | None:
+    def _open(self, question: ToolQuestion) -> tuple[list[Question], str | None]:
+        """What is left to ask; if nothing is, whether the call is refused."""
+        decision = decide(
+            question.effects,
+            self.mode,
+            self.workspace,
+            demo=question.model.demo,
+            allowed=self._allowed,
+            shell=question.tool.name in SHELL_TOOLS,
+        )
+        if decision.verdict == "deny":
+            return [], f"Not allowed: {decision.reason}."
+        return [wish for wish in decision.questions if wish.key not in self._always], None
+
+    async def _ask(self, asked: ToolQuestion, questions: list[Question], ctx: ToolContext) -> str | None:
         wish = _bounded("; ".join(question.reason for question in questions))
         if ctx.ui is None:
             return (
@@ -46,18 +119,78 @@ class ApprovalHook(Hooks):
                 "not run. Go on without it, or tell the user what to do or which approval mode to choose."
             )
         keys = [question.key for question in questions]
-        options = [YES, NO] if None in keys else [YES, ALWAYS, NO]
-        answer = await ctx.ui.select(f"{tool.label}: allow to {wish}?", options)
-        if answer == ALWAYS:
-            self._always.update(key for key in keys if key is not None)
-        if answer in (YES, ALWAYS):
-            return None
+        if isinstance(ctx.ui, ApprovalUi):
+            request = self._request(asked, questions, ctx)
+            answer = await ctx.ui.approve(request)
+            self._keep(answer, keys, request, ctx.ui)
+        else:
+            answer = await _select(ctx.ui, asked.tool, wish, for_session=None not in keys)
+            self._keep(answer, keys, None, ctx.ui)
         if answer is None:
             return f"The user did not answer whether to {wish}, so this call did not run."
+        if answer.choice != "no":
+            return None
+        if reason := answer.reason.strip():
+            return f"The user said no to this call, which would {wish}. They say: {plain(reason)}"
         return (
             f"The user said no to this call, which would {wish}. Do not reach the same effect another way; "
             "ask what they want instead."
         )
+
+    def _request(self, asked: ToolQuestion, questions: list[Question], ctx: ToolContext) -> ApprovalRequest:
+        return ApprovalRequest(
+            tool=asked.tool.name,
+            label=asked.tool.label,
+            arguments=asked.call.arguments,
+            cwd=ctx.cwd,
+            questions=tuple(questions),
+            for_session=all(question.key is not None for question in questions),
+            patterns=_patterns(questions) if self._remember is not None else (),
+        )
+
+    def _keep(
+        self,
+        answer: ApprovalAnswer | None,
+        keys: Sequence[tuple[str, str] | None],
+        request: ApprovalRequest | None,
+        ui: Ui,
+    ) -> None:
+        if answer is None or answer.choice not in ("session", "always"):
+            return
+        self._always.update(key for key in keys if key is not None)
+        if answer.choice == "session" or request is None or self._remember is None:
+            return
+        self._allowed = self._allowed.adding(request.patterns)
+        try:
+            self._remember(request.patterns)
+        except TauError as error:
+            ui.notify(f"This holds for this session only. {error}", "warning")
+
+
+async def _select(ui: Ui, tool: Tool[Any], wish: str, *, for_session: bool) -> ApprovalAnswer | None:
+    options = [YES, ALWAYS, NO] if for_session else [YES, NO]
+    chosen = await ui.select(f"{tool.label}: allow to {wish}?", options)
+    choices: dict[str | None, Choice] = {YES: "once", ALWAYS: "session", NO: "no"}
+    return ApprovalAnswer(choices[chosen]) if chosen in choices else None
+
+
+def _patterns(questions: Sequence[Question]) -> tuple[str, ...]:
+    """Patterns that would allow all of it; none where one of the questions can have none."""
+    found: dict[str, None] = {}
+    for question in questions:
+        if not question.patterned:
+            return ()
+        match question.kind:
+            case "run":
+                made = suggestions.suggest_run(question.subject)
+            case "write":
+                made = suggestions.suggest_write(Path(question.subject))
+            case "connect":
+                made = suggestions.suggest_connection(question.subject)
+        if not made:
+            return ()
+        found |= dict.fromkeys(made)
+    return tuple(found)
 
 
 def _bounded(text: str) -> str:

@@ -6,10 +6,12 @@ from typing import Literal
 from msgspec import Struct
 
 from tau.agent.effects import Effects
+from tau.coding.allow_rules import NOTHING, Allowed
 from tau.coding.paths import real
 from tau.config.settings import ApprovalMode
 
 Verdict = Literal["allow", "ask", "deny"]
+Kind = Literal["run", "write", "connect"]
 
 
 class Workspace(Struct, frozen=True):
@@ -27,10 +29,16 @@ class Workspace(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True):
-    """One thing that needs a yes. An "always" holds for an equal `key`; with None it is asked every time."""
+    """One thing that needs a yes. An "always" holds for an equal `key`; with None it is asked every time.
+
+    `subject` is the command, the real path or the host. Where `patterned`, a pattern could allow it.
+    """
 
     reason: str
     key: tuple[str, str] | None
+    kind: Kind = "run"
+    subject: str = ""
+    patterned: bool = False
 
 
 class Decision(Struct, frozen=True):
@@ -42,41 +50,60 @@ class Decision(Struct, frozen=True):
 ALLOW = Decision("allow")
 
 
-def decide(effects: Effects, mode: ApprovalMode, workspace: Workspace, *, demo: bool) -> Decision:
+def decide(
+    effects: Effects,
+    mode: ApprovalMode,
+    workspace: Workspace,
+    *,
+    demo: bool,
+    allowed: Allowed = NOTHING,
+    shell: bool = True,
+) -> Decision:
     """Reads are always allowed.
 
     `ask` asks for every write, command and connection. `workspace` asks for writes that leave the workspace
     or touch git's or tau's own files, and lets commands run, which could reach the network anyway. `yolo`
     asks for nothing. The commands of the demo model are asked for in every mode.
+
+    What the patterns of `allowed` cover is not asked for, but for git's and tau's own files and the demo
+    model. `shell` says whether commands are shell text: patterns are about nothing else.
     """
     questions: list[Question] = []
     for command in effects.runs:
         if demo:
-            questions.append(Question(f"run a command of the demo model: {command}", None))
-        elif mode == "ask":
-            questions.append(Question(f"run: {command}", ("run", command)))
+            questions.append(
+                Question(f"run a command of the demo model: {command}", None, "run", subject=command)
+            )
+        elif mode == "ask" and not (shell and allowed.command(command, workspace.roots)):
+            questions.append(Question(f"run: {command}", ("run", command), "run", command, patterned=shell))
     if mode != "yolo":
-        writes = (_about_write(path, mode, workspace) for path in effects.writes)
+        writes = (_about_write(path, mode, workspace, allowed) for path in effects.writes)
         questions += [question for question in writes if question is not None]
     if mode == "ask":
-        questions += [Question(f"connect to {host}", ("network", host)) for host in effects.network]
+        questions += [
+            Question(f"connect to {host}", ("network", host), "connect", host, patterned=True)
+            for host in effects.network
+            if not allowed.connection(host)
+        ]
     if not questions:
         return ALLOW
     return Decision("ask", "; ".join(question.reason for question in questions), tuple(questions))
 
 
-def _about_write(path: Path, mode: ApprovalMode, workspace: Workspace) -> Question | None:
+def _about_write(path: Path, mode: ApprovalMode, workspace: Workspace, allowed: Allowed) -> Question | None:
     target = real(path)
     where = str(path) if target == path else f"{path}, which leads to {target}"
+    own = ("write file", str(target))
     if any(_is_inside(target, folder) for folder in workspace.protected):
-        return Question(f"change tau's own files: {where}", ("write file", str(target)))
+        return Question(f"change tau's own files: {where}", own, "write", str(target))
     if any(part.casefold() == ".git" for part in (*target.parts, *path.parts)):
-        return Question(f"change git's own files: {where}", ("write file", str(target)))
-    if mode == "ask":
-        return Question(f"write {where}", ("write", str(target.parent)))
-    if any(target.is_relative_to(root) for root in workspace.roots):
+        return Question(f"change git's own files: {where}", own, "write", str(target))
+    is_inside = any(target.is_relative_to(root) for root in workspace.roots)
+    if (is_inside and mode != "ask") or allowed.write(target):
         return None
-    return Question(f"write outside the workspace: {where}", ("write", str(target.parent)))
+    wish = "write" if mode == "ask" and is_inside else "write outside the workspace:"
+    key = ("write", str(target.parent))
+    return Question(f"{wish} {where}", key, "write", str(target), patterned=True)
 
 
 def _is_inside(path: Path, folder: Path) -> bool:

@@ -1,8 +1,6 @@
 """Time as the engine sees it: an asyncio loop is a `Timer`, `FakeTimer` is one that tests move by hand."""
 
 from collections.abc import Callable
-from heapq import heappop, heappush
-from itertools import count
 from typing import Any, Protocol
 
 
@@ -40,8 +38,7 @@ class FakeTimer:
 
     def __init__(self, start: float = 0.0) -> None:
         self._now = start
-        self._calls: list[tuple[float, int, FakeHandle]] = []
-        self._order = count()
+        self._calls: list[FakeHandle] = []
 
     def time(self) -> float:
         return self._now
@@ -51,14 +48,18 @@ class FakeTimer:
 
     def call_later(self, delay_s: float, fn: Callable[..., object], /, *args: Any) -> FakeHandle:
         handle = FakeHandle(self._now + max(delay_s, 0.0), fn, args)
-        heappush(self._calls, (handle.due, next(self._order), handle))
+        self._calls.append(handle)
         return handle
 
     def advance(self, seconds: float = 0.0) -> None:
         """Let time pass, and run what falls due on the way, also what those calls ask for in turn."""
         end = self._now + seconds
-        while self._calls and self._calls[0][0] <= end:
-            _, _, handle = heappop(self._calls)
+        while True:
+            # Of those due at the same time, the one that was asked for first.
+            handle = min(self._calls, key=lambda call: call.due, default=None)
+            if handle is None or handle.due > end:
+                break
+            self._calls.remove(handle)
             if not handle.cancelled:
                 self._now = max(self._now, handle.due)
                 handle.fn(*handle.args)
@@ -67,4 +68,4 @@ class FakeTimer:
     @property
     def pending(self) -> int:
         """How many calls are still to come: 0 means that nothing would ever wake up."""
-        return sum(not handle.cancelled for _, _, handle in self._calls)
+        return sum(not handle.cancelled for handle in self._calls)

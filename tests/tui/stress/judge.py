@@ -38,6 +38,7 @@ class Judge:
         """Words that need not be on the tape: they came into rows that were final already."""
         self.forbidden: set[str] = set()
         """Words that must not be seen at this width: they came into a block that is drawn once for all."""
+        self._edited: dict[int, str] = {}
         self._columns = shape.columns
         self._reader: list[str] = []
         self._resized = False
@@ -80,14 +81,14 @@ class Judge:
         history, grid = terminal.scrollback(), terminal.screen()
         # Nobody knows since when it has this size: what was committed lately may have been spoilt as well.
         lately = [row for chunk in self._lately for row in chunk]
-        near = {*words(shadow.window), *words(grid), *words(lately)}
-        near.update(words(history[-len(grid) * (1 + frames) :]))
-        for _ in range(frames):
-            self._repeatable.update(near)
+        near = {*words(shadow.window), *words(lately), *words(history[-len(grid) * (1 + frames) :])}
         self._resized = True
         wrong = shadow.follow(frame, history, grid, ledger)
         if wrong:
             raise Mismatch("grid", f"{wrong}\n" + differing(list(frame.rows[-frame.height :]), grid))
+        near.update(words(shadow.window))
+        for _ in range(frames):
+            self._repeatable.update(near)
         self._in_history = Counter(words(history))
         done, top = len(shadow.committed), shadow.window_top
         if terminal.columns >= NARROWEST_FOR_WORDS and not overlays:
@@ -149,7 +150,7 @@ class Judge:
             shadow.give_way(len(history) - len(shadow.history))
         if history != shadow.history:
             raise Mismatch("history", differing(shadow.history, history))
-        if frame.gesture:
+        if frame.gesture and frame.gesture != "replace":
             self._in_history = Counter(words(history))
             self._repeatable.clear()
         else:
@@ -159,7 +160,12 @@ class Judge:
         done = len(shadow.committed)
         if frame.rows[:done] != shadow.committed:
             pairs = zip(frame.rows, shadow.committed, strict=False)
-            self.stale.update(words(row for row, committed in pairs if row != committed))
+            edited = {at: row for at, (row, committed) in enumerate(pairs) if row != committed}
+            if edited != self._edited:
+                # Taken for an edit in place, as too few rows differ; if rows moved, some will come again.
+                self.stale.update(words(edited.values()))
+                self._repeatable.update(set(words(frame.rows[min(edited) :])))
+            self._edited = edited
 
     def _grid(self, grid: list[str], overlays: int) -> None:
         expected = self.shadow.grid

@@ -5,21 +5,20 @@ keeps the old text), but an insertion or a deletion shifts all that follows: the
 written once more. Better twice than never. Each committed row is remembered as a hash of its visible text.
 """
 
-import re
 from array import array
 from collections.abc import Sequence
+
+from tau.tui.text.sgr import strip_escapes
 
 TAIL_ROWS = 24
 SAMPLE_ROWS = 8
 _MASK = (1 << 64) - 1
 _BLOCK_ROWS = 512
-# SGR and other CSI sequences, and strings such as OSC 8 or the cursor marker.
-_SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]_PX^][^\x07\x1b]*(?:\x07|\x1b\\)?|.?)", re.DOTALL)
 
 
 def visible(row: str) -> str:
     """The text of a row without its sequences and without blanks at its end."""
-    return (_SEQUENCES.sub("", row) if "\x1b" in row else row).rstrip()
+    return strip_escapes(row).rstrip()
 
 
 class Audit:
@@ -46,6 +45,11 @@ class Audit:
         if length < len(self._hashes):
             del self._hashes[length:]
             self._passed = None
+
+    def forget(self, count: int) -> None:
+        """The first `count` rows left the frame for good; the others are counted from there."""
+        del self._hashes[:count]
+        self._passed = None
 
     def first_shifted(self, frame: Sequence[str]) -> int | None:
         """The first row from which on the frame no longer is what the history holds; None if all is in order.

@@ -78,6 +78,12 @@ class LinearPainter:
         emitter: Emitter = "none" if not text else "scroll" if lines else "diff"
         return Painted(text, emitter, intent, start)
 
+    def forget(self, rows: int) -> None:
+        """So many rows at the top of the frame were printed and will not be part of it any more."""
+        committed, top, boundary, length = self.ledger
+        self.ledger = Ledger(committed - rows, max(top - rows, 0), boundary - rows, length - rows)
+        self._audit.forget(rows)
+
     def leave(self, keep: Keep, capabilities: Capabilities) -> str:
         """Print what is left of the record, final or not, and end the line."""
         frame, printed = self._frame, self.ledger.committed

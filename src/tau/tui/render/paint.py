@@ -52,6 +52,8 @@ class Painted(NamedTuple):
     intent: Intent
     chunk_start: int
     """The rows from here to C entered the history with this frame."""
+    first_time: int = 0
+    """Those from here on did so for the first time, as far as one can know."""
 
 
 class Cursor(NamedTuple):
@@ -77,6 +79,7 @@ class Painter:
         self._reach = 1
         self._painting = False
         self._handed_over = 0
+        self._known = 0
         # Rows at the end of a multiplexer's history that it put there itself when its pane got lower.
         self._pushed = 0
 
@@ -110,7 +113,7 @@ class Painter:
         if gate.width != size.columns or gate.hyperlinks != capabilities.hyperlinks:
             gate = self._gate = Gate(size.columns, hyperlinks=capabilities.hyperlinks)
         elif intent == "update" and frame is self._frame and not shown and not self._covered:
-            return Painted("", "none", intent, self.ledger.committed)
+            return Painted("", "none", intent, self.ledger.committed, self.ledger.committed)
         step = self._step(intent, frame, size, bool(shown), before, request)
         ledger = step.ledger
         rows = frame.rows[ledger.window_top : ledger.window_top + size.rows]
@@ -133,7 +136,15 @@ class Painter:
         self.ledger, self.size, self._frame = ledger, size, frame
         self._grid, self._covered = window, bool(shown)
         self._reach, self._painting = pen.reach, True
-        return Painted(text, emitter, intent, step.start)
+        return Painted(text, emitter, intent, step.start, max(step.start, self._known))
+
+    def forget(self, rows: int) -> None:
+        """So many rows at the top of the frame, all in the history, will not be part of it any more."""
+        committed, top, boundary, length = self.ledger
+        assert rows <= committed, "only rows of the history can be forgotten"
+        self.ledger = Ledger(committed - rows, top - rows, boundary - rows, length - rows)
+        self._handed_over = max(self._handed_over - rows, 0)
+        self._audit.forget(rows)
 
     def leave(self, keep: Keep, capabilities: Capabilities) -> str:
         """The bytes that hand the terminal back: the cursor is visible, in an empty row below what is kept.
@@ -190,12 +201,12 @@ class Painter:
     ) -> Step:
         length, boundary = len(frame.rows), frame.boundary
         if intent == "full":
-            self._handed_over = 0
+            self._handed_over = self._known = 0
             return restart(length=length, height=size.rows, boundary=boundary)
-        committed = self.ledger.committed
+        self._known = committed = self.ledger.committed
         if intent == "resize":
             committed = self._still_in_history(size, request)
-        if committed and size.columns != self.size.columns:
+        if self._known and size.columns != self.size.columns:
             committed = self._after_rewrap(committed, before or self._frame, frame)
         elif length > committed:
             shifted = self._audit.first_shifted(frame.rows)
@@ -239,8 +250,9 @@ class Painter:
 
     def _after_rewrap(self, committed: int, old: Frame, frame: Frame) -> int:
         """How many rows of the frame at the new width the history holds, in other rows than these."""
-        pending = old.rows[min(committed, old.content_end) : old.content_end]
-        committed = rewrapped(pending, frame.rows, frame.content_end)
+        end = old.content_end
+        self._known = rewrapped(old.rows[min(self._known, end) : end], frame.rows, frame.content_end)
+        committed = rewrapped(old.rows[min(committed, end) : end], frame.rows, frame.content_end)
         self._audit.truncate(0)
         self._audit.commit(frame.rows[:committed])
         if self._handed_over:

@@ -6,6 +6,7 @@ out. A row that is too wide is cut, styles that a row leaves open are closed. No
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from typing import NamedTuple
 
 from tau.tui.component import CURSOR_MARKER
@@ -14,13 +15,26 @@ from tau.tui.text.cut import cut
 from tau.tui.text.sgr import Styles, escape_pattern
 from tau.tui.text.width import visible_width
 
-_ALLOWED = re.compile(r"(\x1b\[[0-9;:]{0,64}m|\x1b\]8;[^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\))")
-_LINK = re.compile(r"\x1b\]8;[^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\)")
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_LINK = r"\x1b\]8;[^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\)"
 _IMAGE_STARTS = ("\x1b_G", "\x1b]1337;", "\x1bP")
 _CACHED_LINES = 2048
 _CACHED_CLOSERS = 1024
+
+
+# Compiled when the first row needs them: a plain first frame needs none.
+@cache
+def _allowed() -> re.Pattern[str]:
+    return re.compile(rf"(\x1b\[[0-9;:]{{0,64}}m|{_LINK})")
+
+
+@cache
+def _links() -> re.Pattern[str]:
+    return re.compile(_LINK)
+
+
+@cache
+def _unsafe() -> re.Pattern[str]:
+    return re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069\ud800-\udfff]")
 
 
 class Line(NamedTuple):
@@ -77,12 +91,12 @@ class Gate:
         plain = row
         if "\x1b" in row:
             if not self.hyperlinks and "\x1b]8;" in row:
-                row = _LINK.sub("", row)
-            sequences = _ALLOWED.findall(row)
-            plain = _ALLOWED.sub("", row) if sequences else row
-        if not plain.isprintable() and (_UNSAFE.search(plain) or _SURROGATE.search(plain)):
+                row = _links().sub("", row)
+            sequences = _allowed().findall(row)
+            plain = _allowed().sub("", row) if sequences else row
+        if not plain.isprintable() and _unsafe().search(plain):
             row = _neutralised(row)
-            plain = _ALLOWED.sub("", row)
+            plain = _allowed().sub("", row)
         width = visible_width(plain)
         if width > self.width:
             row = cut(row, 0, self.width)
@@ -104,7 +118,7 @@ class Gate:
 
 def _neutralised(row: str) -> str:
     """Only allowed sequences keep their escape character, so that what is left can form no new sequence."""
-    pieces = _ALLOWED.split(row)
+    pieces = _allowed().split(row)
     pieces[::2] = [_harmless(piece) for piece in pieces[::2]]
     return "".join(pieces)
 
@@ -115,7 +129,12 @@ def _harmless(text: str) -> str:
     text = text.replace("\t", " ").replace("\n", " ").replace("\r", " ")
     if "\x1b" in text:
         text = escape_pattern().sub("", text)
-    return _SURROGATE.sub("\ufffd", _UNSAFE.sub("", text))
+    return _unsafe().sub(_replacement, text)
+
+
+def _replacement(match: re.Match[str]) -> str:
+    """Half a character leaves a sign, a control character nothing."""
+    return "\ufffd" if "\ud800" <= match[0] <= "\udfff" else ""
 
 
 _closers: dict[str, str] = {}

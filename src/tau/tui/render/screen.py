@@ -18,9 +18,11 @@ The rules, beyond those of `ledger.py`:
 - A full paint starts the ledger anew: W = max(0, L - height), C = min(B, W). Outside a multiplexer, history
   is then exactly frame[0, C).
 - In a multiplexer a changed size leads to W = max(0, L - height) and C = max(K, min(B, W)); rows [K, C) are
-  written to the history. K = min(W, rows that the history still holds): the old C, less what a pane that got
-  higher took back; after a change of width, the row of the new frame from which on all text stands that the
-  history does not hold (`anchor.py`). Whoever checks it takes K and C from `chunk_start` and `ledger`.
+  written to the history. K = min(W, rows that the history surely still holds): the old C, less what a pane
+  that got higher took back and less what was committed while the new size may not have been told yet; after
+  a change of width, the row of the new frame from which on all text stands that the history does not hold
+  (`anchor.py`). Rows from K on may stand twice from then on, none is lost. Whoever checks it takes K and C
+  from `chunk_start` and `ledger`.
 - A frame that shrank to L <= C has C = min(B, W) and writes nothing to the history, unless its rows are other
   ones than those committed (`audit.py`): these are written.
 - `stop` and `suspend` count the rows they keep as committed (never beyond B); `start` and `resume` go on
@@ -128,6 +130,14 @@ class Screen(Told):
     def listen(self, listener: Listener) -> Callable[[], None]:
         """See every event first; call what is returned to end it."""
         return self._routing.listen(listener)
+
+    def forget_rows(self, rows: int) -> None:
+        """The first component drops so many rows at its top, which the terminal's history keeps.
+
+        All of them must be committed (`stats.ledger`). A later full paint begins below them.
+        """
+        if rows:
+            self._stage.forget(rows)
 
     def invalidate(self) -> None:
         """The theme changed: what was cached is forgotten and the window drawn anew; the history stays."""

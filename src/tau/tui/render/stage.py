@@ -108,6 +108,10 @@ class Stage:
             self._scoped.append(component)
         self._schedule.request()
 
+    def forget(self, rows: int) -> None:
+        self._painter.forget(rows)
+        self.request()
+
     def resized(self) -> None:
         """Wait until the size rests: each step on the way would be written in vain."""
         if not self._running:
@@ -139,8 +143,8 @@ class Stage:
             self._commits.clear()  # rows may have other numbers now
         elif self._commits and self._commits[0][0] < now - TOLD_LATE_S:
             self._commits = [commit for commit in self._commits if commit[0] >= now - TOLD_LATE_S]
-        if committed > painted.chunk_start:
-            self._commits.append((now, painted.chunk_start))
+        if committed > painted.first_time:
+            self._commits.append((now, painted.first_time))
 
     def _settled(self) -> None:
         self._settling = None

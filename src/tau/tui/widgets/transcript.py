@@ -57,6 +57,26 @@ class Transcript(Component):
             self._frozen = self._log.snapshot()
         return self._blocks.pop()
 
+    def drop_first(self, count: int, most_rows: int) -> int:
+        """Forget up to `count` of the oldest blocks, final ones whose rows lie within the first `most_rows`.
+
+        How many rows they took, for `Screen.forget_rows`: the terminal's history keeps them.
+        """
+        spacing = len(self._between)
+        ends = self._log_ends[: min(count, len(self._log_ends) - 1)]
+        while ends and ends[-1] + spacing > most_rows:
+            ends.pop()
+        if not ends:
+            return 0
+        rows = ends[-1] + spacing
+        kept = self._log.snapshot()[rows:]
+        self._log = RowLog()
+        self._log.extend(kept)
+        self._log_ends = [end - rows for end in self._log_ends[len(ends) :]]
+        self._frozen = self._log.snapshot()
+        del self._blocks[: len(ends)]
+        return rows
+
     def clear(self) -> None:
         """No blocks."""
         self._blocks.clear()

@@ -1,0 +1,94 @@
+"""Runs a program on a terminal of its own and tells when its first bytes came."""
+
+import contextlib
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+
+LIMIT_SECONDS = 60.0
+PAGE_ROWS, PAGE_COLUMNS = 24, 80
+
+
+class Terminal:
+    """A program with a terminal; it is killed at the end if it has not gone by itself."""
+
+    def __init__(self, argv: Sequence[str], env: Mapping[str, str]) -> None:
+        self.output = bytearray()
+        self.begun = time.monotonic()
+        self.pid, self._fd = pty.fork()
+        if self.pid == 0:
+            try:
+                os.execve(argv[0], list(argv), dict(env))
+            finally:
+                os._exit(127)
+        fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", PAGE_ROWS, PAGE_COLUMNS, 0, 0))
+
+    def __enter__(self) -> "Terminal":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        os.close(self._fd)
+        os.waitpid(self.pid, 0)
+
+    def read_until(self, mark: bytes, seconds: float = LIMIT_SECONDS) -> float:
+        """Milliseconds from the start to the mark; -1 if the program ended, or the time, without it."""
+        while time.monotonic() - self.begun < seconds and self._read(1.0):
+            if mark in self.output:
+                return (time.monotonic() - self.begun) * 1000
+        return -1
+
+    def read_for(self, seconds: float) -> None:
+        """Take what comes for so long."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0 and self._read(left):
+            pass
+
+    def _read(self, seconds: float) -> bool:
+        """Wait for some output; False once there is nobody any more."""
+        if not select.select([self._fd], [], [], seconds)[0]:
+            return True
+        try:
+            data = os.read(self._fd, 65536)
+        except OSError:
+            return False
+        self.output += data
+        return bool(data)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """`first_ms` is from the start to the first byte of the mark; -1 where it never came."""
+
+    first_ms: float
+    output: bytes
+
+
+def on_terminal(
+    argv: Sequence[str], mark: bytes, *, env: Mapping[str, str], stop_at_mark: bool = False
+) -> Shown:
+    """Run it to its end, or until the mark was seen."""
+    with Terminal(argv, env) as program:
+        first = program.read_until(mark)
+        if first >= 0 and not stop_at_mark:
+            program.read_until(b"\0 never")
+        return Shown(first, bytes(program.output))
+
+
+def bare_ms(env: Mapping[str, str]) -> float:
+    """`python -c pass` on a terminal, from start to end."""
+    begun = time.monotonic()
+    on_terminal([sys.executable, "-c", "pass"], b"\0 never", env=env)
+    return (time.monotonic() - begun) * 1000

@@ -1,0 +1,88 @@
+"""Screens to measure: a terminal that only counts, a transcript of many blocks, an editor, an answer."""
+
+from collections.abc import Callable
+
+from tau.tui.input.bindings import Keymap
+from tau.tui.input.key import Key
+from tau.tui.render.screen import Screen
+from tau.tui.style import DARK_TOKENS, Theme
+from tau.tui.terminal.port import Capabilities, Watcher
+from tau.tui.timer import FakeTimer, Timer
+from tau.tui.widgets.editor.editor import Editor
+from tau.tui.widgets.markdown.component import Markdown
+from tau.tui.widgets.text import Text
+from tau.tui.widgets.transcript import Block, Transcript
+
+FRAME_S = 0.034
+
+
+class Sink:
+    """A terminal of 80 by 24 that takes everything and counts it."""
+
+    columns, rows = 80, 24
+    capabilities = Capabilities(synchronized_output=True, color_depth="truecolor", hyperlinks=True)
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self.watcher: Watcher | None = None
+        self.on_write: Callable[[], None] | None = None
+
+    def start(self, watcher: Watcher) -> None:
+        self.watcher = watcher
+
+    def stop(self) -> None:
+        self.watcher = None
+
+    def write(self, text: str) -> None:
+        self.bytes += len(text.encode())
+        if self.on_write is not None:
+            self.on_write()
+
+    def type(self, char: str) -> None:
+        assert self.watcher is not None
+        self.watcher.on_input([Key(char, char)])
+
+
+class Answer(Block):
+    """A message in Markdown that comes bit by bit."""
+
+    def __init__(self, theme: Theme) -> None:
+        self.markdown = Markdown(theme)
+        self.render = self.markdown.render  # type: ignore[method-assign]
+        self.seam = self.markdown.seam  # type: ignore[method-assign]
+
+    def is_final(self) -> bool:
+        return self.markdown.is_finished
+
+    def invalidate(self) -> None:
+        self.markdown.invalidate()
+
+
+class Desk:
+    """What an application would show: a transcript, a status line, an editor that has the keys."""
+
+    def __init__(self, blocks: int = 0, timer: Timer | None = None) -> None:
+        self.theme = Theme(DARK_TOKENS)
+        self.terminal = Sink()
+        self.clock = FakeTimer()
+        self.screen = Screen(self.terminal, theme=self.theme, timer=timer or self.clock)
+        self.transcript = Transcript(
+            Text(self.theme, f"Block {number}\nwith a second line\nand a third one")
+            for number in range(blocks)
+        )
+        self.status = Text(self.theme, "ready")
+        self.editor = Editor(self.theme, Keymap())
+        self.screen.root.add(self.transcript, self.status, self.editor)
+        self.screen.focus(self.editor)
+        self.screen.start()
+
+    def answer(self) -> Answer:
+        """A new message at the end."""
+        answer = Answer(self.theme)
+        self.transcript.add(answer)
+        return answer
+
+    def frame(self) -> None:
+        """Let one frame be drawn on the clock of our own."""
+        self.screen.request_render()
+        self.clock.advance(FRAME_S)

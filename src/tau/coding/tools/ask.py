@@ -1,0 +1,203 @@
+"""ask: questions to the user, with options to choose from."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Protocol, runtime_checkable
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from tau.agent.output import ToolOutput
+from tau.agent.ports import ToolContext
+from tau.agent.tool import Tool
+from tau.agent.ui import Ui
+from tau.base.errors import ToolError
+from tau.base.text import clean_line, shortened
+
+MAX_QUESTIONS = 10
+MAX_OPTIONS = 30
+MAX_ANSWER_CHARS = 20_000
+OTHER = "Something else: type it"
+DONE = "That is all"
+
+
+class AskOption(Struct, frozen=True):
+    label: Annotated[str, Meta(description="What the user chooses, in a few words", min_length=1)]
+    description: Annotated[str, Meta(description="What that would mean")] = ""
+
+
+class AskQuestion(Struct, frozen=True):
+    id: Annotated[str, Meta(description="A short name, under which the answer comes back")]
+    question: Annotated[str, Meta(description="The question, as a whole sentence", min_length=1)]
+    options: Annotated[
+        list[AskOption],
+        Meta(
+            description="Answers to choose from; the user can always type another one",
+            max_length=MAX_OPTIONS,
+        ),
+    ] = []
+    multi: Annotated[bool, Meta(description="More than one option may be chosen")] = False
+    recommended: Annotated[
+        int | None, Meta(description="Which option you would take, counted from 0; it is marked")
+    ] = None
+
+    @property
+    def suggested(self) -> int | None:
+        """The option that is recommended, if there is such an option."""
+        at = self.recommended
+        return at if at is not None and 0 <= at < len(self.options) else None
+
+
+class AskParams(Struct, frozen=True):
+    questions: Annotated[
+        list[AskQuestion],
+        Meta(description="What to ask, all at once", min_length=1, max_length=MAX_QUESTIONS),
+    ]
+
+
+class Answer(Struct, frozen=True, rename="camel", kw_only=True):
+    """What was chosen, what was typed, or what was taken because nobody answered in time."""
+
+    id: str
+    question: str
+    selected: list[str] = []
+    text: str | UnsetType = UNSET
+    timed_out: bool = False
+
+
+class AskDetails(Struct, frozen=True, rename="camel", kw_only=True):
+    answers: list[Answer]
+
+
+@runtime_checkable
+class QuestionUi(Protocol):
+    """A face that can show all questions together."""
+
+    async def ask_questions(
+        self, asked: Sequence[AskQuestion], timeout_s: float | None
+    ) -> list[Answer] | None:
+        """None: the user turned away."""
+        ...
+
+
+class Ask(Tool[AskParams]):
+    """After `timeout_s` without an answer what is recommended is taken; 0 waits for ever."""
+
+    name, label = "ask", "Ask"
+    exclusive = True
+
+    def __init__(self, timeout_s: float = 0) -> None:
+        self._timeout_s = timeout_s or None
+
+    def decode(self, arguments: dict[str, Any]) -> tuple[AskParams, list[str]]:
+        """Options may come as plain texts, and a question without a name of its own."""
+        return super().decode(_with_forms(arguments))
+
+    async def run(self, params: AskParams, ctx: ToolContext) -> ToolOutput:
+        if ctx.ui is None:
+            raise ToolError(
+                "Nobody can be asked in this mode. Decide yourself, and say in your answer what you assumed."
+            )
+        if isinstance(ctx.ui, QuestionUi):
+            answers = await ctx.ui.ask_questions(params.questions, self._timeout_s)
+        else:
+            answers = await _one_by_one(params.questions, ctx.ui, self._timeout_s)
+        if answers is None:
+            raise ToolError(
+                "The user closed the question without an answer. Do not ask it again: end your answer, and "
+                "say what you need to know."
+            )
+        return ToolOutput.text(_told(answers, self._timeout_s), AskDetails(answers=answers))
+
+
+def fallback(question: AskQuestion) -> Answer:
+    """What holds when nobody answers in time: the recommended option, else the first."""
+    at = question.suggested or 0
+    selected = [question.options[at].label] if question.options else []
+    return Answer(id=question.id, question=question.question, selected=selected, timed_out=True)
+
+
+def answer_of(question: AskQuestion, selected: Sequence[str], text: str = "") -> Answer:
+    typed = text.strip()[:MAX_ANSWER_CHARS]
+    return Answer(
+        id=question.id, question=question.question, selected=list(selected), text=typed if typed else UNSET
+    )
+
+
+async def _one_by_one(
+    questions: Sequence[AskQuestion], ui: Ui, timeout_s: float | None
+) -> list[Answer] | None:
+    """Where a face knows only simple questions."""
+    answers: list[Answer] = []
+    for question in questions:
+        answer = await _ask(question, ui, timeout_s)
+        if answer is None and timeout_s is not None:
+            answer = fallback(question)  # a face does not tell who turned away from who was not there
+        if answer is None:
+            return None
+        answers.append(answer)
+    return answers
+
+
+async def _ask(question: AskQuestion, ui: Ui, timeout_s: float | None) -> Answer | None:
+    if not question.options:
+        text = await ui.input(question.question, timeout=timeout_s)
+        return None if text is None else answer_of(question, (), text)
+    labels = {_shown(question, at): option.label for at, option in enumerate(question.options)}
+    selected: list[str] = []
+    while True:
+        left = [shown for shown, label in labels.items() if label not in selected]
+        options = [*left, OTHER, *([DONE] if selected else [])]
+        title = f"{question.question} (so far: {', '.join(selected)})" if selected else question.question
+        chosen = await ui.select(title, options, timeout=timeout_s)
+        if chosen is None:
+            return None
+        if chosen == OTHER:
+            text = await ui.input(question.question, timeout=timeout_s)
+            return None if text is None else answer_of(question, selected, text)
+        if chosen in labels:
+            selected.append(labels[chosen])
+        if not question.multi or chosen == DONE or len(selected) == len(labels):
+            return answer_of(question, selected)
+
+
+def _shown(question: AskQuestion, at: int) -> str:
+    option = question.options[at]
+    about = f": {clean_line(option.description)}" if option.description.strip() else ""
+    mark = " (recommended)" if at == question.suggested else ""
+    return f"{clean_line(option.label)}{mark}{shortened(about, 200)}"
+
+
+def _told(answers: Sequence[Answer], timeout_s: float | None) -> str:
+    """The answers for the model."""
+    if len(answers) == 1:
+        return f"The user {_words(answers[0], timeout_s)}"
+    return "\n".join(f"{answer.id}: the user {_words(answer, timeout_s)}" for answer in answers)
+
+
+def _words(answer: Answer, timeout_s: float | None) -> str:
+    chosen = ", ".join(answer.selected)
+    if answer.timed_out:
+        taken = f"so this was taken for them: {chosen}" if chosen else "so decide yourself"
+        return f"did not answer within {timeout_s or 0:g} s, {taken}."
+    if isinstance(answer.text, str):
+        before = f"chose {chosen}, and " if chosen else ""
+        return f"{before}wrote: {answer.text}"
+    return f"chose {chosen}." if chosen else "chose none of the options."
+
+
+def _with_forms(arguments: dict[str, Any]) -> dict[str, Any]:
+    questions = arguments.get("questions")
+    if not isinstance(questions, list):
+        return arguments
+    return {**arguments, "questions": [_form(number, one) for number, one in enumerate(questions, 1)]}
+
+
+def _form(number: int, question: Any) -> Any:
+    if isinstance(question, str):
+        question = {"question": question}
+    if not isinstance(question, dict):
+        return question
+    made = {"id": f"q{number}", **{name: value for name, value in question.items() if value is not None}}
+    options = made.get("options")
+    if isinstance(options, list):
+        made["options"] = [{"label": one} if isinstance(one, str) else one for one in options]
+    return made

@@ -1,0 +1,252 @@
+"""The interactive mode: one screen, the sessions that are shown on it one after the other, its parts."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from tau.agent.abort import Aborted
+from tau.agent.ui import Level, Ui
+from tau.ai.wire import ImageContent
+from tau.base import log
+from tau.base.errors import TauError
+from tau.base.late import late
+from tau.base.tasks import spawn
+from tau.coding.session.session import Session
+from tau.config.paths import Paths
+from tau.config.settings import Settings
+from tau.modes.idle import while_idle
+from tau.modes.interactive.attention import Attention
+from tau.modes.interactive.banner import Banner
+from tau.modes.interactive.commands.commands import Commands
+from tau.modes.interactive.dialogs import Dialogs
+from tau.modes.interactive.events import EventView
+from tau.modes.interactive.front import Front
+from tau.modes.interactive.input import InputController
+from tau.modes.interactive.lane import Lane
+from tau.modes.interactive.status_line import StatusLine
+from tau.modes.interactive.themes import looks
+from tau.modes.interactive.ui import ScreenUi
+from tau.modes.interactive.welcome import Welcome
+from tau.modes.prompt import Prompt
+from tau.modes.verdict import INTERRUPTED, judge
+from tau.tui.terminal.port import Background
+
+warming = late("tau.modes.interactive.render.warming")
+
+
+class Change(NamedTuple):
+    """Which session comes next."""
+
+    kind: Literal["first", "new", "resume", "fork"]
+    session: str = ""
+    """Id or path of the one to resume or fork."""
+    prompt: str = ""
+    """What to send first."""
+    draft: str = ""
+    """What stands in the editor then."""
+    notice: str = ""
+
+
+FIRST = Change("first")
+Opening: TypeAlias = Callable[[Change, Ui], AbstractAsyncContextManager[Session]]
+
+
+class App:
+    """Holds the parts and the session; each part does one thing and is asked by the others through here."""
+
+    def __init__(self, front: Front, settings: Settings, paths: Paths, tasks: asyncio.TaskGroup) -> None:
+        self.front = front
+        self.settings = settings
+        self.paths = paths
+        self.screen = front.screen
+        self.theme = front.theme
+        self.keys = front.keys
+        self.layout = front.layout
+        self.editor = front.editor
+        self.session: Session | None = None
+        self.background: Background = "dark"
+        self._tasks = tasks
+        self._started: set[asyncio.Task[None]] = set()
+        self._aside: asyncio.Task[None] | None = None
+        self._warmed = False
+        self._over = False
+        self._prompting = False
+        self._task: asyncio.Task[Any] | None = None
+        self._leaving: asyncio.Future[Change | None] | None = None
+        self.dialogs = Dialogs(self.screen, self.layout, self.editor)
+        self.banner = Banner(self)
+        self.lane = Lane(self)
+        self.ui = ScreenUi(self)
+        self.events = EventView(self)
+        self.status_line = StatusLine(self)
+        self.attention = Attention(self)
+        self.screen.on_background_changed = self._background
+        self.welcome = Welcome(self)
+        self.commands = Commands(self)
+        self.input = InputController(self)
+
+    @property
+    def cwd(self) -> Path:
+        return self.front.cwd if self.session is None else self.session.cwd
+
+    @property
+    def busy(self) -> bool:
+        return self.session is not None and self.session.busy
+
+    async def run(self, opening: Opening, prompts: Sequence[Prompt]) -> int:
+        """Sessions one after the other until the person quits; the exit code."""
+        self._task = asyncio.current_task()
+        self.input.attach()
+        self.welcome.show()
+        try:
+            await self._sessions(opening, prompts)
+        except asyncio.CancelledError:
+            if not self._over or self._task is None:
+                raise
+            self._task.uncancel()
+        finally:
+            for task in self._started:
+                task.cancel()
+        return 0
+
+    async def _sessions(self, opening: Opening, prompts: Sequence[Prompt]) -> None:
+        change: Change | None = FIRST
+        last: str = ""
+        while (wanted := change) is not None:
+            try:
+                async with opening(wanted, self.ui) as session:
+                    last = str(session.log.path or "")
+                    change = await self._hold(session, wanted, prompts)
+            except TauError as error:
+                change = await self._refused(error, wanted, last)
+            prompts = ()
+
+    async def _hold(self, session: Session, change: Change, prompts: Sequence[Prompt]) -> Change | None:
+        """Show this session until another one is wanted, or none."""
+        self.session = session
+        self.settings = session.settings
+        self._leaving = asyncio.get_running_loop().create_future()
+        listening = [session.subscribe(listener) for listener in (self.events, self.attention)]
+        try:
+            self.events.attach(session, fresh=change.kind == "first")
+            self.status_line.attach(session)
+            self.attention.title()
+            if change.notice:
+                self.say(change.notice)
+            if change.draft:
+                self.editor.set_text(change.draft)
+            waiting = [*prompts, *([Prompt(change.prompt)] if change.prompt else [])]
+            if waiting:
+                self.start(self._prompts(waiting))
+            self.input.take_early()
+            return await self._leaving
+        finally:
+            for stop in listening:
+                stop()
+            self._not_idle()
+            self.session = None
+            self._leaving = None
+            self.status_line.detach()
+            self.events.detach()
+
+    async def _refused(self, error: TauError, change: Change, last: str) -> Change | None:
+        """A session could not be opened: say why, and go back to the one before, or ask what to do."""
+        if change.kind != "first" and last:
+            return Change("resume", session=last, notice=str(error), draft=change.draft)
+        return await self.ui.first_run(error)
+
+    def leave(self, change: Change | None) -> None:
+        """Go on with another session; None: quit. What runs is stopped and recorded when it closes."""
+        if self._leaving is not None and not self._leaving.done():
+            self._leaving.set_result(change)
+
+    def quit(self) -> None:
+        """End it: with the session that is shown, or while one is being opened."""
+        self._over = True
+        if self._leaving is not None:
+            self.leave(None)
+        elif self._task is not None:
+            self._task.cancel()
+
+    def submit(self, text: str, images: Sequence[ImageContent] = (), *, follow_up: bool = False) -> None:
+        """What a person has sent: a command, a line for the shell or Python, or a message."""
+        session = self.session
+        if session is None:
+            self.front.early.append(text)
+        elif self.commands.takes(text):
+            self.start(self.commands.run(text, images))
+        elif not (self._prompting or self.session_runs):
+            self._prompting = True
+            self.start(self._prompts([Prompt(text, tuple(images))]))
+        elif follow_up:
+            session.follow_up(text, images)
+        else:
+            session.steer(text, images)
+
+    @property
+    def session_runs(self) -> bool:
+        """Whether a message now would go into a run that is under way."""
+        return self.session is not None and self.session.activities.running
+
+    async def _prompts(self, prompts: Sequence[Prompt]) -> None:
+        session = self.session
+        assert session is not None
+        self._prompting = True
+        self._not_idle()
+        self._warm()
+        try:
+            for prompt in prompts:
+                verdict = judge(await session.prompt(prompt.text, prompt.images))
+                if session is not self.session:
+                    return
+                if verdict.remark and verdict.code != INTERRUPTED:
+                    self.banner.show(verdict.remark)
+        finally:
+            self._prompting = False
+        self.events.settled()
+        self._aside = self.start(while_idle(session, naming=True))
+
+    def _warm(self) -> None:
+        """While the model thinks, load what drawing its first answer takes."""
+        if not self._warmed:
+            self._warmed = True
+            self.start(asyncio.to_thread(warming.warm))
+
+    def _not_idle(self) -> None:
+        """There is something to do: what the session does for itself in the meantime ends."""
+        if self._aside is not None:
+            self._aside.cancel()
+            self._aside = None
+
+    def _background(self, background: Background) -> None:
+        """The terminal told whether it is dark or light."""
+        if background != self.background and self.settings.theme.background == "auto":
+            self.background = background
+            looks.use_background(self, background)
+
+    def say(self, text: str, level: Level = "info") -> None:
+        """A line in the transcript that is not part of the conversation."""
+        self.events.notice(text, level)
+
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Do this beside everything else. A mistake of the user's becomes a line, a fault of ours too."""
+        task = spawn(self._tasks, self._guarded(work))
+        self._started.add(task)
+        task.add_done_callback(self._started.discard)
+        return task
+
+    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except Aborted:
+            self.say("Stopped.")
+        except TauError as error:
+            self.banner.show(str(error))
+        except Exception as error:
+            log.error("A part of the screen failed.", error)
+            with suppress(Exception):
+                self.banner.show(
+                    f"This went wrong inside tau: {error!r}. The log has the details; /debug shows it."
+                )

@@ -1,0 +1,50 @@
+"""What went wrong, above the editor, until the next thing is sent."""
+
+from typing import TYPE_CHECKING
+
+from tau.agent.ui import Level
+from tau.modes.interactive.blocks.notice import noticed
+from tau.tui.widgets.live import Live
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+
+MAX_ROWS = 8
+_LOOKED_AT_CHARS = 4000
+
+
+class Banner(Live):
+    """One message at a time. What the transcript has just said is not said again here."""
+
+    def __init__(self, app: "App") -> None:
+        self._app = app
+        self._text = ""
+        self._level: Level = "error"
+        self._rows: list[str] | None = None
+        self._width = -1
+
+    def show(self, text: str, level: Level = "error") -> None:
+        if not text.strip() or text == self._app.events.told:
+            return
+        self._text, self._level, self._rows = text.strip()[:_LOOKED_AT_CHARS], level, None
+        box = self._app.layout.banner
+        if not box.children:
+            box.add(self)
+        self._app.screen.request_render()
+
+    def hide(self) -> None:
+        if self._app.layout.banner.children:
+            self._app.layout.banner.clear()
+            self._app.screen.request_render()
+
+    def invalidate(self) -> None:
+        self._rows = None
+
+    def render(self, width: int) -> list[str]:
+        if self._rows is None or width != self._width:
+            self._width = width
+            rows = noticed(self._app.theme, self._text, self._level, max(width, 1))
+            if len(rows) > MAX_ROWS:
+                rows = [*rows[: MAX_ROWS - 1], self._app.theme.symbols.ellipsis[: max(width, 1)]]
+            self._rows = rows if self._app.theme.linear else ["", *rows]
+        return self._rows

@@ -1,0 +1,156 @@
+"""Finds the command that was typed and runs it."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tau.ai.wire import ImageContent
+from tau.base.errors import TauError, UsageError
+from tau.base.late import late
+from tau.modes.interactive.commands import table
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+    from tau.modes.interactive.commands.completing import Completing
+    from tau.modes.interactive.commands.files import FileCommands
+    from tau.modes.interactive.commands.lines import Lines
+    from tau.tui.widgets.autocomplete import Suggestions
+
+completing = late("tau.modes.interactive.commands.completing")
+difflib = late("difflib")
+files = late("tau.modes.interactive.commands.files")
+lines = late("tau.modes.interactive.commands.lines")
+
+MODULES = {
+    "context": late("tau.modes.interactive.commands.context"),
+    "display": late("tau.modes.interactive.commands.display"),
+    "exporting": late("tau.modes.interactive.commands.exporting"),
+    "program": late("tau.modes.interactive.commands.program"),
+    "reload": late("tau.modes.interactive.commands.reload"),
+    "session": late("tau.modes.interactive.commands.session"),
+    "talk": late("tau.modes.interactive.commands.talk"),
+    "todo": late("tau.modes.interactive.commands.todo"),
+    "work": late("tau.modes.interactive.commands.work"),
+}
+
+BUSY = "The agent is at work; {key} stops it."
+_SIGNS = "-_.:"
+_NEAR, _VERY_NEAR = 0.6, 0.7
+
+
+class Commands:
+    """`takes` says whether a text is for us, `run` does it; `complete` says how one may go on.
+
+    A command is `/name` with a name that is known, and `/word` alone; a line for the shell begins with `!`,
+    one for Python with `$`. All else is a message, a path such as /usr/bin and a text with a blank before
+    the slash too.
+    """
+
+    def __init__(self, app: "App") -> None:
+        self._app = app
+        self._message: str | None = None
+        self._images: Sequence[ImageContent] = ()
+
+    @cached_property
+    def files(self) -> "FileCommands":
+        """The commands that user and project have written."""
+        found: FileCommands = files.FileCommands(self._app)
+        return found
+
+    @cached_property
+    def _completing(self) -> "Completing":
+        made: Completing = completing.Completing(self._app, self)
+        return made
+
+    @cached_property
+    def _lines(self) -> "Lines":
+        made: Lines = lines.Lines(self._app)
+        return made
+
+    def takes(self, text: str) -> bool:
+        if text is self._message:
+            self._message = None
+            return False
+        if text.startswith("!") or (text.startswith("$") and not text.startswith("${")):
+            return True
+        name, rest = split(text)
+        if not name:
+            return False
+        return self._knows(name) or not rest or bool(self.nearest(name, _VERY_NEAR))
+
+    async def run(self, text: str, images: Sequence[ImageContent] = ()) -> None:
+        """Raises TauError. A command that is used wrongly, or cannot be used now, is typed again.
+
+        `images` go along with the message that the command becomes, if it becomes one.
+        """
+        app = self._app
+        self._images = images
+        if text[:1] in ("!", "$"):
+            await self._lines.run(text)
+            return
+        name, rest = split(text)
+        row = table.find(name)
+        if row is not None and app.session_runs and not row.while_busy:
+            app.say(BUSY.format(key=app.keys.label("app.interrupt") or "/exit"), "warning")
+            self._put_back(text)
+        elif row is not None:
+            try:
+                await getattr(MODULES[row.module], row.function)(app, rest)
+            except UsageError:
+                self._put_back(text)
+                raise
+        elif (file := self.files.get(name)) is not None:
+            self.send(self.files.prompt(file, rest))
+        else:
+            self._unknown(name, text)
+
+    def complete(self, text: str, cursor: int) -> "Suggestions | None":
+        """How the text up to the cursor may go on; None if it is no command, or nothing is known."""
+        return self._completing.complete(text, cursor) if text.startswith("/") else None
+
+    def send(self, text: str) -> None:
+        """Send this as a message, whatever it begins with: what a file says is never run. Raises TauError."""
+        if self._app.session is None:  # what waits for a session is looked at again when there is one
+            raise TauError("The session is still being opened; try again in a moment.")
+        self._message = text
+        try:
+            self._app.submit(text, self._images)
+        finally:
+            self._message, self._images = None, ()
+
+    def names(self) -> list[str]:
+        """All that can stand behind the slash."""
+        return [*table.ROWS, *table.ALIASES, *(file.name for file in self.files.all())]
+
+    def nearest(self, name: str, cutoff: float = _NEAR) -> str:
+        """The known name that looks most like this one, or nothing."""
+        near: list[str] = difflib.get_close_matches(name.lower(), self.names(), 1, cutoff)
+        return near[0] if near else ""
+
+    def _knows(self, name: str) -> bool:
+        return table.find(name) is not None or self.files.get(name) is not None
+
+    def _unknown(self, name: str, text: str) -> None:
+        near = self.nearest(name)
+        hint = f" Did you mean /{near}?" if near else " /help shows all of them."
+        told = [f"There is no command /{name}.{hint} With a blank before it, it is sent as a message."]
+        told += [warning for warning in self.files.warnings if f"/{name}.md" in warning]
+        self._app.say("\n".join(told), "warning")
+        self._put_back(text)
+
+    def _put_back(self, text: str) -> None:
+        """What was typed is not lost, unless something else is being typed already."""
+        if self._app.editor.is_empty:
+            self._app.editor.set_text(text)
+
+
+def split(text: str) -> tuple[str, str]:
+    """The name of a command and what stands behind it; no name where the text is none."""
+    if not text.startswith("/"):
+        return "", ""
+    head, _, _ = text.partition("\n")
+    words = head[1:].split(None, 1)
+    name = words[0] if words and not head[1:2].isspace() else ""
+    if not name[:1].isalnum() or not all(letter.isalnum() or letter in _SIGNS for letter in name):
+        return "", ""
+    return name, text[1 + len(name) :].strip()

@@ -1,0 +1,281 @@
+"""Commands about what is sent to the model and what it costs: the window, the tools, tokens and money."""
+
+import asyncio
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from tau.ai.dialect import ToolSpec
+from tau.ai.wire import (
+    AppMessage,
+    AssistantMessage,
+    BashExecutionMessage,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    CustomMessage,
+    PythonExecutionMessage,
+    ThinkingContent,
+    ToolCall,
+    ToolResultMessage,
+    Usage,
+    UserMessage,
+)
+from tau.base.clock import now_ms
+from tau.base.errors import UsageError
+from tau.coding.export.frame import money_text, percent_text, tokens_text
+from tau.coding.session.compaction.estimate import frame_tokens, json_tokens, message_tokens, text_tokens
+from tau.coding.session.compaction.limits import limit_tokens
+from tau.coding.session.session import Session
+from tau.coding.session.stats import cache_hit_rate, counts
+from tau.coding.usage.rows import iter_usage
+from tau.coding.usage.summary import UsageSummary, start_of_day, summarise
+from tau.modes.interactive.app import App
+from tau.modes.interactive.commands.saying import columns, count, session_of, width_of
+from tau.modes.interactive.selectors.session_files import place_of
+
+BAR_COLUMNS = 60
+_SIGNS, _PLAIN_SIGNS = "█▓▒░▚▞▙▟▛▜", "#=+*%@o&$x"
+_FILES = re.compile(r'<instructions path="([^"]*)">\n.*?\n</instructions>', re.DOTALL)
+DAYS, MAX_DAYS = 30, 3_660
+SHOWN_DAYS, SHOWN_SHARES = 7, 8
+
+
+class Part(NamedTuple):
+    """Something that takes room in the window; `sign` stands for it in the bar."""
+
+    name: str
+    tokens: int
+    sign: str
+
+
+async def context(app: App, rest: str) -> None:
+    """What fills the window: a bar, and the same in words."""
+    session = session_of(app)
+    usage = session.compaction.usage()
+    window, used = usage.window, usage.tokens
+    parts = _parts(session, used, _PLAIN_SIGNS if _is_plain(app) else _SIGNS)
+    lines = [
+        f"{session.setup().model.key}: about {used:,} of {window:,} tokens are used, {usage.percent:g} %.",
+    ]
+    if not app.theme.linear:
+        lines += ["", _bar(app, parts, window), ""]
+    free = Part("free", max(window - used, 0), _free_sign(app))
+    rows = [
+        (part.sign, part.name, tokens_text(part.tokens), _share(part.tokens, window))
+        for part in (*parts, free)
+    ]
+    if app.theme.linear:
+        rows = [("", name, f"{tokens} tokens", share) for _, name, tokens, share in rows]
+    lines += columns(app, rows, right=(2,))
+    lines += ["", *_advice(session, window)]
+    app.say("\n".join(lines))
+
+
+def _parts(session: Session, used: int, signs: str) -> list[Part]:
+    """Estimates, brought to what the server has counted, so that they add up."""
+    setup = session.setup()
+    files = {found[1]: found[0] for found in _FILES.finditer(setup.system)}
+    instructions = sum(map(text_tokens, files.values()))
+    specs = [tool.spec.brief() if setup.model.demo else tool.spec for tool in setup.tools]
+    found = {
+        "system prompt": frame_tokens(setup.system, []) - instructions,
+        _named_files(list(files)): instructions,
+        count(len(specs), "tool"): sum(map(spec_tokens, specs)),
+    }
+    for message in session.log.messages():
+        for kind, tokens in _kinds(message):
+            found[kind] = found.get(kind, 0) + tokens
+    estimated = sum(found.values())
+    scale = used / estimated if estimated else 1.0
+    return [
+        Part(name, round(tokens * scale), signs[place % len(signs)])
+        for place, (name, tokens) in enumerate(item for item in found.items() if item[1] > 0)
+    ]
+
+
+def _kinds(message: AppMessage) -> Iterator[tuple[str, int]]:
+    match message:
+        case UserMessage():
+            yield "your messages", message_tokens(message)
+        case AssistantMessage():
+            thinking = sum(
+                text_tokens(part.thinking) for part in message.content if isinstance(part, ThinkingContent)
+            )
+            calls = sum(json_tokens(part.arguments) for part in message.content if isinstance(part, ToolCall))
+            yield "answers", message_tokens(message) - thinking - calls
+            yield "thinking", thinking
+            yield "calls of tools", calls
+        case ToolResultMessage():
+            yield "results of tools", message_tokens(message)
+        case BashExecutionMessage() | PythonExecutionMessage():
+            yield "lines that you ran", message_tokens(message)
+        case BranchSummaryMessage() | CompactionSummaryMessage():
+            yield "summaries", message_tokens(message)
+        case CustomMessage():
+            yield "notes of tau", message_tokens(message)
+
+
+def _named_files(paths: Sequence[str]) -> str:
+    if not paths:
+        return "instructions"
+    names = ", ".join(dict.fromkeys(Path(path).name for path in paths))
+    return f"{names} ({count(len(paths), 'file')})"
+
+
+def spec_tokens(spec: ToolSpec) -> int:
+    """What the description of one tool takes."""
+    return frame_tokens("", [spec]) - frame_tokens("", [])
+
+
+def _bar(app: App, parts: Sequence[Part], window: int) -> str:
+    """Each part as long as its share; what is there at all is seen."""
+    length = min(width_of(app), BAR_COLUMNS)
+    cells = ""
+    for part in parts:
+        cells += part.sign * max(round(part.tokens / max(window, 1) * length), 1)
+    cells = cells[:length]
+    return cells + _free_sign(app) * (length - len(cells))
+
+
+def _is_plain(app: App) -> bool:
+    return app.theme.symbols.bullet.isascii()
+
+
+def _free_sign(app: App) -> str:
+    return "." if _is_plain(app) else "·"
+
+
+def _share(tokens: int, window: int) -> str:
+    share = 100 * tokens / max(window, 1)
+    return f"{share:.0f} %" if share >= 1 or not tokens else "under 1 %"
+
+
+def _advice(session: Session, window: int) -> list[str]:
+    settings = session.compaction.settings
+    if not session.compaction.enabled or settings.strategy == "off":
+        return ["It is not summarised by itself; /compact does it."]
+    setup = session.setup()
+    specs = [tool.spec.brief() if setup.model.demo else tool.spec for tool in setup.tools]
+    limit = limit_tokens(settings, window, frame_tokens(setup.system, specs))
+    return [f"Above about {limit:,} tokens it is made smaller by itself; /compact and /shake do it now."]
+
+
+async def tools(app: App, rest: str) -> None:
+    """The tools of the next request, each with its first sentence and what it takes."""
+    setup = session_of(app).setup()
+    if not setup.tools:
+        app.say("The model has no tools here.")
+        return
+    rows = []
+    for tool in setup.tools:
+        tokens = spec_tokens(tool.spec.brief() if setup.model.demo else tool.spec)
+        rows.append((tool.name, f"{tokens:,}", first_sentence(tool.description)))
+    total = sum(int(tokens.replace(",", "")) for _, tokens, _ in rows)
+    plan = " Plan mode leaves the others out." if session_of(app).plan.on else ""
+    head = f"{count(len(rows), 'tool').capitalize()}, about {total:,} tokens with each request.{plan}"
+    app.say("\n".join([head, *columns(app, rows, right=(1,), indent=2)]))
+
+
+def first_sentence(text: str) -> str:
+    """Of a description in Markdown, on one line."""
+    line = " ".join(text.strip().lstrip("# ").split("\n\n")[0].split())
+    end = re.search(r"[.:](?=\s|$)", line)
+    return line[: end.start() + 1].rstrip(":") if end else line
+
+
+async def usage(app: App, rest: str) -> None:
+    """Tokens and money of this session, by model."""
+    stats = session_of(app).stats
+    models = stats.models
+    if not models:
+        app.say("Nothing was used yet.")
+        return
+    head = ("model", "requests", "input", "cached", "output", "cost")
+    rows = [(_model(one.provider, one.model), *_figures(one.requests, one.usage)) for one in models]
+    total = stats.usage
+    if len(models) > 1:
+        rows.append(("all", *_figures(sum(one.requests for one in models), total)))
+    hits = percent_text(cache_hit_rate(total))
+    note = f"{hits} of what was sent came from the cache. All of it cost {money_text(total.cost.total)}."
+    app.say("\n".join([*_table(app, [head, *rows]), note]))
+
+
+def _model(provider: str, model: str) -> str:
+    return f"{provider}/{model}" if provider else model or "(unknown)"
+
+
+def _figures(requests: int, usage: Usage) -> tuple[str, ...]:
+    tokens = counts(usage)
+    return (
+        f"{requests:,}",
+        tokens_text(tokens.input + tokens.cache_write),
+        tokens_text(tokens.cache_read),
+        tokens_text(tokens.output),
+        money_text(usage.cost.total),
+    )
+
+
+def _table(app: App, rows: Sequence[Sequence[str]]) -> list[str]:
+    """The name stands last, where it can be cut; the figures before it."""
+    if app.theme.linear or width_of(app) < 60:
+        head, *others = rows
+        return [
+            f"{row[0]}: {row[1]} {'request' if row[1] == '1' else head[1]}, "
+            + ", ".join(f"{cell} {name}" for cell, name in zip(row[2:], head[2:], strict=True))
+            for row in others
+        ]
+    turned = [(*row[1:], row[0]) for row in rows]
+    return columns(app, turned, right=range(len(rows[0]) - 1))
+
+
+async def stats(app: App, rest: str) -> None:
+    """Tokens and money of all sessions of the last days."""
+    days = _days(rest)
+    now = now_ms()
+    root = place_of(app).root
+
+    def read() -> tuple[UsageSummary, int]:
+        unreadable: list[Path] = []
+        since = 0 if days is None else start_of_day(now, days)
+        return summarise(iter_usage(root, since, unreadable.append), now, days), len(unreadable)
+
+    app.lane.show("Reading the sessions", stop_key_action="")
+    try:
+        summary, unreadable = await asyncio.to_thread(read)
+    finally:
+        app.lane.hide()
+    app.say("\n".join(_stats_lines(app, summary)))
+    if unreadable:
+        app.say(f"{count(unreadable, 'session file').capitalize()} could not be read.", "warning")
+
+
+def _days(rest: str) -> int | None:
+    if rest == "all":
+        return None
+    if not rest:
+        return DAYS
+    if not rest.isdecimal() or not 1 <= int(rest) <= MAX_DAYS:
+        raise UsageError(f"Write it as /stats, /stats DAYS with 1 to {MAX_DAYS:,} days, or /stats all.")
+    return int(rest)
+
+
+def _stats_lines(app: App, summary: UsageSummary) -> list[str]:
+    total = summary.total
+    span = f"{summary.first_day} to {summary.last_day}"
+    if not total.requests:
+        return [f"Nothing was used from {span}."]
+    days = [day for day in summary.days if day.requests]
+    lines = [
+        f"{span}: {count(summary.sessions, 'session')}, {count(total.requests, 'request')}, "
+        f"{tokens_text(total.tokens)} tokens, {money_text(total.usage.cost.total)}."
+    ]
+    for title, shares in (
+        ("day", days[-SHOWN_DAYS:]),
+        ("model", summary.models[:SHOWN_SHARES]),
+        ("folder", summary.folders[:SHOWN_SHARES]),
+    ):
+        rows = [(share.name, *_figures(share.requests, share.usage)) for share in shares]
+        lines += ["", *_table(app, [(title, "requests", "input", "cached", "output", "cost"), *rows])]
+    lines += ["", "tau stats shows all of it, and draws it with --html."]
+    return lines

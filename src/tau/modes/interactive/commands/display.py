@@ -1,0 +1,117 @@
+"""Commands about the model and the screen: mostly the lists to choose from."""
+
+from typing import TYPE_CHECKING
+
+from tau.ai.catalog import pick_model
+from tau.ai.model import DEMO_PROVIDER, THINKING_LEVELS, Model, ThinkingLevel, thinking_level
+from tau.base.errors import ConfigError, UsageError
+from tau.base.late import late
+from tau.modes.interactive.app import App
+from tau.modes.interactive.commands.saying import session_of
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.selectors.model_rows import Known
+
+applying = late("tau.modes.interactive.selectors.applying")
+clipboard = late("tau.modes.interactive.editing.clipboard")
+copies = late("tau.modes.interactive.selectors.copy")
+difflib = late("difflib")
+hotkey_list = late("tau.modes.interactive.selectors.hotkeys")
+looks = late("tau.modes.interactive.themes.looks")
+model_rows = late("tau.modes.interactive.selectors.model_rows")
+models = late("tau.modes.interactive.selectors.models")
+setting_list = late("tau.modes.interactive.selectors.settings")
+themes = late("tau.modes.interactive.selectors.themes")
+thinking_list = late("tau.modes.interactive.selectors.thinking")
+
+
+async def model(app: App, rest: str) -> None:
+    """Choose one, or take the one that is meant by this. Raises UsageError and ConfigError."""
+    if not rest:
+        await models.choose_model(app)
+        return
+    session = session_of(app)
+    chosen, level = await find_model(app, rest)
+    await models.use(app, session, models.Wish(chosen))
+    if level is not None:
+        session.use_thinking(level)
+    told = f", thinking {session.thinking}," if chosen.reasoning else ""
+    app.say(f"{chosen.key}{told} answers from the next request on.")
+    app.status_line.refresh()
+
+
+async def find_model(app: App, pattern: str) -> tuple[Model, ThinkingLevel | None]:
+    """The model that is meant, of the tables or of a server on this machine, if it can be used."""
+    if pattern.partition("/")[0] == DEMO_PROVIDER:
+        raise UsageError("The demo model has to be chosen at the start: tau --provider demo.")
+    known: Known = model_rows.known_models(app.paths, session_of(app).model)
+    usable = [id for id in known.catalog.providers if id in known.usable]
+    try:
+        choice = pick_model(known.catalog, pattern, prefer=usable)
+    except UsageError:
+        if not app.settings.local.discover:
+            raise
+        known = known.with_more(*await model_rows.served_models())
+        choice = pick_model(known.catalog, pattern, prefer=usable)
+    missing = known.missing(choice.model)
+    if missing:
+        raise ConfigError(missing)
+    return choice.model, choice.thinking
+
+
+async def thinking(app: App, rest: str) -> None:
+    """Choose a level, or take this one. Raises UsageError."""
+    if not rest:
+        await thinking_list.choose_thinking(app)
+        return
+    level: ThinkingLevel | None = thinking_level(rest)
+    if level is None:
+        raise UsageError(f'"{rest}" is not a level of thinking; use one of {", ".join(THINKING_LEVELS)}.')
+    session = session_of(app)
+    session.use_thinking(level)
+    app.status_line.refresh()
+    if session.model.reasoning:
+        app.say(f"Thinking is {level} from the next request on.")
+    else:
+        app.say(f"{session.model.key} does not think; the level {level} counts for models that do.")
+
+
+async def theme(app: App, rest: str) -> None:
+    """Choose one, or take this one for a terminal as it is now, dark or light. Raises UsageError."""
+    if not rest:
+        await themes.choose_theme(app)
+        return
+    names: list[str] = list(looks.theme_names())
+    if rest not in names:
+        near = difflib.get_close_matches(rest, names, 1)
+        hint = f"Did you mean {near[0]}?" if near else "/theme shows all of them."
+        raise UsageError(f'There is no theme "{rest}". {hint}')
+    key = f"theme.{applying.background_of(app)}"
+    looks.use_theme(app, rest)
+    origin = applying.save_setting(app, key, rest).origin(key)
+    if origin.layer == "user":
+        app.say(f"The theme is {rest}, now and from now on.")
+    else:
+        app.say(f"{rest} is in your settings, but here {origin.path or 'a flag'} names another theme.")
+
+
+async def settings(app: App, rest: str) -> None:
+    await setting_list.choose_settings(app)
+
+
+async def hotkeys(app: App, rest: str) -> None:
+    await hotkey_list.choose_hotkeys(app)
+
+
+async def copy(app: App, rest: str) -> None:
+    """Choose what to copy; `last` is the last answer."""
+    if rest == "last":
+        app.say(await clipboard.copied(app.events.last_answer(), app.screen.terminal))
+    elif rest:
+        raise UsageError("Write it as /copy to choose what to copy, or as /copy last.")
+    else:
+        await copies.choose_copy(app)
+
+
+async def expand(app: App, rest: str) -> None:
+    app.events.toggle_expanded()

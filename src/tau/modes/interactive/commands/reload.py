@@ -1,0 +1,84 @@
+"""`/reload`: reads again what stands in files, and says what has changed or what is wrong."""
+
+from typing import Any
+
+from tau.base.errors import ConfigError
+from tau.config.keybindings import load_keybindings
+from tau.config.layers import load_settings
+from tau.config.models_file import load_models_file
+from tau.config.settings import setting_values
+from tau.config.words import show_value
+from tau.modes.interactive.app import App, Change
+from tau.modes.interactive.bindings import APP_BINDINGS
+from tau.modes.interactive.commands.saying import count, next_session, session_of
+from tau.modes.interactive.selectors.applying import background_of, restyle, show
+from tau.modes.interactive.themes.looks import load_theme, wanted_name
+from tau.tui.input.bindings import Keymap
+
+MAX_TOLD = 12
+
+
+async def reload(app: App, rest: str) -> None:
+    """Raises TauError where a file is broken: then nothing of it counts, and all stays as it was."""
+    session = session_of(app)
+    load_settings(app.paths, app.cwd)
+    load_models_file(app.paths.models)
+    told = [*_keys(app), *_commands(app)]
+    path = session.log.path
+    if path is None:
+        app.say("\n".join(["Settings and instructions stay: this session is in memory only.", *told]))
+        return
+    before = setting_values(app.settings)
+    # A session reads settings, models and instructions when it is opened: so it is opened again.
+    app.leave(Change("resume", session=str(path)) if path.exists() else Change("new"))
+    opened = await next_session(app, session)
+    show(app, opened.settings)
+    after = setting_values(opened.settings)
+    changed = [key for key in after if after[key] != before[key]]
+    told = [
+        *_settings(changed, after),
+        "Instructions, models and tools were read again.",
+        *told,
+        *_theme(app),
+    ]
+    app.say("\n".join(told))
+    app.status_line.refresh()
+
+
+def _settings(changed: list[str], values: dict[str, Any]) -> list[str]:
+    if not changed:
+        return ["No setting has changed."]
+    lines = [f"{key} is {show_value(values[key])} now." for key in changed[:MAX_TOLD]]
+    more = len(changed) - MAX_TOLD
+    return [*lines, *([f"{count(more, 'more setting')} changed."] if more > 0 else [])]
+
+
+def _theme(app: App) -> list[str]:
+    """The theme as its file is now; what is wrong with that."""
+    try:
+        load_theme(wanted_name(app.settings, background_of(app)))
+    except ConfigError as error:
+        return [str(error)]
+    restyle(app)
+    return []
+
+
+def _keys(app: App) -> list[str]:
+    """What is wrong with the keys in the file, and which of them differ from those in use."""
+    fresh = Keymap(load_keybindings(app.paths.keybindings), extra=APP_BINDINGS)
+    changed = [
+        f"{fresh.bindings[action].description}: {fresh.label(action) or 'no key'}"
+        for action in fresh.bindings
+        if fresh.keys_of(action) != app.keys.keys_of(action)
+    ]
+    told = [f"Other keys count when tau is started again: {'; '.join(changed)}."] if changed else []
+    return [*told, *fresh.problems, *map(str, fresh.conflicts)]
+
+
+def _commands(app: App) -> list[str]:
+    files = app.commands.files
+    before = {file.name for file in files.all()}
+    after = {file.name for file in files.all(fresh=True)}
+    told = [f"New command /{name}." for name in sorted(after - before)]
+    told += [f"/{name} is gone." for name in sorted(before - after)]
+    return [*told, *files.warnings]

@@ -1,0 +1,96 @@
+"""What the commands share: the session, and texts that fit the screen."""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from tau.base.errors import TauError
+from tau.coding.session.session import Session
+from tau.tui.text.clean import clean_line
+from tau.tui.text.cut import pad, truncate
+from tau.tui.text.width import visible_width
+from tau.tui.text.wrap import wrap
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+
+NOTICE_INDENT = 2
+NARROW = 40
+"""Below this many columns, the last cell of a row stands below the others."""
+NEXT_SESSION_S = 60.0
+
+
+def session_of(app: "App") -> Session:
+    """Raises TauError while there is none."""
+    if app.session is None:
+        raise TauError("The session is still being opened; try again in a moment.")
+    return app.session
+
+
+def width_of(app: "App") -> int:
+    """Columns that a line of `App.say` has."""
+    return max(app.screen.terminal.columns - NOTICE_INDENT, 10)
+
+
+def columns(
+    app: "App",
+    rows: Sequence[Sequence[str]],
+    *,
+    right: Collection[int] = (),
+    indent: int = 0,
+    cut: bool = True,
+    least: int = 0,
+) -> list[str]:
+    """Rows of cells below each other; the last cell of a row gets what is left, and is `cut` to it.
+
+    `least` is the width of the first column, at least. To a screen reader the cells are told one after the
+    other; on a narrow screen the last one has a line of its own.
+    """
+    cleaned = [[clean_line(cell) for cell in row] for row in rows]
+    if app.theme.linear:
+        return [", ".join(cell for cell in row if cell) for row in cleaned]
+    ellipsis = app.theme.symbols.ellipsis
+    width = max(width_of(app) - indent, 8)
+    widths = [
+        max(map(visible_width, cells)) for cells in zip_longest(*(row[:-1] for row in cleaned), fillvalue="")
+    ]
+    widths[:1] = [max(size, least) for size in widths[:1]]
+    blanks = " " * indent
+    stacked = width < NARROW or sum(widths) + 2 * len(widths) > width - 12
+    lines: list[str] = []
+    for row in cleaned:
+        cells = [
+            " " * (size - visible_width(cell)) + cell if place in right else pad(cell, size)
+            for place, (cell, size) in enumerate(zip(row[:-1], widths, strict=False))
+        ]
+        first = "  ".join(cells)
+        if stacked:
+            lines.append(blanks + truncate(" ".join(filter(None, row[:-1])), width, ellipsis))
+            lines += [f"{blanks}  {part}" for part in wrap(row[-1], max(width - 2, 1)) if part]
+        else:
+            last = truncate(row[-1], width - visible_width(first) - 2, ellipsis) if cut else row[-1]
+            lines.append(f"{blanks}{first}  {last}".rstrip())
+    return lines
+
+
+def bullet(app: "App", text: str) -> list[str]:
+    """One thing of a list, in as many lines as it takes, each below the text of the first."""
+    first, *others = wrap(clean_line(text), max(width_of(app) - 2, 1)) or [""]
+    return [f"- {first}", *(f"  {line}" for line in others)]
+
+
+def count(number: int, noun: str) -> str:
+    """`1 file`, `12 files`, `no files`."""
+    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s" if number else f"no {noun}s"
+
+
+async def next_session(app: "App", old: Session) -> Session:
+    """The session that takes the place of this one, which has been left. Raises TauError if none does."""
+    waited_s = 0.0
+    while app.session is None or app.session is old:
+        if waited_s > NEXT_SESSION_S:
+            raise TauError("No other session could be opened.")
+        await asyncio.sleep(0.01)
+        waited_s += 0.01
+    return app.session

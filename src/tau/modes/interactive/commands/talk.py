@@ -1,0 +1,163 @@
+"""Commands about the conversation: plan, retry, what waits, and making it shorter."""
+
+from contextlib import suppress
+from pathlib import Path
+
+from tau.agent.abort import Aborted
+from tau.agent.loop import Outcome
+from tau.agent.queue import Waiting
+from tau.ai.wire import AssistantMessage, ToolResultMessage, UserMessage
+from tau.base.errors import SessionError, TauError, UsageError
+from tau.coding.session.session import Session
+from tau.modes.interactive.app import App, Change
+from tau.modes.interactive.commands.saying import columns, count, session_of
+from tau.modes.verdict import INTERRUPTED, judge
+
+_WHEN = {"steering": "next", "followUp": "afterwards"}
+
+
+async def plan(app: App, rest: str) -> None:
+    """Begin to plan, end it, or plan this."""
+    mode = session_of(app).plan
+    if rest == "review":
+        reviewed = await mode.review(app.ui)
+        if reviewed.prompt:
+            app.commands.send(reviewed.prompt)
+    elif rest == "off" or (mode.on and not rest):
+        told = "Plan mode is over." if mode.on else "Plan mode is not on."
+        mode.leave()
+        app.say(told)
+    else:
+        mode.enter()
+        app.say("Plan mode: the agent looks and writes a plan; /plan ends it.")
+        if rest:
+            app.commands.send(rest)
+    app.status_line.refresh()
+
+
+async def retry(app: App, rest: str) -> None:
+    """Send the last request again. The log gets the new answer and nothing else."""
+    session = session_of(app)
+    items = session.log.context().items
+    told = (UserMessage, AssistantMessage, ToolResultMessage)
+    last = next((item for item in reversed(items) if isinstance(item.message, told)), None)
+    if last is None:
+        raise TauError("There is nothing to send again yet.")
+    message = last.message
+    if isinstance(message, AssistantMessage):
+        if message.stop_reason not in ("error", "aborted"):
+            raise TauError("The last answer is complete; there is nothing to send again.")
+        if message.stop_reason == "aborted" and last is items[-1]:
+            _step_back(app, session, last.id)
+    outcome = await _go_on(session)
+    if session is app.session:
+        verdict = judge(outcome)
+        if verdict.remark and verdict.code != INTERRUPTED:
+            app.banner.show(verdict.remark)
+        app.events.settled()
+
+
+def _step_back(app: App, session: Session, answer: str) -> None:
+    """Before half an answer: most models would go on with it, rather than begin anew."""
+    node = session.log.node(answer)
+    if node is not None:
+        session.log.move(node.parent_id)
+        app.events.rebuild()
+
+
+async def _go_on(session: Session) -> Outcome:
+    with session.activities.begin(run=True) as abort:
+        try:
+            session.note_changes()
+            return await session.retry.run([], abort)
+        except Aborted:
+            return Outcome(message=None, messages=[], aborted=True)
+        finally:
+            with suppress(SessionError):
+                session.queue.release(session.log.append_message)
+            if session.recorder is not None:
+                await session.recorder.settle()
+
+
+async def queue(app: App, rest: str) -> None:
+    """Show what waits; or edit, drop, take back, clear."""
+    waiting = [item for item in session_of(app).queue.waiting() if item.kind in _WHEN]
+    verb, _, which = rest.partition(" ")
+    match verb:
+        case "" | "list":
+            _list(app, waiting)
+        case "clear":
+            dropped = len(session_of(app).queue.clear())
+            app.say(f"{count(dropped, 'message').capitalize()} dropped.")
+        case "back" if waiting:
+            _to_editor(app, waiting[-1])
+        case "edit" if waiting:
+            _to_editor(app, _numbered(waiting, which or "1"))
+        case "drop" if waiting:
+            item = _numbered(waiting, which)
+            session_of(app).queue.settle(item.message)
+            app.say("Dropped; it is not sent.")
+        case "back" | "edit" | "drop":
+            app.say("Nothing waits to be sent.")
+        case _:
+            raise UsageError("Write it as /queue, /queue edit N, /queue drop N, /queue back or /queue clear.")
+
+
+def _list(app: App, waiting: list[Waiting]) -> None:
+    if not waiting:
+        app.say("Nothing waits to be sent.")
+        return
+    rows = [(str(number), _WHEN[item.kind], item.text) for number, item in enumerate(waiting, start=1)]
+    note = "/queue edit N takes one back to change it, /queue drop N drops it."
+    app.say("\n".join(["Waiting to be sent:", *columns(app, rows, right=(0,), indent=2), note]))
+
+
+def _numbered(waiting: list[Waiting], number: str) -> Waiting:
+    if not number.isdecimal() or not 1 <= int(number) <= len(waiting):
+        raise UsageError(f"Name one by its number, from 1 to {len(waiting)}; /queue shows them.")
+    return waiting[int(number) - 1]
+
+
+def _to_editor(app: App, item: Waiting) -> None:
+    """What waits is taken out and stands in the editor, before what is being typed there."""
+    message = item.message
+    if isinstance(message, UserMessage):
+        session_of(app).queue.settle(message)
+        app.input.sending.take_back([message])
+
+
+async def compact(app: App, rest: str) -> None:
+    """Raises TauError and Aborted."""
+    app.lane.show("Summarising what was said")
+    try:
+        await session_of(app).compact(rest)
+    finally:
+        app.lane.hide()
+    app.status_line.refresh()
+
+
+async def handoff(app: App, rest: str) -> None:
+    """Raises TauError and Aborted."""
+    session = session_of(app)
+    app.lane.show("Writing down what matters")
+    try:
+        with session.activities.begin(run=True) as abort:
+            made = await session.compaction.handoff(rest, abort)
+    finally:
+        app.lane.hide()
+    where = "" if made.path is None else f" What was handed over is in {made.path}."
+    app.leave(Change("new", prompt=made.prompt, notice=f"A new session takes over.{where}"))
+
+
+async def shake(app: App, rest: str) -> None:
+    session = session_of(app)
+    with session.activities.begin(run=True):
+        saved = session.compaction.shake()
+    app.say(f"About {saved:,} tokens of heavy output are no longer sent; the session keeps them.")
+    app.status_line.refresh()
+
+
+async def init(app: App, rest: str) -> None:
+    """Ask the agent to describe the project for agents."""
+    prompt = Path(__file__).with_name("init.md").read_text(encoding="utf-8").strip()
+    app.commands.send(f"{prompt}\n\n{rest}" if rest else prompt)

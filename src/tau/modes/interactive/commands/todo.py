@@ -1,0 +1,171 @@
+"""`/todo`: the list of tasks, shown and changed by the person."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tau.base.errors import TauError, UsageError
+from tau.base.files import mode_of, open_at_once, typed_path, write_atomic
+from tau.base.sizes import KIB, format_bytes
+from tau.coding.todo_list import MARKS, Op, Phases, TodoItem, TodoOp, open_tasks, tasks_of
+from tau.coding.todo_markdown import ORPHANS, from_markdown, to_markdown
+from tau.modes.interactive.app import App
+from tau.modes.interactive.commands.saying import count, session_of
+from tau.modes.interactive.editing.clipboard import copied
+
+FILE = "TODO.md"
+MAX_FILE_BYTES = 256 * KIB
+USAGE = (
+    "Write it as /todo, /todo edit, /todo append [PHASE:] TEXT, /todo start, done, drop or rm TASK, "
+    "/todo copy, /todo export [FILE], /todo import [FILE] or /todo clear; a task is its number or its text."
+)
+CLOSING: dict[str, tuple[Op, str]] = {
+    "done": ("done", "Done"),
+    "drop": ("drop", "Dropped"),
+    "rm": ("rm", "Removed"),
+}
+
+
+async def todo(app: App, rest: str) -> None:
+    """Raises TauError."""
+    verb, _, words = rest.partition(" ")
+    words = words.strip()
+    phases = session_of(app).todos.recorded
+    match verb:
+        case "" | "show":
+            app.say("\n".join(listed(phases)) or "There are no tasks; /todo append TEXT adds one.")
+        case "edit":
+            await _edit(app, phases)
+        case "copy":
+            app.say(await copied(to_markdown(phases), app.screen.terminal))
+        case "export":
+            _export(app, phases, words)
+        case "import":
+            _take(app, _read(session_of(app).cwd / typed_path(words or FILE)))
+        case "append":
+            _append(app, phases, words)
+        case "start":
+            task = _task(phases, words)
+            _change(app, TodoOp(op="start", task=task.content), f"At work: {task.content}")
+        case "done" | "drop" | "rm":
+            _close(app, phases, verb, words)
+        case "clear":
+            session_of(app).todos.edit(())
+            _show(app, "The list of tasks is empty.")
+        case _:
+            raise UsageError(USAGE)
+
+
+def listed(phases: Phases) -> list[str]:
+    """One line for each task, with the number by which it can be named."""
+    lines: list[str] = []
+    number = 0
+    for phase in phases:
+        if len(phases) > 1 or phase.name != ORPHANS:
+            lines.append(phase.name)
+        for task in phase.tasks:
+            number += 1
+            lines.append(f"{number:>3} [{MARKS[task.status]}] {task.content}")
+    return lines
+
+
+async def _edit(app: App, phases: Phases) -> None:
+    text = await app.ui.editor("Tasks: # a phase, - [ ] a task, - [x] done", to_markdown(phases))
+    if text is None or text.strip() == to_markdown(phases).strip():
+        app.say("The list of tasks stays as it was.")
+    else:
+        _take(app, text)
+
+
+def _take(app: App, text: str) -> None:
+    """Another list, from its Markdown; lines that are none of it are told."""
+    parsed = from_markdown(text)
+    if parsed.errors and not parsed.phases:
+        raise TauError(f"There are no tasks in it. {parsed.errors[0]}")
+    session_of(app).todos.edit(parsed.phases)
+    _show(app, f"The list has {count(len(list(tasks_of(parsed.phases))), 'task')} now.")
+    if parsed.errors:
+        app.say("\n".join(parsed.errors[:10]), "warning")
+
+
+def _export(app: App, phases: Phases, words: str) -> None:
+    force = words.startswith("--force")
+    path = session_of(app).cwd / typed_path(words.removeprefix("--force").strip() or FILE)
+    if mode_of(path) and not force:
+        raise UsageError(f"{path} is there already; name another file, or write /todo export --force FILE.")
+    try:
+        write_atomic(path, to_markdown(phases).encode("utf-8", "replace"))
+    except OSError as error:
+        raise TauError(f"{path} cannot be written: {error.strerror or error}.") from error
+    app.say(f"The tasks are in {path}.")
+
+
+def _read(path: Path) -> str:
+    try:
+        with open(path, "rb", opener=open_at_once) as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise TauError(f"{path} cannot be read: {error.strerror or error}.") from error
+    if len(data) > MAX_FILE_BYTES:
+        raise TauError(f"{path} is larger than {format_bytes(MAX_FILE_BYTES)}.")
+    return data.decode("utf-8", "replace")
+
+
+def _append(app: App, phases: Phases, words: str) -> None:
+    """To the phase that is named before a colon, or to the one that is under way."""
+    if not words:
+        raise UsageError("Write it as /todo append TEXT, or /todo append PHASE: TEXT.")
+    named, colon, text = words.partition(":")
+    found = [phase.name for phase in phases if phase.name.lower() == named.strip().lower()]
+    if not colon or not found or not text.strip():
+        under_way = [phase.name for phase in phases if any(task.is_open for task in phase.tasks)]
+        found, text = under_way[:1] or [phase.name for phase in phases[-1:]] or [ORPHANS], words
+    text = text.strip()
+    _change(app, TodoOp(op="append", phase=found[0], items=[text]), f"Added: {text}")
+
+
+def _close(app: App, phases: Phases, verb: str, words: str) -> None:
+    """One task, a whole phase, or all; without a name, `done` and `drop` mean the one at work."""
+    phase = next((one.name for one in phases if one.name.lower() == words.lower()), None)
+    op, told = CLOSING[verb]
+    if words == "all":
+        _change(app, TodoOp(op=op), f"{told}: all tasks")
+    elif phase is not None:
+        _change(app, TodoOp(op=op, phase=phase), f"{told}: {phase}")
+    else:
+        task = _at_work(phases) if not words and verb != "rm" else _task(phases, words)
+        _change(app, TodoOp(op=op, task=task.content), f"{told}: {task.content}")
+
+
+def _at_work(phases: Phases) -> TodoItem:
+    for _, task in tasks_of(phases):
+        if task.status == "in_progress":
+            return task
+    raise TauError("No task is at work.")
+
+
+def _task(phases: Phases, words: str) -> TodoItem:
+    """By its number, by its text, or by a part of it that no other task has."""
+    tasks = [task for _, task in tasks_of(phases)]
+    if not words:
+        raise UsageError(USAGE)
+    if words.isdecimal() and 1 <= int(words) <= len(tasks):
+        return tasks[int(words) - 1]
+    exact = [task for task in tasks if task.content == words]
+    found = exact or [task for task in tasks if words.lower() in task.content.lower()]
+    if len(found) != 1 and not exact:
+        problem = f"{len(found)} tasks have" if found else "No task has"
+        raise UsageError(f'{problem} "{words}" in its text; /todo shows them with their numbers.')
+    return found[0]
+
+
+def _change(app: App, op: TodoOp, told: str) -> None:
+    errors: Sequence[str] = session_of(app).todos.change([op])
+    if errors:
+        raise UsageError(" ".join(errors))
+    _show(app, told)
+
+
+def _show(app: App, told: str) -> None:
+    left = len(open_tasks(session_of(app).todos.recorded))
+    app.events.todo.refresh()
+    app.say(f"{told}\n{count(left, 'task').capitalize()} left." if left else told)

@@ -1,0 +1,90 @@
+"""What takes room and can go: full outputs of old sessions, and files that can be made again."""
+
+import os
+import re
+import shutil
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+OLD_S = 30 * 86_400
+_OUTPUT = re.compile(r"[0-9]{1,9}\.[\w-]+\.log")
+
+
+class Found(NamedTuple):
+    """Files that may go, and what they weigh."""
+
+    outputs: list[Path]
+    cache: list[Path]
+    bytes: int
+
+
+def find(sessions: Path, cache: Path, current: Path | None) -> Found:
+    """Full outputs of sessions that were not written to for 30 days, and all of the cache.
+
+    A session itself, its plans and what is needed to undo its changes stay; so does the session in use.
+    """
+    oldest = time.time() - OLD_S
+    outputs: list[Path] = []
+    total = 0
+    for log in _logs(sessions):
+        folder = log.with_suffix("")
+        if log == current or _time(log) > oldest or not folder.is_dir():
+            continue
+        for path in folder.iterdir():
+            if _OUTPUT.fullmatch(path.name) and path.is_file() and not path.is_symlink():
+                outputs.append(path)
+                total += _size(path)
+    kept = sorted(cache.iterdir()) if cache.is_dir() else []
+    total += sum(_size(path) for path in _files(kept))
+    return Found(outputs, kept, total)
+
+
+def clear(found: Found) -> int:
+    """How many of them could not be removed."""
+    failed = 0
+    for path in found.outputs:
+        try:
+            path.unlink()
+        except OSError:
+            failed += 1
+    for path in found.cache:
+        if stat.S_ISDIR(path.lstat().st_mode):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                path.unlink()
+        failed += path.exists()
+    return failed
+
+
+def _logs(sessions: Path) -> Iterator[Path]:
+    with suppress(OSError):
+        for folder in (sessions, *(path for path in sessions.iterdir() if path.is_dir())):
+            yield from folder.glob("*.jsonl")
+
+
+def _files(paths: list[Path]) -> Iterator[Path]:
+    for path in paths:
+        if path.is_dir() and not path.is_symlink():
+            for base, _, names in os.walk(path):
+                yield from (Path(base) / name for name in names)
+        else:
+            yield path
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return 0
+
+
+def _time(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return time.time()

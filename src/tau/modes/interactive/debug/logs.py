@@ -1,0 +1,94 @@
+"""The log of tau: its last records, and older ones on demand."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tau.base.sizes import MIB
+from tau.modes.interactive.debug.pager import Does, Pager
+from tau.tui.component import Component
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+
+FIRST_RECORDS = 50
+MORE_RECORDS = 50
+MAX_RECORDS = 5_000
+MAX_BYTES = 2 * MIB
+FILES = ("tau.log.1", "tau.log")
+
+
+def records(folder: Path) -> list[str]:
+    """The last records, oldest first; each may have several lines."""
+    data = b""
+    for name in reversed(FILES):
+        left = MAX_BYTES - len(data)
+        if left > 0:
+            data = _tail(folder / name, left) + data
+    found: list[str] = []
+    for line in data.decode("utf-8", "replace").splitlines():
+        if found and line.startswith("    "):  # a record goes on in lines that are indented
+            found[-1] += f"\n{line}"
+        else:
+            found.append(line)
+    return found[-MAX_RECORDS:]
+
+
+def _tail(path: Path, limit: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(size - limit, 0))
+            data = file.read(limit)
+    except OSError:
+        return b""
+    return data if size <= limit else data.partition(b"\n")[2]
+
+
+async def show_logs(app: "App") -> None:
+    """Until the person closes it."""
+    shown = FIRST_RECORDS
+    pid_only = False
+
+    def read() -> str:
+        found = records(app.paths.logs)
+        if pid_only:
+            found = [record for record in found if _is_ours(record)]
+        return "\n".join(found[-shown:])
+
+    def make(done: Callable[[None], None]) -> Component:
+        def older() -> None:
+            nonlocal shown
+            total = len(records(app.paths.logs))
+            if shown >= total:
+                pager.refresh("There are no older records.")
+                return
+            shown = min(shown + MORE_RECORDS, MAX_RECORDS)
+            pager.refresh(f"The last {min(shown, total)} of {total} records.")
+
+        def ours() -> None:
+            nonlocal pid_only
+            pid_only = not pid_only
+            pager.refresh("Only those of this tau." if pid_only else "Those of every tau.")
+
+        pager = Pager(
+            app,
+            f"Log: {app.paths.logs / FILES[-1]}",
+            read,
+            does=(
+                Does("o", "loads older ones", older),
+                Does("p", "this tau only", ours),
+                Does("r", "reads again", lambda: pager.refresh("Read again.")),
+            ),
+            empty="The log is empty: nothing has gone wrong. TAU_DEBUG=1 writes more into it.",
+            on_close=lambda: done(None),
+        )
+        return pager
+
+    await app.dialogs.ask(make)
+
+
+def _is_ours(record: str) -> bool:
+    """A record begins with its time and the process that wrote it."""
+    return record.split(" ", 2)[1:2] == [str(os.getpid())]

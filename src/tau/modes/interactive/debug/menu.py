@@ -1,0 +1,163 @@
+"""`/debug`: a menu for looking inside."""
+
+import asyncio
+import os
+import shutil
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tau.base.errors import TauError
+from tau.base.late import late
+from tau.base.run import Limits, LocalRunner
+from tau.base.sizes import format_bytes
+from tau.modes.interactive.panel import Choice
+from tau.modes.interactive.questions import ChoicePanel
+from tau.tui.component import Component
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+
+caches = late("tau.modes.interactive.debug.caches")
+exporting = late("tau.modes.interactive.commands.exporting")
+logs = late("tau.modes.interactive.debug.logs")
+profiling = late("tau.modes.interactive.debug.profiling")
+reports = late("tau.modes.interactive.debug.report")
+requests = late("tau.modes.interactive.debug.requests")
+system = late("tau.modes.interactive.debug.system")
+
+PROFILED_S = 10.0
+Action = Callable[["App"], Awaitable[bool]]
+"""True: the menu is shown again."""
+
+
+async def open_menu(app: "App") -> None:
+    """Until something was done that ends it, or the person closes it. Raises TauError."""
+    at = 0
+    while True:
+        chosen = await app.dialogs.ask(_menu(app, at))
+        if chosen is None:
+            return
+        at = chosen
+        if not await _ACTIONS[chosen][2](app):
+            return
+
+
+def _menu(app: "App", at: int) -> Callable[[Callable[[int | None], None]], Component]:
+    choices = [Choice(place, label, about) for place, (label, about, _) in enumerate(_ACTIONS)]
+    return lambda done: ChoicePanel(
+        app,
+        "Look inside",
+        "",
+        choices,
+        at=at,
+        cancels="closes it",
+        on_answer=lambda choice: done(choice.value),
+        on_cancel=lambda: done(None),
+    )
+
+
+async def _logs(app: "App") -> bool:
+    await logs.show_logs(app)
+    return True
+
+
+async def _requests(app: "App") -> bool:
+    await requests.show_requests(app)
+    return True
+
+
+async def _system(app: "App") -> bool:
+    app.say(system.told(app))
+    return False
+
+
+async def _report(app: "App") -> bool:
+    app.lane.show("Writing a report")
+    try:
+        written = await reports.write_report(app)
+    finally:
+        app.lane.hide()
+    app.say(f"The report is {written.path}. {written.told} Look through it before you send it to anybody.")
+    return False
+
+
+async def _profile(app: "App") -> bool:
+    app.say(f"What tau does in the next {PROFILED_S:.0f} s is measured.")
+    text = await profiling.measured(PROFILED_S)
+    written = await reports.write_report(app, ("profile.txt", text))
+    app.say(f"The measurement is in the report {written.path}. {written.told}")
+    return False
+
+
+async def _transcript(app: "App") -> bool:
+    await exporting.export(app, "")
+    return False
+
+
+async def _artifacts(app: "App") -> bool:
+    """The folder of the session's files, in the file browser of a desktop that is here."""
+    folder = None if app.session is None else app.session.log.artifacts_folder
+    if folder is None or not folder.is_dir():
+        app.say("This session has no files of its own yet.")
+        return False
+    opened = await open_folder(folder)
+    app.say(f"The files of this session are in {folder}{', which is open now' if opened else ''}.")
+    return False
+
+
+async def open_folder(folder: Path) -> bool:
+    """Whether a desktop could be asked to show it."""
+    argv = opener(os.environ, sys.platform)
+    if argv is None:
+        return False
+    try:
+        process = await LocalRunner().start([argv, str(folder)], cwd=folder, limits=Limits(timeout=5))
+        async with process:
+            return (await process.wait()).code == 0
+    except OSError:
+        return False
+
+
+def opener(environ: "os._Environ[str] | dict[str, str]", platform: str) -> str | None:
+    """The program that shows a folder; None where no person sits at this machine's screen."""
+    if environ.get("SSH_CONNECTION") or environ.get("SSH_TTY"):
+        return None
+    if platform == "darwin":
+        return "open"
+    if not (environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")):
+        return None
+    return shutil.which("xdg-open", path=environ.get("PATH"))
+
+
+async def _caches(app: "App") -> bool:
+    current = None if app.session is None else app.session.log.path
+    found = await asyncio.to_thread(caches.find, app.paths.sessions, app.paths.cache, current)
+    if not found.outputs and not found.cache:
+        app.say("There is nothing to clear.")
+        return False
+    message = (
+        f"{len(found.outputs)} full outputs of sessions that are older than 30 days, and {len(found.cache)} "
+        f"entries of the cache: {format_bytes(found.bytes)} together. The sessions themselves stay, "
+        "and so does what undo needs."
+    )
+    if not await app.ui.confirm("Remove what can be done without?", message):
+        return True
+    failed = await asyncio.to_thread(caches.clear, found)
+    if failed:
+        raise TauError(f"{failed} files could not be removed.")
+    app.say(f"Removed {format_bytes(found.bytes)}.")
+    return False
+
+
+_ACTIONS: tuple[tuple[str, str, Action], ...] = (
+    ("Log", "What went wrong, with the details.", _logs),
+    ("Answers as they came", "The last events of model servers, with secrets masked.", _requests),
+    ("System", "Versions, terminal, machine.", _system),
+    ("Write a report", "Log, session, settings and system in one file, with secrets masked.", _report),
+    ("Export the session", "As a page to read.", _transcript),
+    ("Files of this session", "Full outputs, plans, what undo needs.", _artifacts),
+    ("Clear caches", "Asks before it removes anything.", _caches),
+    ("Measure the next 10 s", "Where the time of tau goes, as a part of a report.", _profile),
+)

@@ -1,0 +1,109 @@
+"""A long text to look through: scroll, follow its end, copy it, load more of it."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from tau.base.late import late
+from tau.modes.interactive.panel import Panel
+from tau.modes.interactive.questions import CANCEL, PAGE_DOWN, PAGE_UP
+from tau.tui.input.key import InputEvent, Key
+from tau.tui.text.wrap import wrap
+from tau.tui.widgets.scroll_view import ScrollView
+from tau.tui.widgets.text import Text
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+
+clipboard = late("tau.modes.interactive.editing.clipboard")
+
+START, END = "tui.editor.cursorLineStart", "tui.editor.cursorLineEnd"
+
+
+class Does(NamedTuple):
+    """A letter, what it does in words, and the doing."""
+
+    letter: str
+    words: str
+    do: Callable[[], None]
+
+
+class Pager(Panel):
+    """`read` gives the text; it is asked again by `refresh`. The view begins at the end."""
+
+    def __init__(
+        self,
+        app: "App",
+        title: str,
+        read: Callable[[], str],
+        *,
+        does: Sequence[Does] = (),
+        empty: str = "There is nothing to see.",
+        on_close: Callable[[], None],
+    ) -> None:
+        super().__init__(app, title)
+        self._read = read
+        self._does = (*does, Does("c", "copies it", self._copy))
+        self._empty = empty
+        self._on_close = on_close
+        self._text = ""
+        self._shown = Text(app.theme)
+        self._view = ScrollView(app.theme, app.keys, self._shown, 10, follow=True)
+        self._message = ""
+        self.refresh()
+
+    @property
+    def text(self) -> str:
+        return self._text
+
+    def refresh(self, message: str = "") -> None:
+        """Read the text again; the place in it stays, or its end does."""
+        self._message = message
+        text = self._read()
+        if text != self._text:
+            if self._text and text.startswith(self._text):
+                self._shown.append(text[len(self._text) :])
+            else:
+                self._shown.set_text(text)
+            self._text = text
+
+    def handle_input(self, event: InputEvent) -> bool:
+        matches = self.keys.matches
+        self._message = ""
+        if matches(event, CANCEL):
+            self._on_close()
+        elif self._view.handle_input(event):
+            pass
+        elif matches(event, START):
+            self._view.scroll_to(0)
+        elif matches(event, END):
+            self._view.scroll_to(1 << 30)
+        elif isinstance(event, Key) and (does := self._named(event.text)) is not None:
+            does.do()
+        else:
+            return False
+        return True
+
+    def invalidate(self) -> None:
+        self._view.invalidate()
+
+    def body(self, width: int) -> Sequence[str]:
+        hints = self.hint_rows(self._hints(), width)
+        notes = wrap(self.theme["info"](self._message), width) if self._message else []
+        self._view.set_height(max(self.app.front.terminal.rows - len(hints) - len(notes) - 6, 3))
+        shown = self._view.render(width) if self._text else wrap(self._empty, width)
+        return [*shown, *notes, *hints]
+
+    def _hints(self) -> list[str]:
+        up, down = self.keys.label(PAGE_UP), self.keys.label(PAGE_DOWN)
+        scrolls = f"{up} and {down} scroll" if up and down else ""
+        return [scrolls, *(f"{one.letter} {one.words}" for one in self._does), self.key(CANCEL, "goes back")]
+
+    def _named(self, letter: str) -> Does | None:
+        return next((one for one in self._does if one.letter == letter), None)
+
+    def _copy(self) -> None:
+        self.app.start(self._copied())
+
+    async def _copied(self) -> None:
+        self._message = await clipboard.copied(self._text, self.app.front.terminal)
+        self.app.screen.request_render()

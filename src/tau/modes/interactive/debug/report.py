@@ -1,0 +1,142 @@
+"""A report to send along with a fault: logs, session, settings and facts in one file, secrets masked."""
+
+import asyncio
+import os
+import tarfile
+import time
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import DecodeError, json
+
+from tau.ai.raw_events import kept
+from tau.base.errors import TauError
+from tau.base.files import make_private
+from tau.base.sizes import MIB, format_bytes
+from tau.coding.export.secrets import Masker, masked_text
+from tau.config.paths import Paths
+from tau.modes.interactive.debug import logs, requests, system
+from tau.modes.interactive.debug.secrets import masker_for, without_keys
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+
+MAX_SESSION_BYTES = 50 * MIB
+MAX_LOG_RECORDS = 1_000
+MAX_LISTED = 500
+README = """A report of tau about itself.
+
+system.txt    the machine, the terminal, the versions
+log.txt       the last records of the log
+session.jsonl the session, if there is one
+answers.txt   the last answers of model servers as they came
+settings.json and models.json as they are, without keys
+artifacts.txt names and sizes of the session's files; their content is not here
+
+What looks like a secret is masked. Look through it before you send it to anybody: the session holds what
+you and the agent said, and what the agent read.
+"""
+
+
+class Written(NamedTuple):
+    path: Path
+    told: str
+    """What to say of it."""
+
+
+class Content(NamedTuple):
+    """What goes into a report, collected while nothing changes it."""
+
+    system: str
+    answers: str
+    session: Path | None
+    paths: Paths
+
+
+async def write_report(app: "App", *more: tuple[str, str]) -> Written:
+    """Raises TauError. `more` are further files: names and texts."""
+    masker = masker_for(app)
+    session = None if app.session is None else app.session.log.path
+    content = Content(system.told(app), requests.told(kept(), masker), session, app.paths)
+    try:
+        path = await asyncio.to_thread(_write, content, masker, more)
+    except OSError as error:
+        raise TauError(f"The report cannot be written: {error.strerror or error}.") from error
+    return Written(path, masked_text(masker))
+
+
+def _write(content: Content, masker: Masker, more: tuple[tuple[str, str], ...]) -> Path:
+    folder = content.paths.home / "reports"
+    make_private(folder)
+    name = f"tau-report-{time.strftime('%Y%m%d-%H%M%S')}"
+    path = folder / f"{name}.tar.gz"
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(fd, "wb") as file, tarfile.open(fileobj=file, mode="w:gz") as archive:
+            for inside, text in (*_files(content, masker), *more):
+                data = text.encode("utf-8", "replace")
+                info = tarfile.TarInfo(f"{name}/{inside}")
+                info.size, info.mode, info.mtime = len(data), 0o600, int(time.time())
+                archive.addfile(info, BytesIO(data))
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    return path
+
+
+def _files(content: Content, masker: Masker) -> Iterator[tuple[str, str]]:
+    yield "README.txt", README
+    yield "system.txt", masker.text(content.system)
+    yield "log.txt", masker.text("\n".join(logs.records(content.paths.logs)[-MAX_LOG_RECORDS:]))
+    yield "answers.txt", content.answers
+    for path in (content.paths.settings, content.paths.models):
+        if path.is_file():
+            yield path.name, _settings(path, masker)
+    if content.session is not None and content.session.is_file():
+        yield "session.jsonl", _session(content.session, masker)
+        yield "artifacts.txt", _listed(content.session.with_suffix(""))
+
+
+def _settings(path: Path, masker: Masker) -> str:
+    try:
+        value = json.decode(path.read_bytes())
+    except (OSError, DecodeError, UnicodeDecodeError):
+        return "This file cannot be read as JSON and is left out.\n"
+    return json.format(json.encode(masker.value(without_keys(value))), indent=2).decode() + "\n"
+
+
+def _session(path: Path, masker: Masker) -> str:
+    """Every line masked value by value; of a very long session, the last part."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(size - MAX_SESSION_BYTES, 0))
+        data = file.read(MAX_SESSION_BYTES)
+    lines = data.split(b"\n")
+    made: list[str] = []
+    if size > MAX_SESSION_BYTES:
+        del lines[0]
+        made.append(json.encode({"type": "left_out", "bytes": size - len(data)}).decode())
+    for line in lines:
+        if line.strip():
+            made.append(_line(line, masker))
+    return "\n".join(made) + "\n"
+
+
+def _line(line: bytes, masker: Masker) -> str:
+    try:
+        return json.encode(masker.value(json.decode(line))).decode()
+    except (DecodeError, UnicodeDecodeError):
+        return masker.text(line.decode("utf-8", "replace"))
+
+
+def _listed(folder: Path) -> str:
+    rows = [
+        f"{format_bytes(path.stat().st_size):>10}  {path.relative_to(folder)}"
+        for path in sorted(folder.rglob("*"))[:MAX_LISTED]
+        if path.is_file()
+    ]
+    return "\n".join(rows) + "\n" if rows else "There are none.\n"

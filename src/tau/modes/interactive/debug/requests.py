@@ -1,0 +1,79 @@
+"""What model servers answered last, event by event, with what looks like a secret masked."""
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tau.ai.raw_events import RawEvents, kept
+from tau.modes.interactive.debug.pager import Does, Pager
+from tau.modes.interactive.debug.secrets import masker_for
+from tau.tui.component import Component
+
+if TYPE_CHECKING:
+    from tau.coding.export.secrets import Masker
+    from tau.modes.interactive.app import App
+
+MIN_PAUSE_S = 0.5
+"""Between two looks while answers arrive: cutting and masking them costs time."""
+
+
+def told(record: RawEvents | None, masker: "Masker") -> str:
+    """All that is kept, as one text."""
+    if record is None:
+        return ""
+    parts: list[str] = []
+    events = record.events()
+    for exchange in record.exchanges:
+        moment = time.strftime("%H:%M:%S", time.localtime(exchange.time_ms / 1000))
+        status = exchange.status or "no answer yet"
+        head = f"=== {exchange.number}. {moment} {exchange.method} {exchange.url}: {status}"
+        parts.append(f"{head}, {exchange.total_bytes:,} bytes ===")
+        mine = [event.text for event in events if event.exchange == exchange.number]
+        if not exchange.begun:
+            parts.append("[its beginning is no longer kept]")
+        parts += [masker.text(text) for text in mine]
+    return "\n\n".join(parts)
+
+
+async def show_requests(app: "App") -> None:
+    """Until the person closes it; what arrives meanwhile is shown too."""
+    record = kept()
+    masker = masker_for(app)
+
+    def make(done: Callable[[None], None]) -> Component:
+        pager = Pager(
+            app,
+            "Answers of model servers, as they came",
+            lambda: told(record, masker),
+            does=(Does("r", "looks again", lambda: pager.refresh("Looked again.")),),
+            empty="No model has been asked yet.",
+            on_close=lambda: done(None),
+        )
+        if record is not None:
+            record.on_change = _Soon(app, pager).come
+        return pager
+
+    try:
+        await app.dialogs.ask(make)
+    finally:
+        if record is not None:
+            record.on_change = None
+
+
+class _Soon:
+    """Refreshes the view a moment after something came, not at every byte."""
+
+    def __init__(self, app: "App", pager: Pager) -> None:
+        self._app = app
+        self._pager = pager
+        self._waits = False
+
+    def come(self) -> None:
+        if not self._waits:
+            self._waits = True
+            self._app.front.timer.call_later(MIN_PAUSE_S, self._look)
+
+    def _look(self) -> None:
+        self._waits = False
+        self._pager.refresh()
+        self._app.screen.request_render()

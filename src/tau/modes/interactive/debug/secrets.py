@@ -1,0 +1,51 @@
+"""What must not leave this machine with a report: the keys that we know of, and what looks like one."""
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from tau.base.errors import TauError
+from tau.coding.export.secrets import Masker, secret_variables
+from tau.config.json_file import read_json
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+
+LEFT_OUT = "[left out]"
+_PLAIN_FIELDS = frozenset({"type", "email", "expires"})
+_SECRET_FIELDS = frozenset(
+    {"apikey", "key", "token", "secret", "password", "authorization", "headers", "env"}
+)
+
+
+def masker_for(app: "App") -> Masker:
+    """Masks the keys of the environment and of auth.json wherever they stand."""
+    values = secret_variables(os.environ)
+    with suppress(TauError):  # a damaged file: its keys cannot be used either
+        values += _texts(read_json(app.paths.auth).content)
+    return Masker(values)
+
+
+def _texts(value: Any) -> list[str]:
+    match value:
+        case dict():
+            parts = (part for name, part in value.items() if name not in _PLAIN_FIELDS)
+            return [text for part in parts for text in _texts(part)]
+        case list():
+            return [text for part in value for text in _texts(part)]
+        case str() if not value.startswith("!") and value not in os.environ:
+            return [value]
+    return []
+
+
+def without_keys(value: Any) -> Any:
+    """A settings or models file without what could hold a key."""
+    match value:
+        case dict():
+            return {
+                name: LEFT_OUT if str(name).lower() in _SECRET_FIELDS else without_keys(part)
+                for name, part in value.items()
+            }
+        case list():
+            return [without_keys(part) for part in value]
+    return value

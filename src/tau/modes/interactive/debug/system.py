@@ -1,0 +1,78 @@
+"""Facts about this tau, its machine and its terminal, for a report of a fault."""
+
+import locale
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tau.base.late import late
+from tau.base.sizes import format_bytes
+from tau.base.version import VERSION
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+
+resource = late("resource")
+
+_TERMINAL_VARIABLES = ("TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TMUX", "STY", "SSH_TTY")
+
+
+def facts(app: "App") -> list[tuple[str, str]]:
+    """Names and values; no keys, no text of a conversation."""
+    terminal = app.front.terminal
+    capabilities = terminal.capabilities
+    session = app.session
+    found = [
+        ("tau", f"{VERSION}, {Path(__file__).parents[3]}"),
+        ("Python", f"{platform.python_version()} ({platform.python_implementation()}), {sys.executable}"),
+        ("system", f"{platform.system()} {platform.release()} {platform.machine()}"),
+        ("processors", str(os.cpu_count() or "unknown")),
+        ("memory", _memory()),
+        ("memory of tau", _own_memory()),
+        ("locale", f"{locale.getlocale()[0] or 'C'}, {sys.getfilesystemencoding()}"),
+        ("shell", os.environ.get("SHELL", "unknown")),
+        ("folder", str(app.cwd)),
+        ("terminal", f"{terminal.columns} columns, {terminal.rows} rows"),
+        ("terminal can", ", ".join(f"{name} {value}" for name, value in capabilities._asdict().items())),
+        ("environment", ", ".join(f"{name}={value}" for name, value in _environment())),
+        ("user's folder", str(app.paths.home)),
+    ]
+    if session is not None:
+        context = session.log.context()
+        found += [
+            ("model", f"{session.model.key}, {session.model.api}, thinking {session.thinking}"),
+            ("session", str(session.log.path or "not kept")),
+            ("messages", str(len(context.messages))),
+            ("tools", ", ".join(tool.name for tool in session.tools)),
+            ("approvals", session.settings.tools.approval_mode),
+        ]
+    frames = app.screen.stats
+    return [*found, ("frames", f"{frames.frames:,} drawn, {format_bytes(frames.bytes)} written")]
+
+
+def told(app: "App") -> str:
+    """The facts as lines."""
+    rows = [(name, value) for name, value in facts(app) if value]
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"{name:{width}}  {value}" for name, value in rows)
+
+
+def _environment() -> list[tuple[str, str]]:
+    return [(name, os.environ[name]) for name in _TERMINAL_VARIABLES if name in os.environ]
+
+
+def _memory() -> str:
+    try:
+        return format_bytes(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (ValueError, OSError):
+        return "unknown"
+
+
+def _own_memory() -> str:
+    """The most that this process has used."""
+    if sys.platform == "win32":
+        return "unknown"
+    peak: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return format_bytes(peak if sys.platform == "darwin" else peak * 1024)

@@ -1,0 +1,1 @@
+"""What the editor knows of its surroundings: completion, history, drafts, pictures, an editor outside."""

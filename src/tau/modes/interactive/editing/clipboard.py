@@ -1,0 +1,184 @@
+"""The clipboard of this machine: a picture or a text from it, a text into it."""
+
+import os
+import shutil
+import sys
+from binascii import Error as NotBase64
+from binascii import a2b_base64, unhexlify
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from tau.base.late import late
+from tau.base.run import Limits, LocalRunner, Runner, capture
+from tau.base.sizes import MIB
+from tau.base.text import plain
+from tau.tui.terminal.port import Terminal
+
+sequences = late("tau.tui.terminal.clipboard")
+
+MAX_BYTES = 20 * MIB
+LIMITS = Limits(timeout=5.0, grace=0.2)
+_PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_TEXTS = ("text/plain;charset=utf-8", "UTF8_STRING", "text/plain", "STRING")
+# What a program complains about is no part of the clipboard.
+_QUIETLY = ("/bin/sh", "-c", 'exec "$0" "$@" 2>/dev/null')
+_POWERSHELL = (
+    "Add-Type -AssemblyName System.Windows.Forms;"
+    "$i=[System.Windows.Forms.Clipboard]::GetImage();"
+    "if($i){$m=New-Object System.IO.MemoryStream;"
+    "$i.Save($m,[System.Drawing.Imaging.ImageFormat]::Png);"
+    "'picture '+[Convert]::ToBase64String($m.ToArray())}"
+    "else{'text '+[Convert]::ToBase64String("
+    "[Text.Encoding]::UTF8.GetBytes([string](Get-Clipboard -Raw)))}"
+)
+_PNG_OF_MAC = "the clipboard as «class PNGf»"
+
+
+class Clip(NamedTuple):
+    """What was found: a picture, or a text, or neither; `problem` says why nothing could be looked for."""
+
+    picture: bytes = b""
+    text: str = ""
+    problem: str = ""
+
+
+class Clipboard:
+    """Asks the programs that a desktop has for it; over ssh that desktop is not the person's own."""
+
+    def __init__(
+        self,
+        environ: Mapping[str, str] = os.environ,
+        platform: str = sys.platform,
+        run: Runner | None = None,
+    ) -> None:
+        self._environ = environ
+        self._platform = platform
+        self._run = run or LocalRunner()
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the person sits at this machine, as far as one can tell."""
+        return not (self._environ.get("SSH_CONNECTION") or self._environ.get("SSH_TTY"))
+
+    async def read(self) -> Clip:
+        """A picture if there is one, else a text."""
+        if self._platform == "darwin":
+            return await self._of_mac()
+        if self._environ.get("WSL_DISTRO_NAME") and (program := self._found("powershell.exe")):
+            return await self._of_windows(program)
+        if self._environ.get("WAYLAND_DISPLAY") and (program := self._found("wl-paste")):
+            return await self._of_types((program, "--list-types"), (program, "--no-newline", "--type"))
+        if self._environ.get("DISPLAY") and (program := self._found("xclip")):
+            ask = (program, "-selection", "clipboard", "-o", "-t")
+            return await self._of_types((*ask, "TARGETS"), ask)
+        return Clip(problem=self._missing())
+
+    async def write(self, text: str) -> bool:
+        """Put a text there; False if no program for that is here."""
+        argv = self._writer() if self.is_local else None
+        if argv is None:
+            return False
+        try:
+            process = await self._run.start(
+                argv, cwd=Path("/"), limits=LIMITS, stdin=text.encode("utf-8", "replace")
+            )
+        except OSError:
+            return False
+        async with process:
+            ended = await process.wait()
+        return ended.code == 0
+
+    def _writer(self) -> Sequence[str] | None:
+        # What these leave in the background holds the clipboard: it must not hold our pipe.
+        background = ("/bin/sh", "-c", 'exec "$0" "$@" >/dev/null 2>&1')
+        if self._platform == "darwin":
+            return (*background, "pbcopy")
+        if self._environ.get("WSL_DISTRO_NAME") and (program := self._found("clip.exe")):
+            return (*background, program)
+        if self._environ.get("WAYLAND_DISPLAY") and (program := self._found("wl-copy")):
+            return (*background, program)
+        if self._environ.get("DISPLAY") and (program := self._found("xclip")):
+            return (*background, program, "-selection", "clipboard", "-i")
+        return None
+
+    async def _of_types(self, list_types: Sequence[str], ask: Sequence[str]) -> Clip:
+        """Where the clipboard tells what kinds of content it has, and gives one of them."""
+        kinds = (await self._output(*list_types)).decode("utf-8", "replace").split("\n")
+        kinds = [kind.strip() for kind in kinds]
+        for kind in _PICTURES:
+            if kind in kinds and (data := await self._output(*ask, kind)):
+                return Clip(picture=data)
+        for kind in _TEXTS:
+            if kind in kinds and (data := await self._output(*ask, kind)):
+                return Clip(text=plain(data.decode("utf-8", "replace")))
+        return Clip()
+
+    async def _of_mac(self) -> Clip:
+        if (program := self._found("pngpaste")) and (data := await self._output(program, "-")):
+            return Clip(picture=data)
+        told = await self._output("osascript", "-e", _PNG_OF_MAC)
+        # «data PNGf8950...»
+        digits = told.decode("utf-8", "replace").strip().removeprefix("«data PNGf").removesuffix("»")
+        if told and digits and len(digits) % 2 == 0:
+            try:
+                return Clip(picture=unhexlify(digits))
+            except NotBase64:
+                pass
+        return Clip(text=plain((await self._output("pbpaste")).decode("utf-8", "replace")))
+
+    async def _of_windows(self, program: str) -> Clip:
+        told = await self._output(program, "-NoProfile", "-STA", "-Command", _POWERSHELL)
+        kind, _, data = told.decode("ascii", "replace").strip().partition(" ")
+        try:
+            content = a2b_base64(data)
+        except NotBase64:
+            return Clip()
+        if kind == "picture":
+            return Clip(picture=content)
+        return Clip(text=plain(content.decode("utf-8", "replace").replace("\r\n", "\n")))
+
+    async def _output(self, *argv: str) -> bytes:
+        """What a program writes; nothing if it fails."""
+        try:
+            process = await self._run.start((*_QUIETLY, *argv), cwd=Path("/"), limits=LIMITS)
+        except OSError:
+            return b""
+        async with process:
+            told = await capture(process, max_bytes=MAX_BYTES + 1)
+        return told.output if told.exit.code == 0 and len(told.output) <= MAX_BYTES else b""
+
+    def _found(self, program: str) -> str | None:
+        return shutil.which(program, path=self._environ.get("PATH"))
+
+    def _missing(self) -> str:
+        if not self.is_local:
+            return (
+                "Over ssh the clipboard cannot be read; paste with the key of your terminal, "
+                "or name a file with @."
+            )
+        need = "wl-clipboard" if self._environ.get("WAYLAND_DISPLAY") else "xclip"
+        return f"The clipboard cannot be read: install {need}, or name a file with @."
+
+
+async def copy(text: str, terminal: Terminal, clipboard: Clipboard) -> bool:
+    """Through the terminal, which also works over ssh, and into the clipboard of this machine."""
+    through = getattr(terminal, "copy", None)
+    if through is not None:
+        sent: bool = through(text)
+    else:
+        sequence = sequences.copy_sequence(text)
+        sent = sequence is not None
+        if sequence is not None:
+            terminal.write(sequence)
+    done = await clipboard.write(text)
+    return sent or done
+
+
+async def copied(text: str, terminal: Terminal) -> str:
+    """Copy, and what to tell the person then."""
+    if not text.strip():
+        return "There is nothing to copy."
+    if not await copy(text, terminal, Clipboard()):
+        return "The text is too long for the terminal, and no program for the clipboard was found."
+    return f"Copied {len(text):,} characters."

@@ -1,0 +1,63 @@
+"""Paths of pictures in a text that was pasted: what a terminal types when a file is dropped on it."""
+
+import os
+from pathlib import Path
+
+from tau.base.files import typed_path
+from tau.base.late import late
+
+shlex = late("shlex")
+urls = late("urllib.parse")
+
+ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+MAX_CHARS = 8_192
+MAX_PATHS = 20
+
+
+def pictures_in(text: str, cwd: Path) -> list[Path]:
+    """The files, if the text is nothing but paths or file:// URLs of pictures; else none."""
+    text = text.strip()
+    if not text or len(text) > MAX_CHARS or not any(ending in text.lower() for ending in ENDINGS):
+        return []
+    whole = _picture(text, cwd)
+    if whole is not None:  # also one with blanks that nobody has quoted
+        return [whole]
+    found = [_picture(word, cwd) for word in _words(text)[: MAX_PATHS + 1]]
+    files = [path for path in found if path is not None]
+    return files if files and len(files) == len(found) <= MAX_PATHS else []
+
+
+def _words(text: str) -> list[str]:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) > 1 and all(line.lower().endswith(ENDINGS) for line in lines):
+        return lines
+    try:
+        words: list[str] = shlex.split(text)
+    except ValueError:  # a quotation mark that is not closed
+        return text.split()
+    return words
+
+
+def _picture(name: str, cwd: Path) -> Path | None:
+    if not name.lower().rstrip("'\"").endswith(ENDINGS) or "\n" in name or "\0" in name:
+        return None
+    for spelling in (name, name.strip("'\""), name.replace("\\ ", " ")):
+        path = _path(spelling, cwd)
+        try:
+            if path is not None and path.is_file():
+                return path
+        except OSError:
+            return None
+    return None
+
+
+def _path(name: str, cwd: Path) -> Path | None:
+    """Absolute, below the home folder, or a URL; a name alone may be anything."""
+    if name.lower().startswith("file://"):
+        parsed = urls.urlsplit(name)
+        if parsed.netloc not in ("", "localhost", os.uname().nodename):
+            return None
+        return Path(urls.unquote(parsed.path))
+    if name.startswith(("/", "~/", "./", "../")):
+        return cwd / typed_path(name)
+    return None

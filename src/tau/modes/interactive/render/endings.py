@@ -1,0 +1,42 @@
+"""What is said of calls that failed or were stopped."""
+
+from tau.agent.calls import NOT_STARTED, SKIPPED, STOPPED
+from tau.modes.interactive.render.pieces import HEAD_ROWS, head, remark, rows_limit, tail
+from tau.modes.interactive.view import ToolView
+from tau.tui.component import Component
+from tau.tui.style import Theme
+
+_MAY_HAVE = "Stopped; it may have done part of its work."
+INTERRUPTED = {
+    STOPPED: _MAY_HAVE,
+    NOT_STARTED: "Stopped before it began.",
+    SKIPPED: "Not run: your new message comes first.",
+}
+"""What the model is told of calls that did not run to their end, and what people are told."""
+
+
+def failure(view: ToolView, theme: Theme) -> list[Component]:
+    """What went wrong in the tool's words; its first line stands out."""
+    text = view.text.strip() or "It failed without a word."
+    if text in INTERRUPTED:
+        return [remark(theme, INTERRUPTED[text], "warning")]
+    return [head(theme, text, rows_limit(view, HEAD_ROWS), token="muted", first_token="error")]
+
+
+def stopped(view: ToolView, theme: Theme) -> list[Component]:
+    """What is known of a call that a person ended: what it said so far, and that it was stopped."""
+    text = view.text.strip()
+    limit = rows_limit(view, HEAD_ROWS)
+    if text in INTERRUPTED:
+        return [remark(theme, INTERRUPTED[text], "warning")]
+    if text:
+        return [tail(theme, text, limit, token="text"), remark(theme, "Stopped here.", "warning")]
+    began = view.elapsed_ms is not None or bool(view.content)
+    return [remark(theme, _MAY_HAVE if began else INTERRUPTED[NOT_STARTED], "warning")]
+
+
+def unhappy(view: ToolView, theme: Theme) -> list[Component]:
+    """The sentence about a call that failed or was stopped; nothing for one that went well or goes on."""
+    if view.state == "failed":
+        return failure(view, theme)
+    return stopped(view, theme) if view.state == "aborted" else []

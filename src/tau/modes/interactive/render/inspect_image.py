@@ -1,0 +1,25 @@
+"""inspect_image: a question about a picture, and the answer of a model that sees."""
+
+from tau.coding.tools.inspect_image import InspectImageDetails
+from tau.modes.interactive.render.endings import unhappy
+from tau.modes.interactive.render.pieces import HEAD_ROWS, head, rows_limit
+from tau.modes.interactive.render.prose import prose
+from tau.modes.interactive.render.words import duration, ending, one_line, shown_path, text_arg, titled
+from tau.modes.interactive.view import Drawn, ToolView, details_as
+from tau.tui.component import Component
+from tau.tui.style import Theme
+
+
+def draw(view: ToolView, theme: Theme) -> Drawn:
+    details = details_as(InspectImageDetails, view.details)
+    title = titled(theme, "Inspect", shown_path(text_arg(view, "path", "file_path", "file"), view.cwd))
+    question = text_arg(view, "question", "prompt")
+    body: list[Component] = []
+    if question:
+        body.append(head(theme, question, rows_limit(view, HEAD_ROWS), token="muted"))
+    body += unhappy(view, theme)
+    if view.state == "done":
+        body += prose(view, theme, view.text)
+    facts = "" if details is None else one_line(details.model, 80)
+    took = duration(view.elapsed_ms) if view.state == "running" and view.elapsed_ms is not None else ""
+    return Drawn(title, body, ending(view, theme, facts, took))

@@ -1,0 +1,24 @@
+"""rewind: the report with which the conversation goes back to its checkpoint."""
+
+from tau.coding.tools.rewind import RewindDetails
+from tau.modes.interactive.render.endings import unhappy
+from tau.modes.interactive.render.pieces import HEAD_ROWS, remark, tail
+from tau.modes.interactive.render.prose import prose
+from tau.modes.interactive.render.words import ending, text_arg
+from tau.modes.interactive.view import Drawn, ToolView, details_as
+from tau.tui.component import Component
+from tau.tui.style import Theme
+
+
+def draw(view: ToolView, theme: Theme) -> Drawn:
+    details = details_as(RewindDetails, view.details)
+    report = text_arg(view, "report") or ("" if details is None else details.report)
+    title = f"{theme['strong']('Rewind')} {theme['muted']('to the checkpoint')}"
+    body: list[Component] = unhappy(view, theme)
+    if view.state == "streaming" and report:
+        body.append(tail(theme, report, HEAD_ROWS))
+    else:
+        body += prose(view, theme, report)
+    if view.state == "done":
+        body.append(remark(theme, "Of what came after the checkpoint, this report is kept."))
+    return Drawn(title, body, ending(view, theme))

@@ -1,0 +1,177 @@
+"""The parts of the status line: each from the state of a session to a few words and their token."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from tau.base.late import late
+from tau.base.text import shortened
+from tau.coding.session.session import Session
+from tau.coding.session.stats import cache_hit_rate
+from tau.config.appearance import Segment
+from tau.modes.interactive.git import Checkout
+
+socket = late("socket")
+
+FULL_PERCENT = 90
+PATH_CHARS = 32
+FILLING_PERCENT = 70
+
+
+class Facts(NamedTuple):
+    """What the segments are made from, read once per refresh."""
+
+    session: Session
+    checkout: Checkout
+    begun_s: float
+    home: str
+    linear: bool = False
+
+
+class Part(NamedTuple):
+    text: str
+    token: str = "statusText"
+
+
+def short_path(cwd: Path, home: str) -> str:
+    """The folder with `~` for the user's own; of a long path only the last names."""
+    text = str(cwd)
+    if home and (text == home or text.startswith(f"{home}/")):
+        text = f"~{text[len(home) :]}"
+    if len(text) <= PATH_CHARS:
+        return text
+    kept = text[-PATH_CHARS:]
+    return f"…{kept[kept.find('/') :]}" if "/" in kept else shortened(cwd.name, PATH_CHARS)
+
+
+def tokens(count: int) -> str:
+    """1.2k, 15k, 2.3M: enough to compare."""
+    if count < 1000:
+        return str(count)
+    if count < 100_000:
+        return f"{count / 1000:.1f}k".replace(".0k", "k")
+    return f"{round(count / 1000)}k" if count < 1_000_000 else f"{count / 1_000_000:.1f}M"
+
+
+def elapsed(seconds: float) -> str:
+    minutes = int(seconds // 60)
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
+
+
+def _model(facts: Facts) -> Part:
+    return Part(facts.session.model.id, "statusModel")
+
+
+def _thinking(facts: Facts) -> Part:
+    session = facts.session
+    return Part(f"thinking {session.thinking}" if session.model.reasoning else "")
+
+
+def _mode(facts: Facts) -> Part:
+    return Part("plan mode", "planMode") if facts.session.plan.on else Part("")
+
+
+def _path(facts: Facts) -> Part:
+    return Part(short_path(facts.session.cwd, facts.home), "statusPath")
+
+
+def _git(facts: Facts) -> Part:
+    branch, dirty = facts.checkout
+    if not branch:
+        return Part("")
+    mark = (", changed" if facts.linear else "*") if dirty else ""
+    return Part(f"{branch}{mark}", "statusDirty" if dirty else "statusGit")
+
+
+def _context_percent(facts: Facts) -> Part:
+    usage = facts.session.compaction.usage()
+    token = "error" if usage.percent >= FULL_PERCENT else "warning"
+    return Part(
+        f"{usage.percent:.0f}% of {tokens(usage.window)}",
+        "statusText" if usage.percent < FILLING_PERCENT else token,
+    )
+
+
+def _context_tokens(facts: Facts) -> Part:
+    usage = facts.session.compaction.usage()
+    return Part(f"{tokens(usage.tokens)}/{tokens(usage.window)}")
+
+
+def _counted(sign: str, word: str, count: Callable[[Session], int]) -> Callable[[Facts], Part]:
+    def part(facts: Facts) -> Part:
+        number = count(facts.session)
+        if not number:
+            return Part("")
+        return Part(f"{tokens(number)} {word}" if facts.linear else f"{sign}{tokens(number)}")
+
+    return part
+
+
+def _cache_hit(facts: Facts) -> Part:
+    rate = cache_hit_rate(facts.session.stats.usage)
+    return Part(f"cache {rate:.0%}" if rate else "")
+
+
+def _cost(facts: Facts) -> Part:
+    cost = facts.session.stats.usage.cost.total
+    return Part(f"${cost:.2f}" if cost >= 0.01 else f"${cost:.4f}" if cost else "")
+
+
+def _queue(facts: Facts) -> Part:
+    waiting = len(facts.session.queue)
+    return Part(f"{waiting} waiting" if waiting else "")
+
+
+def _jobs(facts: Facts) -> Part:
+    running = sum(1 for job in facts.session.jobs.list() if job.status == "running")
+    return Part(f"{running} running" if running else "")
+
+
+SEGMENTS: dict[Segment, Callable[[Facts], Part]] = {
+    "model": _model,
+    "thinking": _thinking,
+    "mode": _mode,
+    "path": _path,
+    "git": _git,
+    "contextPercent": _context_percent,
+    "contextTokens": _context_tokens,
+    "tokensIn": _counted("↑", "in", lambda session: session.stats.usage.input),
+    "tokensOut": _counted("↓", "out", lambda session: session.stats.usage.output),
+    "cacheRead": _counted("R", "from cache", lambda session: session.stats.usage.cache_read),
+    "cacheWrite": _counted("W", "to cache", lambda session: session.stats.usage.cache_write),
+    "cacheHit": _cache_hit,
+    "cost": _cost,
+    "time": lambda facts: Part(time.strftime("%H:%M")),
+    "elapsed": lambda facts: Part(elapsed(time.monotonic() - facts.begun_s)),
+    "session": lambda facts: Part(facts.session.names.name or ""),
+    "jobs": _jobs,
+    "queue": _queue,
+    "host": lambda facts: Part(socket.gethostname()),
+}
+
+Preset = tuple[tuple[Segment, ...], tuple[Segment, ...]]
+PRESETS: dict[str, Preset] = {
+    "default": (
+        ("model", "thinking", "mode", "session"),
+        ("contextPercent", "cost", "jobs", "git", "path"),
+    ),
+    "minimal": (("model", "mode"), ("contextPercent",)),
+    "compact": (("model", "mode"), ("contextPercent", "cost", "git")),
+    "full": (
+        ("model", "thinking", "mode", "session", "queue", "jobs"),
+        (
+            "tokensIn",
+            "tokensOut",
+            "cacheRead",
+            "cacheHit",
+            "contextPercent",
+            "cost",
+            "elapsed",
+            "host",
+            "git",
+            "path",
+        ),
+    ),
+}
+SEPARATORS = {"dot": " · ", "pipe": " | ", "slash": " / ", "powerline": " \ue0b1 ", "none": " "}

@@ -1,0 +1,1 @@
+"""Lists to choose from: models, sessions, the tree, settings, themes, keys."""

@@ -1,0 +1,104 @@
+"""Settings that a selector changes: written to the user's file, read again, and seen at once."""
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from msgspec import convert, json, to_builtins
+
+from tau.base.late import late
+from tau.config.layers import LoadedSettings, load_settings
+from tau.config.settings import Settings, setting_values
+from tau.config.values import reset_setting, set_setting
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+    from tau.tui.terminal.port import Background
+
+looks = late("tau.modes.interactive.themes.looks")
+
+LIVE_GROUPS = frozenset({"theme", "statusLine", "display", "interaction", "branchSummary"})
+"""Groups that the screen reads whenever it needs them; a session keeps all others as it found them."""
+NEEDS_RESTART = frozenset({"display.screenReader", "display.hardwareCursor", "display.tabWidth"})
+
+
+def run_flags(app: "App") -> dict[str, Any]:
+    """What this run sets above the files, with flags or --config: where the files alone say otherwise."""
+    now = setting_values(app.settings)
+    files = setting_values(load_settings(app.paths, app.cwd).settings)
+    return {key: value for key, value in now.items() if value != files[key]}
+
+
+def save_setting(app: "App", key: str, value: Any, *, flags: dict[str, Any] | None = None) -> LoadedSettings:
+    """Write one value to the user's file. Raises TauError where that cannot be done."""
+    flags = run_flags(app) if flags is None else flags
+    set_setting(app.paths, key, json.encode(value).decode())
+    return _read_again(app, flags)
+
+
+def forget_setting(app: "App", key: str, *, flags: dict[str, Any] | None = None) -> LoadedSettings:
+    """Take one value out of the user's file."""
+    flags = run_flags(app) if flags is None else flags
+    reset_setting(app.paths, key)
+    return _read_again(app, flags)
+
+
+def _read_again(app: "App", flags: dict[str, Any]) -> LoadedSettings:
+    """The settings as the files are now, in force from here on."""
+    loaded = load_settings(app.paths, app.cwd, flags=flags)
+    show(app, loaded.settings)
+    return loaded
+
+
+def with_value(settings: Settings, key: str, value: Any) -> Settings:
+    """The same settings with one other value. Raises ValidationError where it does not fit."""
+    plain = to_builtins(settings)
+    *groups, name = key.split(".")
+    members = plain
+    for group in groups:
+        members = members[group]
+    members[name] = value
+    return convert(plain, Settings)
+
+
+def is_live(key: str) -> bool:
+    """Whether the screen can show at once what another value means."""
+    return key.partition(".")[0] in LIVE_GROUPS and key not in NEEDS_RESTART
+
+
+def takes_effect(key: str) -> str:
+    """When a change is seen, if not at once."""
+    if key in NEEDS_RESTART:
+        return "when tau is started again"
+    return "" if is_live(key) else "with the next session"
+
+
+def show(app: "App", settings: Settings) -> None:
+    """Let these settings be in force, and let the screen look like it."""
+    before, app.settings = app.settings, settings
+    now, was = settings.display, before.display
+    if before.theme != settings.theme or was.reduced_motion != now.reduced_motion:
+        restyle(app)
+    if before.status_line != settings.status_line:
+        app.status_line.refresh()
+    if was.hide_thinking != now.hide_thinking and app.events.toggle_thinking() != now.hide_thinking:
+        app.events.toggle_thinking()  # a key had hidden it, or shown it, before
+    drawn = ("show_images", "max_inline_images", "hyperlinks", "show_token_usage")
+    if any(getattr(was, name) != getattr(now, name) for name in drawn) and not app.session_runs:
+        app.events.rebuild()
+    app.screen.request_render()
+
+
+def restyle(app: "App") -> None:
+    """Colours, signs and motion as the settings want them now."""
+    capabilities = app.screen.terminal.capabilities
+    look = looks.look_of(app.settings, capabilities, os.environ, background_of(app))
+    app.theme.symbols, app.theme.motion = look.symbols, look.motion
+    app.theme.use(look.tokens, look.depth)
+    app.screen.invalidate()
+    app.status_line.refresh()
+
+
+def background_of(app: "App") -> "Background":
+    """Whether the terminal is dark or light, as far as it is known."""
+    wanted = app.settings.theme.background
+    return app.background if wanted == "auto" else wanted

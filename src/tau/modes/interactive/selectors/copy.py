@@ -1,0 +1,129 @@
+"""Copies a part of the conversation: the last answer, a block of code in it, any message."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from tau.ai.wire import (
+    AppMessage,
+    AssistantMessage,
+    BashExecutionMessage,
+    PythonExecutionMessage,
+    UserMessage,
+    text_of,
+)
+from tau.base.late import late
+from tau.coding.session.entries import MessageEntry, decode_known
+from tau.modes.interactive.selectors.pick_list import pick
+from tau.tui.widgets.select_list import SelectItem
+
+if TYPE_CHECKING:
+    from tau.coding.session.log import SessionLog
+    from tau.modes.interactive.app import App
+
+clipboard = late("tau.modes.interactive.editing.clipboard")
+
+MAX_MESSAGES = 300
+"""How far back one can go: so many messages that have a text."""
+SHOWN_CHARS = 200
+_FENCE = r"^ {0,3}(`{3,}|~{3,})[ \t]*([^\n`]*)$"
+
+
+class Part(NamedTuple):
+    """Something to copy: its name, what it is of, and the text itself."""
+
+    name: str
+    group: str
+    text: str
+
+
+class Code(NamedTuple):
+    language: str
+    text: str
+
+
+async def choose_copy(app: "App") -> None:
+    """Ask for a part of the conversation and put it on the clipboard."""
+    session = app.session
+    parts = [] if session is None else list(copy_parts(newest_first(session.log)))
+    if not parts:
+        app.say("Nothing has been said yet that could be copied.")
+        return
+    items = [
+        SelectItem(place, part.name, first_line(part.text), part.group, size(part.text))
+        for place, part in enumerate(parts)
+    ]
+    place = await pick(app, "Copy", items, verb="copy")
+    if place is not None:
+        app.say(await clipboard.copied(parts[place].text, app.screen.terminal))
+
+
+def newest_first(log: "SessionLog") -> Iterator[AppMessage]:
+    """What was said on the branch in use, also what a compaction has taken out of the model's sight."""
+    for node in reversed(log.branch()):
+        if node.type == "message" and isinstance(entry := decode_known(log.line(node)), MessageEntry):
+            yield entry.message
+
+
+def copy_parts(messages: Iterable[AppMessage], most: int = MAX_MESSAGES) -> Iterator[Part]:
+    """From the newest message on: each as a whole, then the blocks of code in it."""
+    count = answers = 0
+    for message in messages:
+        spoken = words_of(message)
+        if spoken is None or not spoken[1].strip():
+            continue
+        count += 1
+        if count > most:
+            return
+        who, text = spoken
+        answers += who == "Answer"
+        last = who == "Answer" and answers == 1
+        group = "Last answer" if last else "Earlier" if answers else "Since the last answer"
+        yield Part("All of it" if last else who, group, text)
+        for code in code_blocks(text) if who != "Command" else ():
+            yield Part(f"Code: {code.language}" if code.language else "Code", group, code.text)
+
+
+def words_of(message: AppMessage) -> tuple[str, str] | None:
+    """Who said it, and the text; None for what nobody says."""
+    match message:
+        case UserMessage(content=content):
+            return "You", content if isinstance(content, str) else text_of(content)
+        case AssistantMessage():
+            return "Answer", message.text
+        case BashExecutionMessage(command=command, output=output):
+            return "Command", f"{command}\n{output}"
+        case PythonExecutionMessage(code=code, output=output):
+            return "Command", f"{code}\n{output}"
+        case _:
+            return None
+
+
+def code_blocks(text: str) -> list[Code]:
+    """The fenced blocks of a Markdown text; one that is never closed goes to its end."""
+    found: list[Code] = []
+    fence = language = ""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        mark = re.match(_FENCE, line)
+        if not fence:
+            if mark:
+                fence, language, lines = mark[1], mark[2].split(" ")[0].strip(), []
+        elif mark and mark[1].startswith(fence) and not mark[2].strip():
+            found.append(Code(language, "\n".join(lines)))
+            fence = ""
+        else:
+            lines.append(line)
+    if fence and lines:
+        found.append(Code(language, "\n".join(lines)))
+    return [code for code in found if code.text.strip()]
+
+
+def first_line(text: str) -> str:
+    """The first line that says something."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")[:SHOWN_CHARS]
+
+
+def size(text: str) -> str:
+    lines = text.count("\n") + 1
+    return f"{lines:,} lines" if lines > 1 else f"{len(text):,} chars"

@@ -1,0 +1,59 @@
+"""Shows all keys: what they do, and what is wrong with those of the user's own file."""
+
+from typing import TYPE_CHECKING
+
+from tau.modes.interactive.selectors.keys import SELECTOR_BINDINGS, key_label
+from tau.modes.interactive.selectors.pick_list import pick
+from tau.tui.widgets.select_list import SelectItem
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+    from tau.tui.input.bindings import Keymap
+
+SHOWN_KEYS = 2
+"""More of them stand behind what they do."""
+PROBLEMS = "Problems in keybindings.json"
+_GROUPS = (
+    ("app.", "", "Screen"),
+    ("tui.input.", "", "Editor"),
+    ("tui.editor.", "", "Editor"),
+    ("tui.select.", "", "Lists"),
+    ("", "sessions", "List of sessions"),
+    ("", "tree", "Session tree"),
+    ("", "models", "List of models"),
+    ("", "thinking", "List of levels"),
+    ("", "settings", "Settings"),
+)
+
+
+async def choose_hotkeys(app: "App") -> None:
+    """All keys, to be searched by what they do or by their names; nothing is changed."""
+    items = hotkey_items(app.keys)
+    note = f"your keys: {app.paths.keybindings.name}"
+    await pick(app, "Keys", items, verb="close", note=note)
+
+
+def hotkey_items(keys: "Keymap") -> list[SelectItem[str]]:
+    """First what is wrong, then every action in its group: keys, what they do, the name to bind."""
+    wrong = [*keys.problems, *map(str, keys.conflicts)]
+    items = [SelectItem(f"problem {place}", text, "", PROBLEMS) for place, text in enumerate(wrong)]
+    bindings = {**SELECTOR_BINDINGS, **keys.bindings}
+    grouped: dict[str, list[SelectItem[str]]] = {}
+    for action, binding in bindings.items():
+        names = keys.keys_of(action) if action in keys.bindings else binding.keys
+        labels = [key_label(name) for name in names]
+        shown = ", ".join(labels[:SHOWN_KEYS]) or "(no key)"
+        also = f", also {', '.join(labels[SHOWN_KEYS:])}" if len(labels) > SHOWN_KEYS else ""
+        group = group_of(action, binding.scope)
+        words = f"{binding.description}{also} ({action})"
+        grouped.setdefault(group, []).append(SelectItem(action, shown, words, group))
+    order = dict.fromkeys(group for _, _, group in _GROUPS)
+    return items + [item for group in [*order, *grouped] if group in grouped for item in grouped.pop(group)]
+
+
+def group_of(action: str, scope: str) -> str:
+    """Where the action is looked up, as a person calls it."""
+    for start, of_scope, group in _GROUPS:
+        if (scope and scope == of_scope) or (not scope and start and action.startswith(start)):
+            return group
+    return scope.capitalize() or "Other"

@@ -1,0 +1,216 @@
+"""The frame of every selector: a title, what there is to choose from, a word to the person, the keys."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from tau.agent.ui import Level
+from tau.modes.interactive.selectors.keys import label, pressed
+from tau.tui.component import Component
+from tau.tui.input.key import InputEvent
+from tau.tui.text.clean import clean_line
+from tau.tui.text.cut import truncate
+from tau.tui.text.width import visible_width
+from tau.tui.text.wrap import wrap
+from tau.tui.widgets.input_field import InputField
+from tau.tui.widgets.live import Live
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+    from tau.tui.style import Theme
+
+CONFIRM, CANCEL = "tui.select.confirm", "tui.select.cancel"
+MIN_LIST_ROWS = 5
+MAX_MESSAGE_ROWS = 3
+ROWS_FOR_TWO = 16
+"""From this height of the terminal on, the keys may take two rows."""
+
+Fit: TypeAlias = Callable[[int, int], None]
+"""Takes the rows there are for the inside and their width, before it is drawn."""
+
+
+class Hint(NamedTuple):
+    """A key that works now, by the action it stands for, and what it does in a word or two."""
+
+    action: str
+    text: str
+
+
+Hints: TypeAlias = Sequence[Hint] | Callable[[], Sequence[Hint]]
+
+
+class Panel(Live):
+    """Never higher than the terminal. `actions` are looked up before the inside gets a key.
+
+    `note` stands at the right end of the title. What `tell` says stays until the next key.
+    """
+
+    def __init__(
+        self,
+        app: "App",
+        title: str,
+        inside: Component,
+        *,
+        hints: Hints = (),
+        actions: Mapping[str, Callable[[], None]] | None = None,
+        fit: Fit | None = None,
+        note: str = "",
+    ) -> None:
+        self.inside = inside
+        self.actions = dict(actions or {})
+        self.on_key: Callable[[], object] | None = None
+        """Told after each key, whatever it did."""
+        self._app = app
+        self._title = clean_line(title)
+        self._note = clean_line(note)
+        self._hints = hints
+        self._fit = fit
+        self._message = ""
+        self._level: Level = "info"
+        self._announced = False
+        self._parts: list[Sequence[str]] = []
+        self._drawn_for: tuple[object, ...] = ()
+        self._rows: list[str] = []
+
+    @property
+    def focused(self) -> bool:
+        """The focus is the inside's."""
+        return self.inside.focused
+
+    @focused.setter
+    def focused(self, focused: bool) -> None:
+        self.inside.focused = focused
+
+    def set_title(self, title: str | None = None, note: str | None = None) -> None:
+        """Another title, another note at its end, or both."""
+        self._title = self._title if title is None else clean_line(title)
+        self._note = self._note if note is None else clean_line(note)
+
+    def tell(self, text: str, level: Level = "warning") -> None:
+        """Say something above the keys, until the next one is pressed."""
+        self._message = clean_line(text)
+        self._level = level
+        self._app.screen.request_render()
+
+    def handle_input(self, event: InputEvent) -> bool:
+        self._message = ""
+        done = self._act(event) or self.inside.handle_input(event)
+        if self.on_key is not None:
+            self.on_key()
+        return done
+
+    def _act(self, event: InputEvent) -> bool:
+        for action, do in self.actions.items():
+            if pressed(self._app.keys, event, action):
+                do()
+                return True
+        return False
+
+    def invalidate(self) -> None:
+        self._drawn_for = ()
+        self.inside.invalidate()
+
+    def render(self, width: int) -> list[str]:
+        width = max(width, 1)
+        height = self._app.screen.terminal.rows
+        hints = tuple(self._hints() if callable(self._hints) else self._hints)
+        told = (width, height, hints, self._title, self._note, self._message, self._level)
+        changed = told != self._drawn_for
+        above, below = (self._parts[0], self._parts[2]) if not changed else self._around(width, height, hints)
+        if self._app.theme.linear and not self._announced:
+            # A screen reader is told what is chosen, and nothing else that came with it: so the title first.
+            self._announced = True
+            self._app.front.timer.call_soon(self._app.screen.request_render)
+            return [*above, *below]
+        if self._fit is not None:
+            self._fit(max(height - len(above) - len(below), 1), width)
+        inside = self.inside.render(width)
+        if changed or inside is not self._parts[1]:
+            self._drawn_for = told
+            self._parts = [above, inside, below]
+            self._rows = [*above, *inside, *below]
+        return self._rows
+
+    def _around(self, width: int, height: int, hints: Sequence[Hint]) -> tuple[list[str], list[str]]:
+        theme = self._app.theme
+        below = []
+        if self._message:
+            token = {"info": "info", "warning": "warning", "error": "error"}[self._level]
+            most = MAX_MESSAGE_ROWS if height >= ROWS_FOR_TWO else 1
+            rows = wrap(self._message, width)
+            if len(rows) > most:
+                rows[most - 1] = truncate(" ".join(rows[most - 1 :]), width, theme.symbols.ellipsis)
+            below += [theme[token](row) for row in rows[:most]]
+        keys = [(label(self._app.keys, hint.action), hint.text) for hint in hints]
+        shown = [(key, text) for key, text in keys if key]
+        if not below or height >= ROWS_FOR_TWO:  # on a low screen, the word to the person stands there
+            below += key_rows(theme, shown, width, 2 if height >= ROWS_FOR_TWO else 1)
+        return [title_row(theme, self._title, self._note, width)], below
+
+
+def title_row(theme: "Theme", title: str, note: str, width: int) -> str:
+    """A line across with a title in it, and a note at its end if there is room."""
+    symbols = theme.symbols
+    if theme.linear:
+        return truncate(f"{title} ({note})" if note else title, width, symbols.ellipsis)
+    rule = symbols.rule
+    title = truncate(title, max(width - 4, 1), symbols.ellipsis)
+    if width < 8:
+        return theme["accent"](truncate(title, width, symbols.ellipsis))
+    used = visible_width(title) + 4
+    tail = f" {note} {rule}" if note and used + visible_width(note) + 5 <= width else ""
+    line = rule * (width - used - visible_width(tail)) if rule else ""
+    border = theme["border"]
+    end = f"{border(line)} {theme['muted'](note)} {border(rule)}" if tail else border(line)
+    return f"{border(rule * 2)} {theme['accent'](title)} {end}"
+
+
+def key_rows(theme: "Theme", keys: Sequence[tuple[str, str]], width: int, most: int) -> list[str]:
+    """Keys with what they do; what does not fit into so many rows is left out, the last ones first."""
+    if theme.linear:
+        words = ", ".join(f"{key} {text}" for key, text in keys)
+        return wrap(f"Keys: {words}.", width) if words else []
+    rows: list[str] = []
+    room = 0
+    for key, text in keys:
+        needed = visible_width(key) + visible_width(text) + 1
+        piece = f"{theme['muted'](key)} {theme['dim'](text)}"
+        if rows and needed + 3 <= room:
+            rows[-1] += theme["dim"](" · ") + piece
+            room -= needed + 3
+        elif len(rows) < most:
+            rows.append(truncate(piece, width, theme.symbols.ellipsis))
+            room = width - needed
+        else:
+            break
+    return rows
+
+
+def list_rows(app: "App", room: int) -> int:
+    """How many rows a list shows that has this much room: at most half of the screen, or five."""
+    return max(1, min(room, max(MIN_LIST_ROWS, app.screen.terminal.rows // 2)))
+
+
+async def ask_line(
+    app: "App",
+    title: str,
+    text: str = "",
+    *,
+    placeholder: str = "",
+    validate: Callable[[str], str | None] | None = None,
+    verb: str = "save",
+) -> str | None:
+    """One line of text in a panel; None where the person leaves it."""
+
+    def make(done: Callable[[str | None], None]) -> Component:
+        field = InputField(
+            app.theme,
+            app.keys,
+            text,
+            placeholder=placeholder,
+            validate=validate,
+            on_submit=done,
+            on_cancel=lambda: done(None),
+        )
+        return Panel(app, title, field, hints=(Hint("tui.input.submit", verb), Hint(CANCEL, "leave")))
+
+    return await app.dialogs.ask(make)

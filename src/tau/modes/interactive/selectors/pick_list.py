@@ -1,0 +1,121 @@
+"""A list in a panel: as high as the terminal allows, and what cannot be taken can still be looked at."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic
+
+from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel, list_rows
+from tau.tui.component import Component
+from tau.tui.text.clean import clean_line
+from tau.tui.widgets.list_parts import DESCRIPTION_ROWS
+from tau.tui.widgets.select_items import Choices, SelectItem, T
+from tau.tui.widgets.select_list import SelectList
+from tau.tui.widgets.select_rows import COLUMN_WIDTH
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+
+
+class Everything(Choices[T]):
+    """What is disabled looks so, but is reached like all else: a person wants to know why it is."""
+
+    def at(self, place: int) -> SelectItem[T] | None:
+        return self.items[self.order[place]] if 0 <= place < len(self.order) else None
+
+    def place_of(self, value: T) -> int:
+        return next((at for at, index in enumerate(self.order) if self.items[index].value == value), -1)
+
+    def enabled_from(self, start: int, step: int, around: bool = False) -> int:
+        return max(0, min(start, len(self.order) - 1))
+
+    def _matching(self, query: str) -> list[int]:
+        """What can be taken comes first, however well the rest matches."""
+        found = super()._matching(query)
+        return sorted(found, key=lambda index: self.items[index].disabled) if query.strip() else found
+
+
+class PickList(SelectList[T], Generic[T]):
+    """`on_select` may get an item that is disabled: it is for the owner to say what is missing."""
+
+    def __init__(self, app: "App", items: Iterable[SelectItem[T]] = (), **options: Any) -> None:
+        self._app = app
+        super().__init__(app.theme, app.keys, items, **options)
+
+    def made(self, items: Iterable[SelectItem[T]]) -> Choices[T]:
+        """The items as this list looks them up."""
+        return Everything(items)
+
+    def set_items(self, items: Iterable[SelectItem[T]]) -> None:
+        before = self.selected
+        self._choices = self.made(items)
+        self._refilter()
+        if before is None or not self.select(before.value):
+            self._at = self._choices.enabled_from(self._at, 1)
+
+    def fit(self, rows: int, width: int) -> None:
+        """Take no more rows than there are."""
+        choices = self._choices
+        below = choices.has_descriptions and width < COLUMN_WIDTH and not self._theme.linear
+        around = (self._filter is not None) + 1 + (DESCRIPTION_ROWS + 1 if below else 0)
+        height = list_rows(self._app, rows - around)
+        if height != self._max_rows:
+            self._max_rows = height
+            self._rows = None
+
+    @property
+    def height(self) -> int:
+        """How many rows of items there are at most."""
+        return self._max_rows
+
+    @property
+    def count(self) -> int:
+        """How many items match."""
+        return len(self._choices.order)
+
+    @property
+    def total(self) -> int:
+        return len(self._choices.items)
+
+    def in_view(self) -> Sequence[SelectItem[T]]:
+        """What was drawn last."""
+        lines = self._choices.lines[self._top : self._top + self._max_rows]
+        return [self._choices.items[index] for index in lines if index >= 0]
+
+    def change(self, index: int, *, label: str | None = None, description: str | None = None) -> None:
+        """Other words for one of the items, by its place in what was set; it is found as before."""
+        items = self._choices.items
+        if label is not None:
+            items[index] = items[index]._replace(label=clean_line(label))
+        if description is not None:
+            items[index] = items[index]._replace(description=clean_line(description))
+        self._rows = None
+
+
+async def pick(
+    app: "App",
+    title: str,
+    items: Sequence[SelectItem[T]],
+    *,
+    verb: str = "choose",
+    hints: Sequence[Hint] = (),
+    actions: Mapping[str, Callable[[Panel, PickList[T]], None]] | None = None,
+    note: str = "",
+    **options: Any,
+) -> T | None:
+    """The value that a person takes from a list, or None. `actions` get the panel and its list."""
+
+    def make(done: Callable[[T | None], None]) -> Component:
+        chosen = PickList(app, items, on_cancel=lambda: done(None), **options)
+        chosen.on_select = lambda item: done(item.value)
+        panel = Panel(
+            app,
+            title,
+            chosen,
+            hints=(Hint(CONFIRM, verb), Hint(CANCEL, "leave"), *hints),
+            fit=chosen.fit,
+            note=note,
+        )
+        for action, do in (actions or {}).items():
+            panel.actions[action] = lambda do=do: do(panel, chosen)  # type: ignore[misc]
+        return panel
+
+    return await app.dialogs.ask(make)

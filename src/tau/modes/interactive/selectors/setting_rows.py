@@ -1,0 +1,152 @@
+"""Settings as rows of a list: what kind each is, in which tab it stands, and how a typed text is meant."""
+
+import re
+from collections.abc import Mapping, Sequence
+from types import UnionType
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
+
+from msgspec import json
+
+from tau.config.layers import LoadedSettings
+from tau.config.settings import Setting as Declared
+from tau.config.settings import describe_settings, setting_values
+from tau.config.words import show_value
+from tau.modes.interactive.selectors.applying import takes_effect
+from tau.tui.widgets.setting import Kind, Setting, Value
+
+TABS: Mapping[str, tuple[str, ...]] = {
+    "Appearance": ("theme", "statusLine", "display"),
+    "Interaction": (
+        *("interaction", "steeringMode", "followUpMode", "interruptMode"),
+        *("plan", "todo", "tasks", "titles", "sessionDir"),
+    ),
+    "Models": (
+        *("defaultProvider", "defaultModel", "defaultThinkingLevel", "enabledModels", "modelRoles"),
+        *("retry", "stream", "local"),
+    ),
+    "Context": ("compaction", "branchSummary", "contextFiles", "checkpoint", "images", "inspectImage"),
+    "Tools": ("tools", "bash", "shellPath", "async", "eval", "python", "task", "ssh"),
+    "Files": ("read", "edit", "search"),
+}
+OTHER = "More"
+_LAYERS = {
+    "default": "the default",
+    "user": "your settings.json",
+    "project": "this project",
+    "file": "a file of --config",
+    "flag": "this run (a flag or --config)",
+}
+
+
+class Tab(NamedTuple):
+    name: str
+    keys: Sequence[str]
+
+
+def tabs() -> list[Tab]:
+    """All settings by tab; what no tab names comes last."""
+    by_head = {head: name for name, heads in TABS.items() for head in heads}
+    found: dict[str, list[str]] = {name: [] for name in (*TABS, OTHER)}
+    for declared in describe_settings():
+        found[by_head.get(declared.key.partition(".")[0], OTHER)].append(declared.key)
+    return [Tab(name, keys) for name, keys in found.items() if keys]
+
+
+def setting_rows(loaded: LoadedSettings, choices: Mapping[str, Sequence[str]]) -> dict[str, Setting]:
+    """A row for every setting. `choices` names the values of texts that are no free texts, such as themes."""
+    values = setting_values(loaded.settings)
+    return {one.key: row_of(one, values[one.key], choices.get(one.key, ())) for one in describe_settings()}
+
+
+def row_of(declared: Declared, value: Any, choices: Sequence[str] = ()) -> Setting:
+    """One setting with the value that it has."""
+    kind, allowed = kind_of(declared.annotation.__origin__)
+    (meta,) = declared.annotation.__metadata__
+    if choices and kind == "text":
+        kind, allowed = "choice", tuple(dict.fromkeys([*choices, str(value)]))
+    group, _, name = declared.key.rpartition(".")
+    return Setting(
+        key=declared.key,
+        label=in_words(name),
+        value=shown(value),
+        kind=kind,
+        description=f"{declared.description}. ({declared.key})",
+        group=in_words(group) if group else "General",
+        choices=allowed,
+        minimum=meta.ge,
+        maximum=meta.le,
+        step=step_of(declared.default) if kind == "number" else 1,
+    )
+
+
+def kind_of(annotation: Any) -> tuple[Kind, tuple[Value, ...]]:
+    """How a value of this type is changed, and the values to choose from."""
+    origin = get_origin(annotation)
+    if annotation is bool:
+        return "toggle", ()
+    if origin is Literal:
+        return "choice", get_args(annotation)
+    if annotation in (int, float):
+        return "number", ()
+    if origin is dict:
+        return "submenu", ()
+    if annotation is str or origin in (list, Union, UnionType):
+        return "text", ()
+    raise TypeError(f"no way to change a value of the type {annotation}")
+
+
+def step_of(default: Any) -> float:
+    """What one press of an arrow key changes: a sensible part of the usual size."""
+    if isinstance(default, float):
+        return 0.05
+    digits = len(str(abs(int(default))))
+    return float(10 ** max(digits - 2, 0))
+
+
+def shown(value: Any) -> Value:
+    """A value as a row holds it: lists with commas, objects as JSON, nothing as nothing."""
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, dict):
+        return json.encode(value).decode() if value else ""
+    plain: Value = value
+    return plain
+
+
+def meant(declared: Declared, value: Value) -> Any:
+    """What a row's value is in the file; None: the setting is to be taken out."""
+    annotation = declared.annotation.__origin__
+    if get_origin(annotation) is list:
+        return [part.strip() for part in str(value).split(",") if part.strip()]
+    if get_origin(annotation) in (Union, UnionType) and value == "":
+        return None
+    return value
+
+
+def facts(declared: Declared, loaded: LoadedSettings) -> str:
+    """Where the value comes from, what it would be otherwise, when a change is seen, who may set it."""
+    origin = loaded.origin(declared.key)
+    where = _LAYERS[origin.layer]
+    parts = [f"From {where}" if origin.path is None or origin.layer == "user" else f"From {origin.path}"]
+    if origin.layer != "default":
+        parts.append(f"default {_default(declared.default)}")
+    if effect := takes_effect(declared.key):
+        parts.append(f"a change is seen {effect}")
+    if declared.scope == "user":
+        parts.append("only you can set it, a project cannot")
+    return "; ".join(parts) + "."
+
+
+def _default(value: Any) -> str:
+    if value is None or value in ([], {}):
+        return "not set"
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else show_value(value).strip('"')
+
+
+def in_words(name: str) -> str:
+    """`hideThinking` as `Hide thinking`, `bash.autoBackground` as `Bash, auto background`."""
+    words = re.sub(r"([a-z0-9])([A-Z])", lambda found: f"{found[1]} {found[2].lower()}", name)
+    words = words.replace(".", ", ")
+    return words[:1].upper() + words[1:]

@@ -1,0 +1,247 @@
+"""The session tree on the screen: filters, search, folding, and the keys to walk in it."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, get_args
+
+from tau.coding.session.tree import TREE_FILTERS, Row, TreeFilter, current
+from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, MIN_LIST_ROWS
+from tau.modes.interactive.selectors.tree_rows import Look, in_lines, in_words
+from tau.tui.input.key import InputEvent
+from tau.tui.text.wrap import wrap
+from tau.tui.widgets.list_parts import FilterLine, moved, moved_by, position_row
+from tau.tui.widgets.live import Live
+
+if TYPE_CHECKING:
+    from tau.coding.session.session import Session
+    from tau.modes.interactive.app import App
+
+FOLD, UNFOLD = "app.tree.foldOrUp", "app.tree.unfoldOrDown"
+FORWARD, BACKWARD = "app.tree.filterForward", "app.tree.filterBackward"
+JUMPS: dict[str, TreeFilter] = {
+    "app.tree.filterDefault": "default",
+    "app.tree.filterNoTools": "no-tools",
+    "app.tree.filterUser": "user-only",
+    "app.tree.filterLabeled": "labeled-only",
+    "app.tree.filterAll": "all",
+}
+_EMPTY = {
+    "labeled-only": "No entry has a label.",
+    "user-only": "You have not said anything yet.",
+}
+
+
+class TreeView(Live):
+    """Rows as `coding/session/tree.py` makes them; they are asked for again when a key has changed them.
+
+    A fold hides all below an entry. Only an entry that begins a branch, or from which several go off, folds;
+    from any other the key leads up to the next one that does, and the other key down to it.
+    """
+
+    def __init__(self, app: "App", session: "Session", filter: TreeFilter) -> None:
+        self._app = app
+        self._session = session
+        self.filter = filter if filter in get_args(TreeFilter) else "default"
+        self.on_select: Callable[[str], None] | None = None
+        self.on_cancel: Callable[[], None] | None = None
+        self.on_shown: Callable[[], None] | None = None
+        """Told when another filter or search has changed what is shown."""
+        self._query = FilterLine(app.keys, "type to search")
+        self._folded: set[str] = set()
+        self._rows: list[Row] = []
+        self._children: list[int] = []
+        self._shown: list[int] = []
+        """Places of the rows that no fold hides."""
+        self._at = 0
+        self._id: str | None = None
+        """The entry that is selected, also while nothing is shown."""
+        self._stale = True
+        self._height = MIN_LIST_ROWS
+        self._drawn: list[str] | None = None
+        self._drawn_for = (0, False)
+
+    @property
+    def selected(self) -> Row | None:
+        self._refresh()
+        return self._rows[self._shown[self._at]] if self._shown else None
+
+    @property
+    def count(self) -> int:
+        """How many entries match."""
+        self._refresh()
+        return len(self._rows)
+
+    def fit(self, rows: int, width: int) -> None:
+        height = max(MIN_LIST_ROWS, self._app.screen.terminal.rows // 2)
+        height = max(1, min(height, rows - 2))
+        if height != self._height:
+            self._height = height
+            self._drawn = None
+
+    def changed(self) -> None:
+        """The session has other entries or labels than before."""
+        self._stale = True
+        self._drawn = None
+
+    def handle_input(self, event: InputEvent) -> bool:
+        keys = self._app.keys
+        self._drawn = None
+        if (step := self._step(event)) is not None:
+            self._refresh()
+            self._go(moved(self._at, step, len(self._shown)))
+        elif keys.matches(event, CONFIRM):
+            row = self.selected
+            if row is not None and self.on_select is not None:
+                self.on_select(row.id)
+        elif keys.matches(event, CANCEL):
+            self._escape(close=keys.matches(event, "app.clear"))
+        elif keys.matches(event, FOLD):
+            self._fold_or_up()
+        elif keys.matches(event, UNFOLD):
+            self._unfold_or_down()
+        elif not self._filter_key(event):
+            if not self._query.takes(event):
+                return False
+            self._refilter()
+        return True
+
+    def invalidate(self) -> None:
+        self._drawn = None
+
+    def render(self, width: int) -> Sequence[str]:
+        if self._drawn is None or self._drawn_for != (width, self.focused):
+            self._refresh()
+            self._drawn_for = (width, self.focused)
+            self._drawn = self._draw(max(width, 1))
+        return self._drawn
+
+    def _step(self, event: InputEvent) -> int | None:
+        """By how many rows a key moves: the arrows to the sides turn pages."""
+        keys = self._app.keys
+        page = max(self._height, 2)
+        if keys.matches(event, "tui.editor.cursorLeft"):
+            return -page
+        if keys.matches(event, "tui.editor.cursorRight"):
+            return page
+        return moved_by(keys, event, page, len(self._shown))
+
+    def _escape(self, *, close: bool) -> None:
+        if self._query.text and not close:
+            self._query.text = ""
+            self._refilter()
+        elif self.on_cancel is not None:
+            self.on_cancel()
+
+    def _filter_key(self, event: InputEvent) -> bool:
+        keys = self._app.keys
+        at = TREE_FILTERS.index(self.filter)
+        wanted = next((name for action, name in JUMPS.items() if keys.matches(event, action)), None)
+        if keys.matches(event, FORWARD):
+            wanted = TREE_FILTERS[(at + 1) % len(TREE_FILTERS)]
+        elif keys.matches(event, BACKWARD):
+            wanted = TREE_FILTERS[at - 1]
+        if wanted is None:
+            return False
+        self.filter = wanted
+        self._refilter()
+        return True
+
+    def _refilter(self) -> None:
+        """What is shown is computed when it is needed: several letters at once cost as much as one."""
+        self._stale = True
+        if self.on_shown is not None:
+            self.on_shown()
+
+    def _refresh(self) -> None:
+        if not self._stale:
+            return
+        self._stale = False
+        self._rows = self._session.tree.rows(self.filter, self._query.text)
+        self._children = [0] * len(self._rows)
+        for row in self._rows:
+            if row.parent >= 0:
+                self._children[row.parent] += 1
+        self._unhide()
+
+    def _unhide(self) -> None:
+        """Which rows are shown, and the selection among them: the entry, or the nearest one above it."""
+        rows, folded = self._rows, self._folded
+        self._drawn = None
+        if folded and not self._query.text.strip():
+            hidden = [False] * len(rows)
+            for place, row in enumerate(rows):
+                above = row.parent
+                hidden[place] = above >= 0 and (hidden[above] or rows[above].id in folded)
+            self._shown = [place for place, is_hidden in enumerate(hidden) if not is_hidden]
+        else:
+            self._shown = list(range(len(rows)))
+        where = {rows[place].id: at for at, place in enumerate(self._shown)}
+        id = self._id
+        log = self._session.log
+        while id is not None and id not in where:
+            node = log.node(id)
+            id = None if node is None else node.parent_id
+        if id is None:
+            start = current(rows)
+            id = rows[start].id if start >= 0 else None
+        self._at = where.get(id or "", max(len(self._shown) - 1, 0))
+        if self._id is None and self._shown:
+            self._id = rows[self._shown[self._at]].id
+
+    def _go(self, at: int) -> None:
+        if self._shown:
+            self._at = at
+            self._id = self._rows[self._shown[at]].id
+
+    def _can_fold(self, place: int) -> bool:
+        count = self._children[place]
+        return count > 1 or (count == 1 and self._rows[place].head == place)
+
+    def _fold_or_up(self) -> None:
+        self._refresh()
+        if not self._shown:
+            return
+        place = self._shown[self._at]
+        if self._can_fold(place) and self._rows[place].id not in self._folded and not self._query.text:
+            self._folded.add(self._rows[place].id)
+            self._unhide()
+            return
+        place = self._rows[place].parent
+        while place >= 0 and not self._can_fold(place):
+            place = self._rows[place].parent
+        if place >= 0:
+            self._go(self._shown.index(place))
+
+    def _unfold_or_down(self) -> None:
+        self._refresh()
+        if not self._shown:
+            return
+        place = self._shown[self._at]
+        if self._rows[place].id in self._folded and not self._query.text:
+            self._folded.discard(self._rows[place].id)
+            self._unhide()
+            return
+        below = self._at
+        while self._children[self._shown[below]] and below + 1 < len(self._shown):
+            below += 1
+            if self._can_fold(self._shown[below]):
+                break
+        self._go(below)
+
+    def _draw(self, width: int) -> list[str]:
+        theme, shown = self._app.theme, self._shown
+        rows = [self._query.row(theme, width, self.focused)]
+        if not shown:
+            text = _EMPTY.get(self.filter, "There is nothing yet.")
+            if self._query.text.strip():
+                text = f"Nothing has all of: {self._query.text}"
+            return rows + [theme["muted"](row) for row in wrap(text, width)[:2]]
+        height = min(self._height, len(shown))
+        top = max(0, min(self._at - height // 2, len(shown) - height))
+        for at in range(top, top + height):
+            folded = self._rows[shown[at]].id in self._folded and not self._query.text
+            look = Look(at == self._at, folded, width)
+            draw = in_words if theme.linear else in_lines
+            rows += draw(theme, self._rows, shown[at], look)
+        if height < len(shown):
+            rows.append(position_row(theme, top, height, len(shown), self._at + 1, len(shown), width))
+        return rows

@@ -1,0 +1,93 @@
+"""What the upper border of the editor tells: the model, the folder, how full the window is."""
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tau.agent.events import (
+    AgentEnd,
+    AgentEvent,
+    Compacted,
+    MessageEnd,
+    QueueChanged,
+    ThinkingLevelChanged,
+    TurnEnd,
+)
+from tau.base import log
+from tau.base.text import clean_line
+from tau.coding.session.session import Session
+from tau.config.appearance import Segment
+from tau.modes.interactive.git import Checkout, branch_of, is_dirty
+from tau.modes.interactive.segments import PRESETS, SEGMENTS, SEPARATORS, Facts, Part
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+
+_TELLING = (TurnEnd, AgentEnd, MessageEnd, Compacted, QueueChanged, ThinkingLevelChanged)
+
+
+class StatusLine:
+    """Made anew when something happens that it tells of; no clock runs for it."""
+
+    def __init__(self, app: "App") -> None:
+        self._app = app
+        self._begun_s = time.monotonic()
+        self._checkout = Checkout()
+        self._home = str(Path.home())
+        self._stop: Callable[[], None] = _nothing
+
+    def attach(self, session: Session) -> None:
+        self._checkout = Checkout(branch_of(session.cwd))
+        self._stop = session.subscribe(self._hear)
+        self.refresh()
+        self._app.start(self._look(session))
+
+    def detach(self) -> None:
+        self._stop()
+        self._stop = _nothing
+
+    def refresh(self) -> None:
+        """Say how things stand now."""
+        app = self._app
+        session = app.session
+        if session is None:
+            return
+        chosen = app.settings.status_line
+        preset = PRESETS.get(chosen.preset)
+        left, right = preset or (tuple(chosen.left_segments), tuple(chosen.right_segments))
+        facts = Facts(session, self._checkout, self._begun_s, self._home, app.theme.linear)
+        app.editor.set_border_text(self._line(left, facts), self._line(right, facts))
+        app.screen.request_render()
+
+    def _line(self, names: Sequence[Segment], facts: Facts) -> str:
+        theme = self._app.theme
+        separator = theme["dim"](SEPARATORS[self._app.settings.status_line.separator])
+        parts = (_part(name, facts) for name in names)
+        return separator.join(theme[part.token](clean_line(part.text)) for part in parts if part.text)
+
+    def _hear(self, event: AgentEvent) -> None:
+        if isinstance(event, _TELLING):
+            self.refresh()
+        if isinstance(event, AgentEnd) and self._app.session is not None:
+            self._app.start(self._look(self._app.session))
+
+    async def _look(self, session: Session) -> None:
+        """Ask git, and tell if something has changed."""
+        branch = branch_of(session.cwd)
+        found = Checkout(branch, bool(branch) and await is_dirty(session.cwd))
+        if found != self._checkout and session is self._app.session:
+            self._checkout = found
+            self.refresh()
+
+
+def _part(name: Segment, facts: Facts) -> Part:
+    try:
+        return SEGMENTS[name](facts)
+    except Exception as error:
+        log.warning(f"The part {name} of the status line failed.", error)
+        return Part("")
+
+
+def _nothing() -> None:
+    """There is no session to stop listening to."""

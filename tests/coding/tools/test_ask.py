@@ -1,0 +1,164 @@
+"""Questions to the user, where a face shows them together, one by one, or not at all."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tau.base.errors import ToolError
+from tau.coding.tools.ask import (
+    DONE,
+    OTHER,
+    Answer,
+    Ask,
+    AskDetails,
+    AskQuestion,
+    answer_of,
+    fallback,
+)
+from tests.coding.context import CallContext, FakeUi, call_now, text_of
+
+DATABASE = {
+    "id": "db",
+    "question": "Which database?",
+    "options": [{"label": "SQLite", "description": "one file"}, {"label": "PostgreSQL"}],
+    "recommended": 0,
+}
+PARTS = {"id": "parts", "question": "Which parts?", "options": ["api", "web", "docs"], "multi": True}
+NAME = {"id": "name", "question": "What is it called?"}
+
+
+class Person(FakeUi):
+    """Also types, from another list."""
+
+    def __init__(self, answers: Sequence[str | None], typed: Sequence[str | None] = ()) -> None:
+        super().__init__(answers)
+        self.typed = list(typed)
+
+    async def input(self, title: str, placeholder: str = "", *, timeout: float | None = None) -> str | None:
+        self.asked.append(title)
+        return self.typed.pop(0)
+
+
+class Screen(FakeUi):
+    """Shows all questions together."""
+
+    def __init__(self, result: list[Answer] | None) -> None:
+        super().__init__([])
+        self.result = result
+        self.seen: tuple[Sequence[AskQuestion], float | None] | None = None
+
+    async def ask_questions(
+        self, asked: Sequence[AskQuestion], timeout_s: float | None
+    ) -> list[Answer] | None:
+        self.seen = (asked, timeout_s)
+        return self.result
+
+
+def test_without_anybody_the_model_is_told_to_decide(ctx: CallContext) -> None:
+    with pytest.raises(ToolError, match="Nobody can be asked"):
+        call_now(Ask(), ctx, questions=[DATABASE])
+
+
+def test_a_choice_comes_back_with_its_label(ctx: CallContext) -> None:
+    ctx.ui = ui = Person(["SQLite (recommended): one file"])
+    output = call_now(Ask(), ctx, questions=[DATABASE])
+    assert text_of(output) == "The user chose SQLite."
+    assert ui.offered == [["SQLite (recommended): one file", "PostgreSQL", OTHER]]
+    assert isinstance(output.details, AskDetails)
+    assert output.details.answers[0].selected == ["SQLite"]
+
+
+def test_something_else_is_typed(ctx: CallContext) -> None:
+    ctx.ui = Person([OTHER], [" DuckDB "])
+    assert text_of(call_now(Ask(), ctx, questions=[DATABASE])) == "The user wrote: DuckDB"
+
+
+def test_a_question_without_options_is_a_line_to_fill_in(ctx: CallContext) -> None:
+    ctx.ui = Person([], ["Shop"])
+    assert text_of(call_now(Ask(), ctx, questions=[NAME])) == "The user wrote: Shop"
+
+
+@pytest.mark.parametrize(
+    ("answers", "typed", "told"),
+    [
+        (["api", "docs", DONE], [], "The user chose api, docs."),
+        (["api", "web", "docs"], [], "The user chose api, web, docs."),
+        (["web", OTHER], ["and the tests"], "The user chose web, and wrote: and the tests"),
+    ],
+)
+def test_several_may_be_chosen(ctx: CallContext, answers: list[Any], typed: list[Any], told: str) -> None:
+    ctx.ui = Person(answers, typed)
+    assert text_of(call_now(Ask(), ctx, questions=[PARTS])) == told
+
+
+def test_several_questions_come_back_under_their_names(ctx: CallContext) -> None:
+    ctx.ui = Person(["PostgreSQL"], ["Shop"])
+    text = text_of(call_now(Ask(), ctx, questions=[DATABASE, NAME]))
+    assert text == "db: the user chose PostgreSQL.\nname: the user wrote: Shop"
+
+
+def test_who_turns_away_is_not_asked_again(ctx: CallContext) -> None:
+    ctx.ui = Person([None])
+    with pytest.raises(ToolError, match="closed the question without an answer"):
+        call_now(Ask(), ctx, questions=[DATABASE, NAME])
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        (DATABASE, "The user did not answer within 5 s, so this was taken for them: SQLite."),
+        (
+            {**DATABASE, "recommended": 1},
+            "The user did not answer within 5 s, so this was taken for them: PostgreSQL.",
+        ),
+        (
+            {**DATABASE, "recommended": 9},
+            "The user did not answer within 5 s, so this was taken for them: SQLite.",
+        ),
+    ],
+)
+def test_when_the_time_is_up_the_recommended_option_is_taken_and_told(
+    ctx: CallContext, question: dict[str, Any], told: str
+) -> None:
+    ctx.ui = Person([None])
+    output = call_now(Ask(5), ctx, questions=[question])
+    assert text_of(output) == told
+    assert isinstance(output.details, AskDetails) and output.details.answers[0].timed_out
+
+
+def test_without_options_nothing_can_be_taken(ctx: CallContext) -> None:
+    ctx.ui = Person([], [None])
+    text = text_of(call_now(Ask(5), ctx, questions=[NAME]))
+    assert text == "The user did not answer within 5 s, so decide yourself."
+
+
+def test_a_face_that_can_is_given_all_of_it(ctx: CallContext) -> None:
+    question = AskQuestion(id="db", question="Which database?")
+    ctx.ui = ui = Screen([answer_of(question, ["SQLite"]), fallback(question)])
+    call_now(Ask(7), ctx, questions=[DATABASE, PARTS])
+    assert ui.seen is not None
+    asked, timeout_s = ui.seen
+    assert [one.id for one in asked] == ["db", "parts"]
+    assert timeout_s == 7
+    assert ui.asked == []
+
+
+def test_texts_are_understood_as_options_and_as_questions() -> None:
+    params, ignored = Ask().decode({"questions": ["Ready?", {"question": "Sure?", "options": ["a", "b"]}]})
+    assert [question.id for question in params.questions] == ["q1", "q2"]
+    assert [option.label for option in params.questions[1].options] == ["a", "b"]
+    assert ignored == []
+
+
+@pytest.mark.parametrize(
+    "questions", [[], [{"id": "a"}], "none", [{"id": "a", "question": "?", "options": ["x"] * 31}], [[]]]
+)
+def test_what_makes_no_sense_is_told_to_the_model(questions: object) -> None:
+    with pytest.raises(ToolError):
+        Ask().decode({"questions": questions})
+
+
+def test_an_answer_has_an_end() -> None:
+    answer = answer_of(AskQuestion(id="a", question="?"), [], "x" * 100_000)
+    assert isinstance(answer.text, str) and len(answer.text) == 20_000

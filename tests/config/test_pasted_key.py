@@ -1,0 +1,57 @@
+"""What somebody pastes as a key."""
+
+import pytest
+
+from tau.config.pasted_key import doubt_about, freed, wrong_with
+
+KEY = "sk-ant-api03-abcdef"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        KEY,
+        f"  {KEY}\n",
+        f'"{KEY}"',
+        f"'{KEY}'",
+        f"export ANTHROPIC_API_KEY={KEY}",
+        f'export ANTHROPIC_API_KEY="{KEY}"',
+        f"ANTHROPIC_API_KEY={KEY};",
+        f"api_key: {KEY}",
+        f"Bearer {KEY}",
+    ],
+)
+def test_what_was_copied_with_it_goes(text: str) -> None:
+    assert freed(text) == KEY
+
+
+def test_a_command_or_a_variable_stays_as_it_is() -> None:
+    assert freed("!pass show key=x") == "!pass show key=x"
+    assert freed("MY_KEY") == "MY_KEY"
+
+
+@pytest.mark.parametrize(
+    ("key", "problem"),
+    [
+        (KEY, None),
+        ("!pass show key", None),
+        ("SET_VARIABLE", None),
+        ("UNSET_VARIABLE", "There is no variable UNSET_VARIABLE with a key in it."),
+        ("", "Paste the key first."),
+        ("!", "Write the command that prints the key behind the sign !."),
+        ("short", "This is too short for a key: it has 5 characters."),
+        ("x" * 5000, "This is too long for a key: it has 5,000 characters."),
+        ("two words here", "A key has no blanks and no special letters; copy it again."),
+        ("schlüssel-123", "A key has no blanks and no special letters; copy it again."),
+        ("a\x1b[31mbcdefgh", "A key has no blanks and no special letters; copy it again."),
+    ],
+)
+def test_what_cannot_be_a_key_is_told(key: str, problem: str | None) -> None:
+    assert wrong_with(key, {"SET_VARIABLE": "secret-value"}) == problem
+
+
+def test_a_key_of_somebody_else_is_doubted() -> None:
+    assert doubt_about(KEY, "anthropic") is None
+    assert doubt_about("gsk_abcdefgh", "anthropic") is not None
+    assert doubt_about("gsk_abcdefgh", "nobody-knows") is None
+    assert doubt_about("!command", "anthropic") is None

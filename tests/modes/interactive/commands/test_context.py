@@ -1,0 +1,142 @@
+"""What fills the window, which tools there are, what it costs: in figures that add up, and in words."""
+
+from pathlib import Path
+
+import pytest
+
+from tau.ai.faux import Count, Say, Think, Use
+from tau.modes.interactive.commands.context import first_sentence
+from tests.modes.interactive.commands.asking import said
+from tests.modes.interactive.rig import rigged, run
+
+
+def test_context_tells_the_parts_of_the_window(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("Rules of the project. " * 200)
+    (tmp_path / "big.txt").write_text("line of text\n" * 250)
+
+    async def test() -> None:
+        script = [[Think("Hm, let me see. " * 50), Use("read", path="big.txt")], [Say("Read it. " * 40)]]
+        async with rigged(tmp_path, script, rows=50) as rig:
+            await rig.send("read it")
+            await rig.until(lambda: len(rig.faux.requests) == 2)
+            await rig.idle()
+            shown = await said(rig, "/context", "of 200,000 tokens are used")
+            for part in (
+                *("system prompt", "AGENTS.md (1 file)", "12 tools", "your messages", "answers", "thinking"),
+                *("results of tools", "free", "made smaller by itself"),
+            ):
+                assert part in shown, part
+            bar = next(line for line in shown.splitlines() if line.strip().startswith("█") and "·" in line)
+            assert len(bar.strip()) == 60
+
+    run(test)
+
+
+def test_context_is_words_only_for_a_screen_reader(tmp_path: Path) -> None:
+    async def test() -> None:
+        settings = {"display.screenReader": True}
+        async with rigged(tmp_path, [[Say("Hello.")]], rows=50, settings=settings) as rig:
+            await rig.send("/context")
+            await rig.until(lambda: "tokens are used" in rig.tape(), "the parts")
+            await rig.until(lambda: "free, " in rig.tape(), "the parts")
+            assert "█" not in rig.tape() and "system prompt, " in rig.tape()
+
+    run(test)
+
+
+def test_context_of_letters_where_there_is_ascii_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, rows=40) as rig:
+            rig.app.theme.symbols = rig.app.theme.symbols._replace(bullet="*")
+            shown = await said(rig, "/context", "system prompt")
+            bar = next(line for line in shown.splitlines() if line.strip().startswith("#="))
+            assert bar.isascii()
+
+    run(test)
+
+
+@pytest.mark.parametrize("columns", [20, 40, 200])
+@pytest.mark.parametrize(
+    "command", ["/help", "/context", "/tools", "/usage", "/session", "/todo", "/changelog"]
+)
+def test_every_width_shows_all_of_it(tmp_path: Path, columns: int, command: str) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Hello."), Count(900, 100)]], columns=columns, rows=40) as rig:
+            await rig.send("hello")
+            await rig.until(lambda: len(rig.session.log.messages()) == 2, "an answer")
+            await rig.idle()
+            before = len(rig.app.layout.transcript.blocks)
+            await rig.send(command)
+            await rig.until(lambda: len(rig.app.layout.transcript.blocks) > before, "what it says")
+            await rig.idle()
+            assert not rig.app.layout.banner.children
+            assert all(len(row) <= columns for row in rig.terminal.tape())
+
+    run(test)
+
+
+def test_tools_are_told_with_what_they_take(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, rows=40) as rig:
+            shown = await said(rig, "/tools", "tokens with each request.")
+            for tool in rig.session.setup().tools:
+                assert f"  {tool.name} " in shown
+            rig.session.plan.enter()
+            assert "Plan mode leaves" in await said(rig, "/tools", "Plan mode leaves")
+
+    run(test)
+
+
+def test_a_session_without_tools_says_so(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, tools=()) as rig:
+            assert "no tools" in await said(rig, "/tools", "The model has no tools here.")
+
+    run(test)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("Reads a file. More of it.", "Reads a file."),
+        ("Reads v1.5 files\nand more: like this", "Reads v1.5 files and more"),
+        ("# Read\n\nMore.", "Read"),
+        ("No end", "No end"),
+    ],
+)
+def test_thefirst_sentence_describes_a_tool(text: str, sentence: str) -> None:
+    assert first_sentence(text) == sentence
+
+
+def test_usage_is_told_by_model(tmp_path: Path) -> None:
+    async def test() -> None:
+        script = [[Say("One."), Count(1000, 200, cache_read=3000)]]
+        async with rigged(tmp_path, script) as rig:
+            await said(rig, "/usage", "Nothing was used yet.")
+            await said(rig, "hello", "One.")
+            await rig.idle()
+            shown = await said(rig, "/usage", "75 % of what was sent came from the cache")
+            assert "faux/faux" in shown and "3k" in shown and "200" in shown
+
+    run(test)
+
+
+def test_stats_are_told_over_all_sessions(tmp_path: Path) -> None:
+    async def test() -> None:
+        script = [[Say("One."), Count(1000, 200)], [Say("Two."), Count(500, 100)]]
+        async with rigged(tmp_path, script, rows=50) as rig:
+            await said(rig, "/stats", "Nothing was used from")
+            await said(rig, "hello", "One.")
+            await rig.idle()
+            first = rig.session
+            await rig.send("/new")
+            await rig.until(lambda: rig.app.session not in (None, first), "a new session")
+            await said(rig, "hello", "Two.")
+            await rig.idle()
+            shown = await said(rig, "/stats all", "2 sessions, 2 requests, 1.8k tokens")
+            assert "faux/faux" in shown and str(tmp_path)[:20] in shown
+            await said(rig, "/stats soon", "Write it as /stats")
+
+    run(test)

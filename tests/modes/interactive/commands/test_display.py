@@ -1,0 +1,136 @@
+"""Model, thinking and the screen: by name at once, or from a list."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tau.ai.faux import Say, Use
+from tau.config.paths import user_paths
+from tests.modes.interactive.commands.asking import said
+from tests.modes.interactive.rig import rigged, run
+
+HERE_ONLY = {"local.discover": False}
+
+
+def test_a_model_is_taken_by_a_part_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
+
+    async def test() -> None:
+        async with rigged(tmp_path, settings=HERE_ONLY) as rig:
+            await said(rig, "/model sonnet:low", "answers from the next request on.")
+            assert rig.session.model.provider == "anthropic" and "sonnet" in rig.session.model.id
+            assert rig.session.thinking == "low"
+
+    run(test)
+
+
+def test_a_model_without_a_key_says_where_to_put_one(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, settings=HERE_ONLY) as rig:
+            await said(rig, "/model sonnet", "There is no key for Anthropic")
+            await said(rig, "/model nosuchmodelatall", "No model matches")
+            rig.app.editor.clear()
+            await said(rig, "/model demo", "tau --provider demo")
+            assert rig.session.model.key == "faux/faux"
+
+    run(test)
+
+
+def test_thinking_is_set_by_its_name(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await said(rig, "/thinking LOW", "Thinking is low from the next request on.")
+            assert rig.session.thinking == "low"
+            await said(rig, "/thinking much", "use one of off, minimal")
+            assert rig.session.thinking == "low"
+
+    run(test)
+
+
+@pytest.mark.parametrize(
+    ("command", "title"),
+    [
+        ("/model", "Model"),
+        ("/thinking", "Thinking"),
+        ("/resume", "Sessions"),
+        ("/tree", "Session tree"),
+        ("/branch", "Session tree"),
+        ("/settings", "Settings"),
+        ("/hotkeys", "Keys"),
+        ("/theme", "Theme on a dark terminal"),
+        ("/copy", "Copy"),
+        ("/login", "Anthropic"),
+    ],
+)
+def test_without_a_name_a_list_opens(tmp_path: Path, command: str, title: str) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Hello.")]], settings=HERE_ONLY) as rig:
+            await said(rig, "hello", "Hello.")
+            await rig.idle()
+            await rig.send(command)
+            await rig.until(lambda: rig.app.dialogs.open, "a list")
+            shown = await rig.show(title)
+            assert title in shown
+            await rig.press("escape")
+            await rig.until(lambda: not rig.app.dialogs.open, "the end of it")
+
+    run(test)
+
+
+def test_a_theme_is_taken_by_its_name_and_kept(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await said(rig, "/theme ocean", "The theme is ocean, now and from now on.")
+            assert rig.app.settings.theme.dark == "ocean"
+            assert json.loads(user_paths(os.environ).settings.read_text())["theme"]["dark"] == "ocean"
+            assert not rig.app.settings.titles.enabled  # what flags say stays
+            await said(rig, "/theme oceen", "Did you mean ocean?")
+            rig.app.editor.clear()
+            await said(rig, "/theme zzz", "/theme shows all of them.")
+            assert rig.app.settings.theme.dark == "ocean"
+            found = rig.app.commands.complete("/theme oc", 9)
+            assert found is not None and found.items[0].value == "ocean"
+
+    run(test)
+
+
+def test_branch_is_a_list_of_messages_where_escape_does_not_open_the_tree(tmp_path: Path) -> None:
+    async def test() -> None:
+        settings = {"interaction.doubleEscape": "branch"}
+        async with rigged(tmp_path, [[Say("Hello.")]], settings=settings) as rig:
+            await said(rig, "hello there", "Hello.")
+            await rig.idle()
+            assert "hello there" in await said(rig, "/branch", "one of your messages")
+            await rig.press("escape")
+
+    run(test)
+
+
+def test_the_last_answer_is_copied(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("The **answer**.")]]) as rig:
+            await said(rig, "/copy last", "There is nothing to copy.")
+            await said(rig, "hello", "The answer.")
+            await rig.idle()
+            await said(rig, "/copy last", "Copied")
+            assert rig.terminal.clipboard[-1] == "The **answer**."
+            await said(rig, "/copy first", "Write it as /copy")
+
+    run(test)
+
+
+def test_expand_shows_all_output(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("".join(f"line {number}\n" for number in range(60)))
+
+    async def test() -> None:
+        async with rigged(tmp_path, [[Use("read", path="a.txt")], [Say("Read.")]], rows=100) as rig:
+            await said(rig, "read it", "Read.")
+            await rig.idle()
+            assert "line 41" not in rig.screen()
+            assert "line 41" in await said(rig, "/expand", "line 41")
+            await rig.send("/expand")
+            assert "line 41" not in await rig.gone("line 41")
+
+    run(test)

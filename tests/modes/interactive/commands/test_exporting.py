@@ -1,0 +1,104 @@
+"""The conversation leaves tau: as a file, or through the clipboard, with secrets masked."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tau.ai.faux import Say
+from tau.tui.terminal.clipboard import MAX_COPY_BYTES
+from tests.modes.interactive.commands.asking import said
+from tests.modes.interactive.rig import Rig, rigged, run
+
+KEY = "sk-ant-api03-Q7vKp2mXw9sT4bNc8dZr1yHfJg6uLe3aVoIxPkWqRtYsMnBcDfGhJkLz5678-AbCdEfGh"
+
+
+async def talked(rig: Rig) -> None:
+    await said(rig, f"my key is {KEY}", "Hello.")
+    await rig.idle()
+
+
+@pytest.mark.parametrize("ending", ["html", "md", "json"])
+def test_export_writes_the_format_of_the_name(tmp_path: Path, ending: str) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Hello.")]], columns=160) as rig:
+            await talked(rig)
+            await said(rig, f"/export out.{ending}", "The session was exported to")
+            text = (tmp_path / f"out.{ending}").read_text()
+            assert "Hello." in text
+            assert (KEY in text) is (ending == "json")
+            if ending == "json":
+                assert json.loads(text)
+
+    run(test)
+
+
+def test_export_without_a_name_is_a_page_named_after_the_session(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Hello.")]], columns=160) as rig:
+            await talked(rig)
+            await rig.send("/name The parser / 2")
+            await said(rig, "/export", "The session was exported to")
+            assert (tmp_path / "tau-The-parser-2.html").exists()
+
+    run(test)
+
+
+def test_export_overwrites_nothing_and_says_what_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "mine.md").write_text("Mine.")
+
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Hello.")]], columns=160) as rig:
+            await said(rig, "/export", "Nothing was said yet.")
+            await talked(rig)
+            for command, problem in (
+                ("/export mine.md", "is not an export of tau"),
+                ("/export out.pdf", "must end in .html, .md or .json"),
+                ("/export --all out.md", 'There is no option "--all"'),
+                ("/export no/such/folder.md", "cannot be written"),
+            ):
+                rig.app.editor.clear()
+                await said(rig, command, problem)
+            assert (tmp_path / "mine.md").read_text() == "Mine."
+            rig.app.editor.clear()
+            await said(rig, "/export --force --no-mask mine.md", "The session was exported to")
+            assert KEY in (tmp_path / "mine.md").read_text()
+
+    run(test)
+
+
+def test_a_session_in_memory_is_exported_too(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Hello.")]], columns=160, save=False) as rig:
+            await talked(rig)
+            await said(rig, "/export out.md", "The session was exported to")
+            assert "Hello." in (tmp_path / "out.md").read_text()
+
+    run(test)
+
+
+def test_dump_copies_the_conversation_through_the_terminal(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Hello.")]]) as rig:
+            await talked(rig)
+            await said(rig, "/dump", "Copied")
+            (copied,) = rig.terminal.clipboard
+            assert "Hello." in copied and KEY not in copied
+
+    run(test)
+
+
+def test_dump_of_too_much_goes_into_a_file(tmp_path: Path) -> None:
+    async def test() -> None:
+        long = "A long line of words, again and again.\n" * (MAX_COPY_BYTES // 30)
+        async with rigged(tmp_path, [[Say(long)]], columns=160) as rig:
+            await rig.send("hello")
+            await rig.until(lambda: len(rig.session.log.messages()) == 2, "the answer")
+            await rig.idle()
+            await said(rig, "/dump", "The clipboard cannot take")
+            folder = rig.session.log.artifacts_folder
+            assert folder is not None
+            (file,) = folder.glob("conversation-*.md")
+            assert long.strip() in file.read_text() and file.stat().st_mode & 0o777 == 0o600
+
+    run(test)

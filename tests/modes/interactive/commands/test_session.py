@@ -1,0 +1,172 @@
+"""Commands about sessions, typed into the real screen, with real session files."""
+
+import asyncio
+import os
+from pathlib import Path
+
+from tau.ai.faux import Say
+from tau.coding.history.trash import Trash
+from tau.config.paths import user_paths
+from tests.modes.interactive.commands.asking import said
+from tests.modes.interactive.rig import Rig, rigged, run
+
+
+def ids(rig: Rig) -> list[str]:
+    return [node.id for node in rig.session.log.nodes() if node.type == "message"]
+
+
+async def other_session(rig: Rig, command: str) -> None:
+    before = rig.session
+    await rig.send(command)
+    await rig.until(lambda: rig.app.session not in (None, before), "another session")
+
+
+def test_new_begins_an_empty_session(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("First.")]]) as rig:
+            await said(rig, "hello", "First.")
+            await rig.idle()
+            first = rig.session.log.header.id
+            await other_session(rig, "/clear")
+            assert rig.session.log.header.id != first and not rig.session.log.messages()
+            assert "First." not in await rig.gone("First.")
+
+    run(test)
+
+
+def test_resume_takes_the_beginning_of_an_id(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("In the first.")], [Say("In the second.")]]) as rig:
+            await said(rig, "hello", "In the first.")
+            await rig.idle()
+            first = rig.session.log.header.id
+            await said(rig, f"/resume {first}", "This is the session that you are in.")
+            await asyncio.sleep(0.01)  # ids sort by time
+            await other_session(rig, "/new")
+            await said(rig, "hello again", "In the second.")
+            await rig.idle()
+            await other_session(rig, f"/resume {first}")
+            assert rig.session.log.header.id == first
+            assert "In the first." in await rig.show("In the first.")
+
+    run(test)
+
+
+def test_resume_of_what_is_not_there_stays_here(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Here.")]]) as rig:
+            await said(rig, "hello", "Here.")
+            await rig.idle()
+            before = rig.session
+            await said(rig, "/resume zzzz", 'No session has an id that begins with "zzzz"')
+            rig.app.editor.clear()
+            await said(rig, "/resume nowhere/x.jsonl", "There is no session file")
+            assert rig.session is before
+
+    run(test)
+
+
+def test_name_is_shown_and_given(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await said(rig, "/name", "The session has no name.")
+            await said(rig, "/rename The  parser", 'The session is called "The parser".')
+            assert rig.session.names.name == "The parser"
+
+    run(test)
+
+
+def test_session_tells_its_facts(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Hello.")]], columns=160) as rig:
+            assert "not there yet" in await said(rig, "/session", "not there yet")
+            await said(rig, "hello", "Hello.")
+            await rig.idle()
+            shown = await said(rig, "/session", "1 message of yours, 1 answer")
+            assert rig.session.log.header.id in shown and str(tmp_path) in shown
+            await said(rig, "/session erase", "Write it as /session")
+
+    run(test)
+
+
+def test_a_session_in_memory_says_so(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Hello.")]], save=False) as rig:
+            assert "in memory only" in await said(rig, "/session", "in memory only")
+            await said(rig, "/fork", "cannot be copied")
+            await said(rig, "/session delete", "Nothing of this session is on the disk yet.")
+            assert rig.session.log.path is None
+
+    run(test)
+
+
+def test_delete_asks_and_puts_the_session_into_the_trash(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Hello.")]]) as rig:
+            await said(rig, "hello", "Hello.")
+            await rig.idle()
+            old = rig.session
+            path = old.log.path
+            assert path is not None
+            await said(rig, "/session delete", "Delete this session?")
+            await rig.press("escape")
+            await rig.show("The session stays.")
+            assert path.exists()
+            await said(rig, "/session delete", "Delete this session?")
+            await rig.press("up", "enter")
+            await rig.show("The session is in the trash")
+            assert rig.session is not old and not path.exists()
+            (trashed,) = Trash(user_paths(os.environ).trash).content()
+            assert trashed.id == old.log.header.id
+
+    run(test)
+
+
+def test_goto_goes_back_and_brings_the_message_to_the_editor(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("One.")], [Say("Two.")], [Say("Other.")]]) as rig:
+            for text, answer in (("first", "One."), ("second", "Two.")):
+                await said(rig, text, answer)
+                await rig.idle()
+            second = ids(rig)[2]
+            await rig.send(f"/goto {second[:6]}")
+            await rig.until(lambda: rig.app.editor.text == "second", "the message in the editor")
+            assert "Two." not in await rig.gone("Two.")
+            rig.app.editor.set_text("another")
+            await rig.press("enter")
+            await rig.show("Other.")
+            assert [str(message.content) for message in rig.faux.requests[2].messages][-1] == "another"
+            assert len(rig.faux.requests[2].messages) == 3
+
+    run(test)
+
+
+def test_goto_says_where_it_cannot_go(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("One.")]]) as rig:
+            await said(rig, "first", "One.")
+            await rig.idle()
+            await said(rig, "/goto zz", 'No entry has an id that begins with "zz"')
+            rig.app.editor.clear()
+            await said(rig, f"/goto {ids(rig)[-1]}", "Already at this point.")
+            assert rig.session.log.leaf == ids(rig)[-1]
+
+    run(test)
+
+
+def test_fork_goes_on_in_a_copy(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("One.")], [Say("In the copy.")]]) as rig:
+            await said(rig, "/fork", "There is nothing to copy yet.")
+            await said(rig, "first", "One.")
+            await rig.idle()
+            path = rig.session.log.path
+            assert path is not None
+            before = path.read_bytes()
+            await other_session(rig, "/fork")
+            assert "One." in await rig.show("This is a copy of the session")
+            await said(rig, "second", "In the copy.")
+            assert path.read_bytes() == before
+            assert rig.session.log.header.parent_session == str(path)
+
+    run(test)

@@ -1,0 +1,111 @@
+"""The list of tasks, changed by the person."""
+
+from pathlib import Path
+
+from tau.coding.todo_list import TodoItem, TodoPhase
+from tests.modes.interactive.commands.asking import said
+from tests.modes.interactive.rig import Rig, rigged, run
+
+LIST = "# Build\n\n- [/] write the parser\n- [ ] write the tests\n\n# Ship\n\n- [ ] make a release\n"
+
+
+def state(rig: Rig) -> list[tuple[str, str]]:
+    return [(task.content, task.status) for phase in rig.session.todos.recorded for task in phase.tasks]
+
+
+def test_tasks_are_added_begun_and_closed(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, rows=60) as rig:
+            await said(rig, "/todo", "There are no tasks")
+            await said(rig, "/todo append write the parser", "Added: write the parser")
+            await said(rig, "/todo append write the tests", "2 tasks left.")
+            assert state(rig) == [("write the parser", "in_progress"), ("write the tests", "pending")]
+            await said(rig, "/todo start 2", "At work: write the tests")
+            assert state(rig)[1] == ("write the tests", "in_progress")
+            await said(rig, "/todo done", "Done: write the tests")
+            await said(rig, "/todo drop PARSER", "Dropped: write the parser")
+            assert state(rig) == [("write the parser", "abandoned"), ("write the tests", "completed")]
+            shown = await said(rig, "/todo show", "1 [-] write the parser")
+            assert "2 [x] write the tests" in shown
+            await said(rig, "/todo rm 1", "Removed: write the parser")
+            assert state(rig) == [("write the tests", "completed")]
+            await said(rig, "/todo clear", "The list of tasks is empty.")
+            assert state(rig) == []
+
+    run(test)
+
+
+def test_phases_are_named_before_a_colon(tmp_path: Path) -> None:
+    (tmp_path / "TODO.md").write_text(LIST)
+
+    async def test() -> None:
+        async with rigged(tmp_path, rows=60) as rig:
+            await said(rig, "/todo import", "The list has 3 tasks now.")
+            await said(rig, "/todo append ship: tell everybody", "Added: tell everybody")
+            await said(rig, "/todo append note: this is no phase", "Added: note: this is no phase")
+            phases = rig.session.todos.recorded
+            assert [task.content for task in phases[1].tasks] == ["make a release", "tell everybody"]
+            assert phases[0].tasks[-1] == TodoItem("note: this is no phase")
+            await said(rig, "/todo done Ship", "Done: Ship")
+            assert phases[0].name == "Build" and isinstance(phases[0], TodoPhase)
+            assert [status for _, status in state(rig)][-2:] == ["completed", "completed"]
+            await said(rig, "/todo done all", "Done: all tasks")
+            assert {status for _, status in state(rig)} == {"completed"}
+
+    run(test)
+
+
+def test_the_list_goes_to_files_and_the_clipboard(tmp_path: Path) -> None:
+    (tmp_path / "in.md").write_text(LIST)
+
+    async def test() -> None:
+        async with rigged(tmp_path, rows=60, columns=160) as rig:
+            await said(rig, "/todo import in.md", "The list has 3 tasks now.")
+            await said(rig, "/todo copy", "Copied")
+            assert rig.terminal.clipboard[-1].strip() == LIST.strip()
+            await said(rig, "/todo export", "The tasks are in")
+            assert (tmp_path / "TODO.md").read_text() == LIST
+            await said(rig, "/todo export", "is there already")
+            rig.app.editor.clear()
+            await said(rig, "/todo import nowhere.md", "cannot be read")
+
+    run(test)
+
+
+def test_the_list_is_changed_as_text(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, rows=60) as rig:
+
+            async def editor(title: str, prefill: str = "") -> str | None:
+                return prefill + "- [ ] one more\nnonsense\n"
+
+            await said(rig, "/todo append the first", "Added: the first")
+            rig.app.ui.editor = editor  # type: ignore[method-assign]
+            shown = await said(rig, "/todo edit", "The list has 2 tasks now.")
+            assert "neither a phase, nor a task" in shown
+            assert state(rig)[1] == ("one more", "pending")
+
+    run(test)
+
+
+def test_what_is_not_meant_is_told(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, rows=60) as rig:
+            for command, problem in (
+                ("/todo done", "No task is at work."),
+                ("/todo append", "Write it as /todo append TEXT"),
+                ("/todo start", "a task is its number or its text"),
+                ("/todo dance", "Write it as /todo"),
+                ("/todo start nothing", 'No task has "nothing"'),
+            ):
+                rig.app.editor.clear()
+                await said(rig, command, problem)
+            rig.app.editor.clear()
+            await said(rig, "/todo append write a", "Added")
+            await said(rig, "/todo append write b", "Added: write b")
+            await said(rig, "/todo start write", '2 tasks have "write"')
+            rig.app.editor.clear()
+            await said(rig, "/todo append write b", "There is a task")
+            assert len(state(rig)) == 2
+
+    run(test)

@@ -1,0 +1,253 @@
+"""What is a command and what is a message; what happens to commands that are not known or not for now."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tau.ai.faux import Say, Wait
+from tau.ai.wire import ImageContent
+from tau.base.errors import TauError
+from tau.modes.interactive.commands.commands import split
+from tests.modes.interactive.commands.asking import last_sent
+from tests.modes.interactive.rig import rigged, run
+
+HOME_COMMANDS = ".tau/agent/commands"
+
+
+def put(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "rest"),
+    [
+        ("/help", "help", ""),
+        ("/compact the tests  ", "compact", "the tests"),
+        ("/plan one\ntwo", "plan", "one\ntwo"),
+        ("/plan\none", "plan", "one"),
+        ("/skill:pdf a b", "skill:pdf", "a b"),
+        ("/usr/bin/x", "", ""),
+        ("/", "", ""),
+        ("/ help", "", ""),
+        (" /help", "", ""),
+        ("/.hidden", "", ""),
+        ("//", "", ""),
+        ("help", "", ""),
+        ("/what?", "", ""),
+    ],
+)
+def test_a_command_is_a_name_behind_a_slash(text: str, name: str, rest: str) -> None:
+    assert split(text) == (name, rest)
+
+
+def test_messages_are_told_from_commands(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            takes = rig.app.commands.takes
+            for command in (
+                "/help",
+                "/quit",
+                "/rename x",
+                "/nosuch",
+                "/compcat x",
+                "!ls",
+                "!!ls",
+                "$1",
+                "$$1",
+                "!",
+            ):
+                assert takes(command), command
+            for message in (
+                *(
+                    "hello",
+                    "/usr/bin/x",
+                    "/usr/bin is full",
+                    " /help",
+                    "\n/help",
+                    "${HOME} is what?",
+                    "",
+                    "/",
+                ),
+                *("/etc is full", "/api/v1 fails", "and/or"),
+            ):
+                assert not takes(message), message
+
+    run(test)
+
+
+def test_a_path_is_sent_as_a_message(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("I see.")]]) as rig:
+            await rig.send("/usr/bin/x does not start")
+            await rig.show("I see.")
+            assert last_sent(rig) == "/usr/bin/x does not start"
+
+    run(test)
+
+
+def test_an_unknown_command_names_the_nearest_and_stays_typed(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.send("/compcat only the tests")
+            shown = await rig.show("Did you mean /compact?")
+            assert "There is no command /compcat." in shown
+            await rig.until(lambda: rig.app.editor.text == "/compcat only the tests", "the text")
+            rig.app.editor.clear()
+            await rig.send("/zzzzz")
+            await rig.show("/help shows all of them.")
+            assert rig.faux.requests == []
+
+    run(test)
+
+
+def test_a_command_that_has_to_wait_says_so_and_stays_typed(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Working"), Wait()]]) as rig:
+            await rig.send("go")
+            await rig.show("Working")
+            await rig.send("/compact the tests")
+            shown = await rig.show("The agent is at work; Esc stops it.")
+            assert "/compact the tests" in shown
+            rig.app.editor.clear()
+            await rig.send("/name While it works")
+            assert "While it works" in await rig.show('The session is called "While it works".')
+            rig.session.abort()
+            await rig.idle()
+
+    run(test)
+
+
+def test_wrong_use_says_how_it_is_written_and_stays_typed(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.send("/goto")
+            await rig.show("Name an entry by its id")
+            await rig.until(lambda: rig.app.editor.text == "/goto", "the text")
+            assert rig.app.editor.text == "/goto"
+
+    run(test)
+
+
+def test_a_command_of_a_file_is_sent_with_its_arguments(tmp_path: Path) -> None:
+    put(Path(os.environ["HOME"]) / HOME_COMMANDS / "fix.md", "---\ndescription: Mends\n---\nFix $1 in $2.")
+
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Fixed.")]]) as rig:
+            await rig.send("/fix 'the bug' parser.py")
+            await rig.show("Fixed.")
+            assert last_sent(rig) == "Fix the bug in parser.py."
+
+    run(test)
+
+
+def test_what_a_file_says_is_never_run(tmp_path: Path) -> None:
+    """A repository's text may begin like a command or a line for the shell; it is a message all the same."""
+    put(tmp_path / ".tau/commands/a.md", "!touch made")
+    put(tmp_path / ".tau/commands/b.md", "/exit")
+    put(tmp_path / ".tau/commands/c.md", "$ARGUMENTS")
+
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("One.")], [Say("Two.")], [Say("Three.")]]) as rig:
+            for command, text, answer in (
+                ("/a", "!touch made", "One."),
+                ("/b", "/exit", "Two."),
+                ("/c !touch made", "!touch made", "Three."),
+            ):
+                await rig.send(command)
+                await rig.show(answer)
+                await rig.idle()
+                assert last_sent(rig) == text
+            assert not (tmp_path / "made").exists()
+
+    run(test)
+
+
+def test_a_skill_is_sent_with_its_folder(tmp_path: Path) -> None:
+    put(tmp_path / ".tau/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Reads PDFs\n---\nRun fill.py.")
+
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Filled.")]]) as rig:
+            await rig.send("/skill:pdf fill in a.pdf")
+            await rig.show("Filled.")
+            assert "Run fill.py." in last_sent(rig) and last_sent(rig).endswith("fill in a.pdf")
+            assert str(tmp_path / ".tau/skills/pdf") in last_sent(rig)
+
+    run(test)
+
+
+def test_a_file_cannot_take_the_name_of_a_command_of_tau(tmp_path: Path) -> None:
+    put(tmp_path / ".tau/commands/exit.md", "Stay.")
+
+    async def test() -> None:
+        async with rigged(tmp_path, rows=80) as rig:
+            assert rig.app.commands.files.get("exit") is None
+            assert "exit.md" in rig.app.commands.files.warnings[0]
+            await rig.send("/help")
+            assert "left out" in await rig.show("/exit is a command of tau")
+
+    run(test)
+
+
+def test_a_command_that_is_written_while_tau_runs_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tau.modes.interactive.commands.files.FRESH_S", 0.0)
+
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Done.")]]) as rig:
+            assert rig.app.commands.files.get("later") is None
+            put(tmp_path / ".tau/commands/later.md", "Now.")
+            await rig.send("/later")
+            await rig.show("Done.")
+            assert last_sent(rig) == "Now."
+
+    run(test)
+
+
+def test_a_file_that_is_broken_is_told_when_it_is_asked_for(tmp_path: Path) -> None:
+    put(tmp_path / ".tau/commands/broken.md", "---\ndescription: x\n")
+
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.send("/broken")
+            shown = await rig.show("There is no command /broken.")
+            assert "has no end" in shown
+
+    run(test)
+
+
+def test_a_picture_goes_along_with_the_message_that_a_command_becomes(tmp_path: Path) -> None:
+    put(tmp_path / ".tau/commands/look.md", "Look at this: $@")
+
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Seen.")], [Say("Planned.")]]) as rig:
+            picture = ImageContent("aGVsbG8=", "image/png")
+            await rig.app.commands.run("/look closely", [picture])
+            await rig.show("Seen.")
+            await rig.idle()
+            assert last_sent(rig) == "Look at this: closely"
+            assert "image/png" in str(rig.session.log.messages()[0])
+            await rig.app.commands.run("/plan again")
+            await rig.show("Planned.")
+            assert rig.faux.requests[-1].messages[-1].content == "again"
+
+    run(test)
+
+
+def test_nothing_is_sent_while_there_is_no_session(tmp_path: Path) -> None:
+    """What waits for a session would be looked at as if somebody had typed it."""
+    put(tmp_path / ".tau/commands/a.md", "!touch made")
+
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            session, rig.app.session = rig.app.session, None
+            try:
+                with pytest.raises(TauError, match="still being opened"):
+                    await rig.app.commands.run("/a")
+                assert rig.app.front.early == []
+            finally:
+                rig.app.session = session
+
+    run(test)

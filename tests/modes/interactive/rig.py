@@ -1,0 +1,140 @@
+"""A real screen on a terminal in memory, with a real session and a scripted model."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from tau.agent.ui import Ui
+from tau.ai.faux import Faux, Step
+from tau.coding.session.session import Session
+from tau.config.layers import load_settings
+from tau.config.paths import user_paths
+from tau.modes.interactive.app import App, Change
+from tau.modes.interactive.front import Front
+from tau.modes.interactive.themes.looks import look_of
+from tau.modes.prompt import Prompt
+from tau.sdk import SessionOptions, create_session
+from tau.tui.terminal.virtual import VirtualTerminal
+
+PATIENCE_S = 8.0
+
+
+class Rig:
+    """`show` waits until a text is on the screen; `screen` is what stands there now."""
+
+    def __init__(self, app: App, terminal: VirtualTerminal, faux: Faux) -> None:
+        self.app = app
+        self.terminal = terminal
+        self.faux = faux
+
+    @property
+    def session(self) -> Session:
+        assert self.app.session is not None
+        return self.app.session
+
+    def screen(self) -> str:
+        return "\n".join(self.terminal.screen())
+
+    def tape(self) -> str:
+        """The history of the terminal and its screen."""
+        return "\n".join(self.terminal.tape())
+
+    async def show(self, text: str) -> str:
+        """The screen, as soon as this text is on it."""
+        await self.until(lambda: text in self.screen(), f"{text!r} on the screen")
+        return self.screen()
+
+    async def gone(self, text: str) -> str:
+        await self.until(lambda: text not in self.screen(), f"{text!r} gone from the screen")
+        return self.screen()
+
+    async def until(self, holds: Callable[[], bool], what: str = "it") -> None:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + PATIENCE_S
+        while not holds():
+            assert loop.time() < end, f"waited in vain for {what}:\n{self.screen()}"
+            await asyncio.sleep(0.005)
+
+    async def idle(self) -> None:
+        """Nothing runs, and all of it is drawn."""
+        await self.until(lambda: self.app.session is not None and not self.app.busy, "the end of what runs")
+        await asyncio.sleep(0.05)
+
+    async def type(self, text: str) -> None:
+        self.terminal.type(text)
+        await asyncio.sleep(0)
+
+    async def press(self, *names: str) -> None:
+        for name in names:
+            self.terminal.press(name)
+            await asyncio.sleep(0)
+
+    async def send(self, text: str) -> None:
+        """Type it and press Enter."""
+        await self.type(text)
+        await self.press("enter")
+
+
+@asynccontextmanager
+async def rigged(
+    folder: Path,
+    answers: Sequence[Sequence[Step]] = (),
+    *,
+    columns: int = 80,
+    rows: int = 24,
+    prompts: Sequence[str] = (),
+    settings: dict[str, Any] | None = None,
+    terminal: VirtualTerminal | None = None,
+    **options: Any,
+) -> AsyncIterator[Rig]:
+    """The interactive mode as the program starts it; it ends with the block."""
+    terminal = terminal or VirtualTerminal(columns, rows)
+    faux = Faux(answers or [[]])
+    paths = user_paths(os.environ)
+    flags = {"titles.enabled": False, **(settings or {})}
+    made = SessionOptions(cwd=folder, stream=faux.stream, settings=flags, **options)
+    loaded = load_settings(paths, folder, flags=flags).settings
+    look = look_of(loaded, terminal.capabilities, os.environ)
+    front = Front(terminal, look, timer=asyncio.get_running_loop(), cwd=folder)
+
+    @asynccontextmanager
+    async def opening(change: Change, ui: Ui) -> AsyncIterator[Session]:
+        wanted = replace(made, ui=ui)
+        if change.kind != "first":
+            wanted = replace(
+                wanted,
+                continue_recent=False,
+                resume=change.session if change.kind == "resume" else None,
+                fork=change.session if change.kind == "fork" else None,
+            )
+        async with create_session(wanted) as session:
+            yield session
+
+    front.open()
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            app = App(front, loaded, paths, tasks)
+            running = tasks.create_task(app.run(opening, [Prompt(text) for text in prompts]))
+            rig = Rig(app, terminal, faux)
+            await rig.until(lambda: app.session is not None or running.done(), "a session")
+            try:
+                yield rig
+            finally:
+                app.quit()
+                await running
+    finally:
+        front.close()
+
+
+def run(test: Callable[[], Awaitable[None]]) -> None:
+    """An asynchronous test in a loop of its own."""
+
+    async def main() -> None:
+        await test()
+
+    asyncio.run(main())

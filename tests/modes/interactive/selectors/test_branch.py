@@ -1,0 +1,72 @@
+"""Going back to a message in a new session."""
+
+from pathlib import Path
+
+from tau.ai.wire import AssistantMessage, UserMessage
+from tau.modes.interactive.selectors.branch import choose_branch
+from tests.modes.interactive.rig import run
+from tests.modes.interactive.selectors.hands import conversing, opened, settled
+
+
+def test_a_new_session_holds_what_was_before_and_the_text_is_in_the_editor(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with conversing(tmp_path, "first question", "second question", "third question") as rig:
+            old = rig.session
+            async with opened(rig, choose_branch, "── Branch"):
+                await rig.press("down", "enter")
+            await rig.until(lambda: rig.app.session not in (None, old), "another session")
+            await rig.show("the other one is as it was")
+            new = rig.session.log
+            assert [type(message) for message in new.messages()] == [UserMessage, AssistantMessage]
+            assert rig.app.editor.text == "second question"
+            assert new.path != old.log.path and new.header.parent_session == str(old.log.path)
+            assert old.log.path is not None and "third question" in old.log.path.read_text()
+
+    run(test)
+
+
+def test_from_the_first_message_on_it_is_an_empty_session(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with conversing(tmp_path, "only question") as rig:
+            old = rig.session
+            async with opened(rig, choose_branch, "── Branch"):
+                await rig.press("enter")
+            await rig.until(lambda: rig.app.session not in (None, old), "another session")
+            assert not rig.session.log.messages()
+            assert rig.app.editor.text == "only question"
+
+    run(test)
+
+
+def test_messages_of_other_branches_are_told_apart(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with conversing(tmp_path, "start", "way A") as rig:
+            point = rig.session.tree.branch_points()[1]
+            await rig.session.goto(point.entry_id)
+            await rig.send("way B")
+            await rig.show("Answer 3.")
+            await rig.idle()
+            async with opened(rig, choose_branch, "On other branches"):
+                shown = await settled(rig)
+                assert shown.index("❯ way B") < shown.index("On other branches") < shown.rindex("way A")
+                await rig.press("escape")
+
+    run(test)
+
+
+def test_a_session_without_a_file_cannot_be_copied(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with conversing(tmp_path, "hello", save=False) as rig:
+            rig.app.start(choose_branch(rig.app))
+            await rig.show("not kept in a file")
+
+    run(test)
+
+
+def test_with_nothing_said_there_is_nowhere_to_go(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with conversing(tmp_path) as rig:
+            await choose_branch(rig.app)
+            await rig.show("You have not said anything yet")
+
+    run(test)

@@ -1,0 +1,113 @@
+"""Every selector at every size: nothing vanishes, and Escape changes nothing."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tau.ai.faux import Say
+from tau.modes.interactive.selectors.branch import choose_branch
+from tau.modes.interactive.selectors.copy import choose_copy
+from tau.modes.interactive.selectors.hotkeys import choose_hotkeys
+from tau.modes.interactive.selectors.models import choose_model
+from tau.modes.interactive.selectors.sessions import choose_session
+from tau.modes.interactive.selectors.settings import choose_settings
+from tau.modes.interactive.selectors.themes import choose_theme
+from tau.modes.interactive.selectors.thinking import choose_thinking
+from tau.modes.interactive.selectors.tree import choose_entry
+from tests.modes.interactive.rig import Rig, run
+from tests.modes.interactive.selectors.hands import Chooser, closed, conversing, settled
+
+CHOOSERS: list[tuple[Chooser, str, str]] = [
+    (choose_model, "Model", "❯ Faux"),
+    (choose_thinking, "Thinking", "❯ high"),
+    (choose_hotkeys, "Keys", "❯ Esc"),
+    (choose_copy, "Copy", "❯ All of it"),
+    (choose_branch, "Branch", "❯ second"),
+    (choose_entry, "Session tree", "❯ • assistant: Ans"),
+    (choose_settings, "Settings", "❯ Dark"),
+    (choose_session, "Sessions", "❯ first question"),
+    (choose_theme, "Theme", "❯ dusk"),
+]
+SIZES = [(80, 24), (40, 10), (20, 9), (200, 50)]
+QUIET: dict[str, Any] = {"local.discover": False}
+
+
+def state(rig: Rig) -> tuple[object, ...]:
+    session = rig.session
+    files = sorted(path.name for path in rig.app.paths.home.rglob("*") if "index.db" not in path.name)
+    look = (rig.app.theme["accent"].open, rig.app.theme.symbols)
+    place = (session.log.path, session.log.leaf, session.model.key, session.thinking)
+    return (*place, files, look, rig.app.settings, rig.app.editor.text)
+
+
+def below(rig: Rig, title: str) -> str:
+    """The screen from the title on; nothing where it is not to be seen."""
+    shown = rig.screen()
+    return shown[shown.index(title) :] if title in shown else ""
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_a_selector_fits_and_escape_leaves_without_a_change(tmp_path: Path, size: tuple[int, int]) -> None:
+    async def test() -> None:
+        said = ("first question", "second question")
+        async with conversing(tmp_path, *said, columns=size[0], rows=size[1], settings=QUIET) as rig:
+            await rig.type("a draft")
+            before = state(rig)
+            for choose, title, selected in CHOOSERS:
+                task = rig.app.start(choose(rig.app))
+                await rig.until(lambda: selected in below(rig, f"── {title}"), selected)  # noqa: B023
+                shown = below(rig, f"── {title}")
+                assert "Esc leave" in shown or size[0] < 40, (title, shown)
+                await rig.press("escape")
+                await closed(rig, task)
+                assert state(rig) == before, title
+            assert "a draft" in await settled(rig)
+
+    run(test)
+
+
+def test_a_terminal_without_colours_shows_what_is_selected(tmp_path: Path) -> None:
+    async def test() -> None:
+        settings = {**QUIET, "theme.dark": "mono", "theme.symbols": "ascii"}
+        async with conversing(tmp_path, "first question", "second question", settings=settings) as rig:
+            for choose, title, selected in CHOOSERS[:6]:
+                task = rig.app.start(choose(rig.app))
+                wanted = selected.replace("❯", ">").replace("•", "*")
+                await rig.until(lambda: wanted in below(rig, f"-- {title}"), wanted)  # noqa: B023
+                await rig.press("escape")
+                await closed(rig, task)
+
+    run(test)
+
+
+def test_a_screen_reader_hears_title_keys_and_choice(tmp_path: Path) -> None:
+    async def test() -> None:
+        settings = {**QUIET, "display.screenReader": True}
+        said = ("first question", "second question")
+        async with conversing(tmp_path, *said, settings=settings, rows=60) as rig:
+            for choose, title, selected in CHOOSERS:
+                task = rig.app.start(choose(rig.app))
+                word = selected.removeprefix("❯ ").removeprefix("• ").replace("dusk", "dusk (current)")
+                shown = await rig.show(f"Selected: {word}")
+                heard = shown[shown.rindex(title) :]
+                assert "Keys: Enter" in heard and not set("─│❯├└•") & set(heard), heard
+                await rig.press("escape")
+                await closed(rig, task)
+
+    run(test)
+
+
+def test_a_selector_waits_for_a_session(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with conversing(tmp_path, answers=[[Say("x")]]) as rig:
+            session, rig.app.session = rig.app.session, None
+            try:
+                for choose in (choose_model, choose_thinking, choose_branch, choose_entry):
+                    await rig.app.start(choose(rig.app))
+                    assert not rig.app.dialogs.open
+                await rig.show("still being opened")
+            finally:
+                rig.app.session = session
+
+    run(test)

@@ -1,0 +1,43 @@
+"""The list of all keys."""
+
+from pathlib import Path
+
+from tau.modes.interactive.bindings import APP_BINDINGS
+from tau.modes.interactive.selectors.hotkeys import PROBLEMS, choose_hotkeys, hotkey_items
+from tau.modes.interactive.selectors.keys import SELECTOR_BINDINGS
+from tau.tui.input.bindings import BINDINGS, Keymap
+from tests.modes.interactive.rig import run
+from tests.modes.interactive.selectors.hands import conversing, opened, settled
+
+
+def test_every_action_is_listed_once_with_its_keys() -> None:
+    items = hotkey_items(Keymap({}, extra=APP_BINDINGS))
+    assert {item.value for item in items} == {*BINDINGS, *APP_BINDINGS, *SELECTOR_BINDINGS}
+    assert len(items) == len({item.value for item in items})
+    by_action = {item.value: item for item in items}
+    assert by_action["app.tree.label"].label == "Shift+L"
+    assert by_action["app.session.new"].label == "(no key)"
+    words = by_action["tui.editor.deleteWordBackward"]
+    assert words.label == "Ctrl+W, Alt+Backspace" and "also Ctrl+Backspace" in words.description
+
+
+def test_keys_of_the_users_own_and_what_is_wrong_with_them_are_shown() -> None:
+    keys = Keymap({"app.exit": ["f9"], "app.nothing": ["f8"], "app.suspend": ["f9"]}, extra=APP_BINDINGS)
+    items = hotkey_items(keys)
+    wrong = [item.label for item in items if item.group == PROBLEMS]
+    assert len(wrong) == 2 and items[0].group == PROBLEMS
+    assert any("app.nothing" in text for text in wrong) and any(
+        "more than one action" in text for text in wrong
+    )
+    assert next(item for item in items if item.value == "app.exit").label == "F9"
+
+
+def test_keys_are_found_by_what_they_do(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with conversing(tmp_path) as rig, opened(rig, choose_hotkeys, "── Keys"):
+            await rig.type("take back what waits")
+            shown = await settled(rig)
+            assert "Alt+Up" in shown and "Ctrl+L" not in shown
+            await rig.press("enter")
+
+    run(test)

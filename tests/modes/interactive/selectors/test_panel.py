@@ -1,0 +1,118 @@
+"""The frame of the selectors: it fits any terminal, tells the keys, and speaks to the person."""
+
+from pathlib import Path
+
+import pytest
+
+from tau.modes.interactive.selectors.keys import SELECTOR_BINDINGS, label, pressed
+from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel, key_rows, title_row
+from tau.modes.interactive.selectors.pick_list import PickList, pick
+from tau.tui.input.bindings import Keymap
+from tau.tui.input.key import Key
+from tau.tui.style import DARK_TOKENS, Theme
+from tau.tui.text.clean import strip_styles
+from tau.tui.text.width import visible_width
+from tau.tui.widgets.select_list import SelectItem
+from tests.modes.interactive.rig import rigged, run
+from tests.modes.interactive.selectors.hands import closed, settled
+
+THEME = Theme(DARK_TOKENS)
+KEYS = [("Enter", "use"), ("Esc", "leave"), ("Ctrl+S", "use, and make it the default"), ("Tab", "all")]
+
+
+@pytest.mark.parametrize("width", [1, 2, 5, 8, 20, 40, 80, 200])
+def test_no_row_of_the_frame_is_wider_than_the_screen(width: int) -> None:
+    rows = [title_row(THEME, "Session tree", "default, 12 entries", width), *key_rows(THEME, KEYS, width, 2)]
+    assert all(visible_width(row) <= width for row in rows)
+
+
+def test_the_note_stands_at_the_end_of_the_title_if_there_is_room() -> None:
+    assert strip_styles(title_row(THEME, "Tree", "12 rows", 30)).endswith("12 rows ─")
+    assert "12 rows" not in title_row(THEME, "Tree", "12 rows", 14)
+
+
+def test_keys_that_do_not_fit_are_left_out_from_the_end() -> None:
+    (row,) = key_rows(THEME, KEYS, 24, 1)
+    assert strip_styles(row) == "Enter use · Esc leave"
+    assert len(key_rows(THEME, KEYS, 40, 2)) == 2
+
+
+def test_for_a_screen_reader_the_frame_is_words() -> None:
+    plain = Theme({}, linear=True)
+    assert title_row(plain, "Tree", "12 rows", 40) == "Tree (12 rows)"
+    assert key_rows(plain, KEYS[:2], 60, 1) == ["Keys: Enter use, Esc leave."]
+
+
+def test_an_action_that_the_keymap_knows_follows_the_users_keys() -> None:
+    action = "app.models.saveDefault"
+    plain = Keymap({})
+    assert pressed(plain, Key("ctrl+s"), action) and label(plain, action) == "Ctrl+S"
+    own = Keymap({action: ["f5"]}, extra=SELECTOR_BINDINGS)
+    assert pressed(own, Key("f5"), action) and not pressed(own, Key("ctrl+s"), action)
+    assert label(own, action) == "F5"
+
+
+def test_a_capital_letter_is_told_with_shift() -> None:
+    own = Keymap({"app.models.scope": ["L"]}, extra=SELECTOR_BINDINGS)
+    assert label(own, "app.models.scope") == "Shift+L"
+
+
+def test_a_panel_is_never_higher_than_the_terminal(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            items = [SelectItem(number, f"Item {number}", "words " * 30) for number in range(100)]
+            for columns, rows in ((80, 24), (40, 10), (20, 8), (200, 50)):
+                rig.terminal.resize(columns, rows)
+                chosen = PickList(rig.app, items)
+                hints = [Hint(CONFIRM, "choose"), Hint(CANCEL, "leave")]
+                panel = Panel(rig.app, "Things", chosen, hints=hints, fit=chosen.fit)
+                panel.tell("A word to the person that is longer than one row of a narrow screen is.")
+                drawn = panel.render(columns)
+                assert len(drawn) <= rows
+                assert all(visible_width(row) <= columns for row in drawn)
+                assert panel.render(columns) is drawn
+
+    run(test)
+
+
+def test_what_is_told_stays_until_the_next_key(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            chosen = PickList(rig.app, [SelectItem("a", "First")])
+            panel = Panel(rig.app, "Things", chosen, fit=chosen.fit)
+            panel.tell("There is no key.")
+            assert any("There is no key." in row for row in panel.render(40))
+            panel.handle_input(Key("down"))
+            assert not any("There is no key." in row for row in panel.render(40))
+
+    run(test)
+
+
+def test_what_cannot_be_taken_is_reached_all_the_same(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            items = [SelectItem("a", "First"), SelectItem("b", "Second", disabled=True)]
+            chosen = PickList(rig.app, items)
+            chosen.handle_input(Key("down"))
+            assert chosen.selected is not None and chosen.selected.value == "b"
+
+    run(test)
+
+
+def test_a_resize_changes_how_much_of_a_list_is_shown(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, columns=80, rows=40) as rig:
+            items = [SelectItem(number, f"Item {number:02}") for number in range(60)]
+
+            async def choose() -> None:
+                await pick(rig.app, "Things", items)
+
+            task = rig.app.start(choose())
+            assert (await rig.show("Item 19")).count("Item ") == 20
+            rig.terminal.resize(40, 10)
+            shown = await settled(rig)
+            assert "Things" in shown and "Esc leave" in shown and shown.count("Item ") == 5
+            await rig.press("escape")
+            await closed(rig, task)
+
+    run(test)

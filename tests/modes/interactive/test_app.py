@@ -1,0 +1,29 @@
+"""The thin way through all layers: type, send, see the answer, quit."""
+
+from pathlib import Path
+
+from tau.ai.faux import Say
+from tests.modes.interactive.rig import rigged, run
+
+
+def test_a_message_is_sent_and_its_answer_shown(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Good day to you.")]]) as rig:
+            await rig.send("hello there")
+            shown = await rig.show("Good day to you.")
+            assert "hello there" in shown
+            await rig.idle()
+            assert rig.faux.requests[0].messages[-1].content == "hello there"
+
+    run(test)
+
+
+def test_what_is_typed_before_there_is_a_session_is_not_lost(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Fine.")]], prompts=["first"]) as rig:
+            await rig.show("Fine.")
+            await rig.idle()
+            await rig.send("/exit")
+            await rig.until(lambda: rig.app.session is None, "the end")
+
+    run(test)

@@ -1,0 +1,286 @@
+"""The debug menu: looking inside without giving anything away."""
+
+import json
+import os
+import tarfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tau.ai import raw_events
+from tau.ai.faux import Say
+from tau.base import log
+from tau.modes.interactive.debug import caches, menu, profiling
+from tau.modes.interactive.debug.logs import records
+from tau.modes.interactive.debug.menu import open_menu, opener
+from tau.modes.interactive.debug.secrets import LEFT_OUT, without_keys
+from tau.tui.text.width import visible_width
+from tests.modes.interactive.rig import Rig, rigged, run
+
+SECRET = "sk-ant-api03-Zx81kQpLm2vNw7RtYb4"
+
+
+@pytest.fixture(autouse=True)
+def fresh_record() -> Iterator[None]:
+    raw_events.forget()
+    yield
+    raw_events.forget()
+
+
+async def opened(rig: Rig, label: str) -> None:
+    """The menu is open, and this was chosen in it."""
+    rig.app.start(open_menu(rig.app))
+    shown = await rig.show("Look inside")
+    row = next(row for row in shown.split("\n") if label in row)
+    await rig.type(row.strip(" ❯")[0])
+
+
+def test_the_log_is_shown_from_its_end_and_loads_older_records(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, columns=100) as rig:
+            for number in range(120):
+                log.warning(f"Thing {number} is odd.")
+            await opened(rig, "Log")
+            shown = await rig.show("Thing 119 is odd.")
+            assert "Thing 60 is odd." not in shown
+            await rig.type("o")
+            await rig.show("The last 100 of 120 records.")
+            await rig.press("home")
+            await rig.show("Thing 20 is odd.")
+            await rig.type("o")
+            await rig.type("o")
+            await rig.show("There are no older records.")
+            await rig.type("c")
+            await rig.show("Copied")
+            assert "Thing 0 is odd." in rig.terminal.clipboard[-1]
+            await rig.press("escape")
+            await rig.show("Look inside")
+            await rig.press("escape")
+            await rig.gone("Look inside")
+
+    run(test)
+
+
+def test_an_empty_log_says_so(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await opened(rig, "Log")
+            await rig.show("nothing has gone wrong")
+            await rig.press("escape")
+            await rig.press("escape")
+
+    run(test)
+
+
+def test_records_of_several_lines_stay_together_and_old_files_come_first(tmp_path: Path) -> None:
+    (tmp_path / "tau.log.1").write_text("2026 1 error old\n    with a trace\n")
+    (tmp_path / "tau.log").write_text("2026 2 error new\n")
+    assert records(tmp_path) == ["2026 1 error old\n    with a trace", "2026 2 error new"]
+    assert records(tmp_path / "missing") == []
+
+
+def test_answers_are_shown_as_they_came_with_secrets_masked(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, columns=120) as rig:
+            record = raw_events.kept()
+            assert record is not None
+            exchange = record.begin("POST", "https://api.example.com/v1/messages?key=abc")
+            exchange.status = 200
+            record.take(exchange, f'event: delta\ndata: {{"text": "{SECRET}"}}\n\n'.encode())
+            await opened(rig, "Answers as they came")
+            shown = await rig.show("POST https://api.example.com/v1/messages: 200")
+            assert "event: delta" in shown and "[masked" in shown
+            record.take(exchange, b"data: later\n\n")
+            await rig.show("data: later")
+            await rig.press("escape")
+            await rig.show("Look inside")
+            assert record.on_change is None
+            await rig.press("escape")
+            assert SECRET not in rig.tape()
+
+    run(test)
+
+
+def test_the_system_is_told_in_the_transcript(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, columns=120, rows=40) as rig:
+            await opened(rig, "System")
+            shown = await rig.show("Python")
+            assert "faux/faux" in shown and "120 columns" in shown
+
+    run(test)
+
+
+def test_a_report_holds_everything_but_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_SERVICE_TOKEN", "Tq7-plain-looking-value")
+
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say(f"Your key is {SECRET}.")]], columns=120) as rig:
+            paths = rig.app.paths
+            paths.home.mkdir(parents=True, exist_ok=True)
+            paths.settings.write_text(json.dumps({"display": {"tabWidth": 2}}))
+            paths.models.write_text(
+                json.dumps({"providers": {"mine": {"apiKey": "my-own-key", "baseUrl": "http://x"}}})
+            )
+            paths.auth.write_text(json.dumps({"mine": {"type": "api_key", "key": "stored-key-value-1"}}))
+            log.warning("It failed with Tq7-plain-looking-value and stored-key-value-1.")
+            await rig.send("What is my key?")
+            await rig.show("Your key is")
+            await rig.idle()
+            await opened(rig, "Write a report")
+            await rig.show("Look through it before you send it")
+            (report,) = (paths.home / "reports").iterdir()
+            assert report.stat().st_mode & 0o777 == 0o600
+            with tarfile.open(report) as archive:
+                files = {
+                    Path(member.name).name: archive.extractfile(member).read().decode()  # type: ignore[union-attr]
+                    for member in archive.getmembers()
+                }
+            assert {"system.txt", "log.txt", "session.jsonl", "settings.json", "models.json"} <= set(files)
+            everything = "".join(files.values())
+            for secret in (SECRET, "Tq7-plain-looking-value", "stored-key-value-1", "my-own-key"):
+                assert secret not in everything
+            assert "What is my key?" in files["session.jsonl"]
+            assert "It failed with" in files["log.txt"]
+            assert json.loads(files["settings.json"]) == {"display": {"tabWidth": 2}}
+            assert "auth.json" not in files
+            assert all(json.loads(line) for line in files["session.jsonl"].splitlines())
+
+    run(test)
+
+
+def test_fields_that_hold_keys_are_left_out_by_name() -> None:
+    value = {"providers": {"a": {"apiKey": "x", "headers": {"X-Auth": "y"}, "models": [{"id": "m"}]}}}
+    assert without_keys(value) == {
+        "providers": {"a": {"apiKey": LEFT_OUT, "headers": LEFT_OUT, "models": [{"id": "m"}]}}
+    }
+
+
+def test_the_session_is_exported_as_a_page(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Hello.")]], columns=120) as rig:
+            await rig.send("hi")
+            await rig.show("Hello.")
+            await rig.idle()
+            await opened(rig, "Export the session")
+            await rig.show("The session was exported to")
+            assert len(list(tmp_path.glob("*.html"))) == 1
+
+    run(test)
+
+
+def test_the_folder_of_the_session_is_named(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Hello.")]], columns=160) as rig:
+            await opened(rig, "Files of this session")
+            await rig.show("This session has no files of its own yet.")
+            await rig.send("hi")
+            await rig.show("Hello.")
+            await rig.idle()
+            folder = rig.session.log.artifacts_folder
+            assert folder is not None
+            folder.mkdir(parents=True, exist_ok=True)
+            await opened(rig, "Files of this session")
+            await rig.show("The files of this session are in")
+
+    run(test)
+
+
+def test_a_desktop_is_asked_only_where_a_person_sits_at_it(tmp_path: Path) -> None:
+    program = tmp_path / "xdg-open"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    desktop = {"DISPLAY": ":0", "PATH": str(tmp_path)}
+    assert opener(desktop, "linux") == str(program)
+    assert opener({**desktop, "SSH_TTY": "/dev/pts/1"}, "linux") is None
+    assert opener({"PATH": str(tmp_path)}, "linux") is None
+    assert opener({}, "darwin") == "open"
+
+
+def test_only_what_is_old_and_can_be_done_without_is_cleared_and_only_after_a_yes(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Hello.")]], columns=120) as rig:
+            await rig.send("hi")
+            await rig.show("Hello.")
+            await rig.idle()
+            paths = rig.app.paths
+            old = paths.sessions / "--x--" / "old.jsonl"
+            new = paths.sessions / "--x--" / "new.jsonl"
+            for session in (old, new):
+                (session.with_suffix("") / "local").mkdir(parents=True)
+                session.write_text("{}\n")
+                (session.with_suffix("") / "0.bash.log").write_text("output")
+                (session.with_suffix("") / "local" / "plan.md").write_text("plan")
+            os.utime(old, (time.time() - 40 * 86_400,) * 2)
+            paths.cache.mkdir(parents=True)
+            (paths.cache / "thing").write_text("x" * 1000)
+            await opened(rig, "Clear caches")
+            await rig.show("1 full outputs of sessions")
+            await rig.press("enter")
+            await rig.show("Look inside")
+            assert (paths.cache / "thing").exists()
+            await rig.press("enter")
+            await rig.show("1 full outputs of sessions")
+            await rig.type("1")
+            await rig.show("Removed")
+            assert not (paths.cache / "thing").exists()
+            assert not (old.with_suffix("") / "0.bash.log").exists()
+            assert (old.with_suffix("") / "local" / "plan.md").exists() and old.exists()
+            assert (new.with_suffix("") / "0.bash.log").exists()
+            await opened(rig, "Clear caches")
+            await rig.show("There is nothing to clear.")
+
+    run(test)
+
+
+def test_links_are_not_followed_out_of_the_cache(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "precious").write_text("x")
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    (cache / "link").symlink_to(outside)
+    assert caches.clear(caches.find(tmp_path / "none", cache, None)) == 0
+    assert (outside / "precious").exists()
+    assert list(cache.iterdir()) == []
+
+
+def test_a_measurement_is_part_of_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(menu, "PROFILED_S", 0.05)
+
+    async def test() -> None:
+        async with rigged(tmp_path, columns=120) as rig:
+            await opened(rig, "Measure the next 10 s")
+            await rig.show("The measurement is in the report")
+            (report,) = (rig.app.paths.home / "reports").iterdir()
+            with tarfile.open(report) as archive:
+                assert any(name.endswith("/profile.txt") for name in archive.getnames())
+
+    run(test)
+
+
+def test_a_measurement_names_what_ran() -> None:
+    async def test() -> None:
+        assert "function calls" in await profiling.measured(0.01)
+
+    run(test)
+
+
+@pytest.mark.parametrize("columns", [20, 40, 200])
+def test_the_menu_and_the_pager_fit_any_width(tmp_path: Path, columns: int) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, columns=columns) as rig:
+            log.warning("A long line. " * 50)
+            rig.app.start(open_menu(rig.app))
+            await rig.show("Log")
+            assert all(visible_width(row) <= columns for row in rig.terminal.screen())
+            await rig.press("enter")
+            await rig.show("A long line.")
+            assert all(visible_width(row) <= columns for row in rig.terminal.screen())
+            await rig.press("escape")
+            await rig.show("Look inside" if columns > 20 else "Log")
+            await rig.press("escape")
+
+    run(test)

@@ -1,0 +1,154 @@
+"""`tau gallery`: names, specimens as text, and the walk through them on a terminal."""
+
+import asyncio
+import io
+import sys
+
+import pytest
+
+from tau.modes.interactive.gallery import run
+from tau.modes.interactive.specimens.catalogue import SPECIMENS
+from tau.modes.interactive.specimens.walk import Walk
+from tau.tui.gallery.printed import theme_of
+from tau.tui.terminal.port import Capabilities
+from tau.tui.terminal.virtual import VirtualTerminal
+from tau.tui.timer import FakeTimer
+
+
+def test_all_names_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(SPECIMENS)
+
+
+def test_a_specimen_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--print", "edit/done", "--theme", "none"]) == 0
+    assert capsys.readouterr().out.startswith("✓ Edit src/shop/prices.py +4 -2\n")
+    assert run(["--print", "read/done/expanded", "--theme", "none", "--width", "40"]) == 0
+    out = capsys.readouterr().out
+    assert "  10  class Item:" in out
+    assert max(map(len, out.splitlines())) <= 40
+
+
+def test_colours_signs_and_words_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    for palette in ("dark", "light"):
+        assert run(["--print", "bash/done", "--theme", palette]) == 0
+        assert "\x1b[38;2;" in capsys.readouterr().out
+    assert run(["--print", "todo/done", "--theme", "none", "--ascii"]) == 0
+    assert capsys.readouterr().out.isascii()
+    assert run(["--print", "todo/done", "--theme", "none", "--linear"]) == 0
+    assert "in progress: Say in the error" in capsys.readouterr().out
+
+
+def test_without_colours_if_the_environment_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert run(["--print", "bash/done"]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_all_of_a_tool_or_of_all_tools_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--print", "bash", "--theme", "none"]) == 0
+    out = capsys.readouterr().out
+    assert "[bash/done]" in out
+    assert "[bash/done/expanded]" in out
+    assert "[read/" not in out
+    assert run(["--print", "--theme", "none"]) == 0
+    out = capsys.readouterr().out
+    assert all(f"[{name}]" in out and f"[{name}/expanded]" in out for name in SPECIMENS)
+
+
+def test_a_wrong_name_a_missing_terminal_and_a_wrong_word_are_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["--print", "nobody"]) == 2
+    assert "There is no specimen 'nobody'; --list shows all names." in capsys.readouterr().err
+    assert run([]) == 2
+    assert "needs a terminal" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as left:
+        run(["--theme", "pink"])
+    assert left.value.code == 2
+
+
+def test_a_width_beyond_reason_is_bounded(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--print", "bash/done", "--theme", "none", "--width", "-5"]) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 1
+    assert run(["--print", "bash/done", "--theme", "none", "--width", "99999999"]) == 0
+    assert "$ pytest" in capsys.readouterr().out
+
+
+class OnTerminal:
+    """The walk on an emulated terminal with a clock that is moved by hand."""
+
+    def __init__(self, capabilities: Capabilities | None = None) -> None:
+        self.timer = FakeTimer()
+        self.terminal = VirtualTerminal(80, 60, capabilities=capabilities or Capabilities())
+        self.walk = Walk(self.terminal, theme_of("dark"), self.timer)
+        self.walk.start()
+
+    def press(self, *names: str) -> str:
+        for name in names:
+            self.terminal.press(name)
+        self.timer.advance(0.1)
+        return "\n".join(self.terminal.screen())
+
+    def type(self, text: str) -> str:
+        self.terminal.type(text)
+        self.timer.advance(0.1)
+        return "\n".join(self.terminal.screen())
+
+
+def test_one_can_walk_through_all_specimens() -> None:
+    async def main() -> None:
+        stage = OnTerminal()
+        assert "read/streaming: " in stage.press()
+        seen = set()
+        for _ in SPECIMENS:
+            shown = stage.press("down")
+            seen |= {name for name in SPECIMENS if f"{name}: " in shown}
+        assert seen == set(SPECIMENS)
+        stage.walk.stop()
+        assert stage.timer.pending == 0
+
+    asyncio.run(main())
+
+
+def test_a_specimen_can_be_shown_in_full_in_another_theme() -> None:
+    async def main() -> None:
+        stage = OnTerminal()
+        folded = stage.type("read whole")
+        assert "Read src/shop/prices.py  25 lines" in folded
+        assert "class Item" not in folded
+        assert "class Item" in stage.press("ctrl+o")
+        assert "class Item" in stage.press("ctrl+t")
+        assert "class Item" not in stage.press("ctrl+o")
+        stage.press("ctrl+q")
+        assert stage.walk.is_over.is_set()
+        stage.walk.stop()
+
+    asyncio.run(main())
+
+
+def test_pictures_are_drawn_where_the_terminal_can() -> None:
+    async def main() -> None:
+        stage = OnTerminal(Capabilities(images="kitty"))
+        stage.type("read picture")
+        assert stage.terminal.images
+        stage.walk.stop()
+
+    asyncio.run(main())
+
+
+def test_a_reader_who_has_seen_enough_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Closed(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+        def fileno(self) -> int:
+            return spare
+
+    with open("/dev/null", "wb") as null:  # noqa: PTH123
+        spare = null.fileno()
+        monkeypatch.setattr(sys, "stdout", Closed())
+        assert run(["--list"]) == 0

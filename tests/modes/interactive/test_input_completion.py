@@ -1,0 +1,313 @@
+"""Completions as a person sees them: files behind @, commands behind /, paths at Tab."""
+
+import asyncio
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tau.modes.interactive.editing import files as files_module
+from tau.tui.widgets.autocomplete import Item, Suggestions
+from tests.modes.interactive.rig import Rig, rigged, run
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    for name in ("src/main.py", "src/editor/view.py", "docs/my notes.md", "build/main.o", "README.md"):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
+    (folder / ".gitignore").write_text("build/\n")
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    subprocess.run(["git", "add", "-A"], cwd=folder, check=True)
+    return folder
+
+
+def offered(rig: Rig) -> list[str]:
+    suggestions = rig.app.editor.completing.list
+    return [] if suggestions is None else [item.label for item in suggestions.items]
+
+
+async def offers(rig: Rig, *labels: str) -> None:
+    await rig.until(lambda: offered(rig)[: len(labels)] == list(labels), f"{labels}, not {offered(rig)}")
+
+
+def test_letters_behind_an_at_sign_find_files_and_enter_takes_one(project: Path) -> None:
+    async def test() -> None:
+        async with rigged(project) as rig:
+            await rig.type("look at @vie")
+            await rig.show("❯ view.py")
+            await rig.press("enter")
+            assert rig.app.editor.text == "look at @src/editor/view.py "
+            await rig.gone("❯ view.py")
+
+    run(test)
+
+
+def test_a_bare_at_sign_shows_the_top_of_the_tree_without_what_git_ignores(project: Path) -> None:
+    async def test() -> None:
+        async with rigged(project) as rig:
+            await rig.type("@")
+            await offers(rig, "src/", "docs/", "README.md", ".gitignore")
+
+    run(test)
+
+
+def test_a_folder_leads_to_its_files(project: Path) -> None:
+    async def test() -> None:
+        async with rigged(project) as rig:
+            await rig.type("@src")
+            await rig.show("❯ src/")
+            await rig.press("tab")
+            assert rig.app.editor.text == "@src/"
+            await offers(rig, "editor/", "main.py")
+            await rig.press("down", "enter")
+            assert rig.app.editor.text == "@src/main.py "
+
+    run(test)
+
+
+def test_a_name_with_blanks_is_quoted(project: Path) -> None:
+    async def test() -> None:
+        async with rigged(project) as rig:
+            await rig.type("@notes")
+            await rig.show("❯ my notes.md")
+            await rig.press("tab")
+            assert rig.app.editor.text == '@"docs/my notes.md" '
+
+    run(test)
+
+
+def test_a_file_that_git_ignores_is_found_by_its_path(project: Path) -> None:
+    async def test() -> None:
+        async with rigged(project) as rig:
+            await rig.type("@build/ma")
+            await rig.show("❯ main.o")
+            await rig.press("tab")
+            assert rig.app.editor.text == "@build/main.o "
+
+    run(test)
+
+
+def test_a_file_above_the_folder_is_found_by_its_path(project: Path) -> None:
+    (project.parent / "beside.txt").touch()
+
+    async def test() -> None:
+        async with rigged(project) as rig:
+            await rig.type("@../be")
+            await rig.show("❯ beside.txt")
+            await rig.press("tab")
+            assert rig.app.editor.text == "@../beside.txt "
+
+    run(test)
+
+
+def test_a_path_that_stands_there_in_full_is_sent_by_enter(project: Path) -> None:
+    async def test() -> None:
+        async with rigged(project) as rig:
+            await rig.type("@README.m")
+            await rig.show("❯ README.md")
+            await rig.type("d")
+            await rig.gone("❯ README.md")
+            await rig.press("enter")
+            await rig.until(lambda: bool(rig.faux.requests), "the message")
+            assert rig.faux.requests[0].messages[-1].content == "@README.md"
+
+    run(test)
+
+
+def test_an_address_completes_nothing(project: Path) -> None:
+    async def test() -> None:
+        async with rigged(project) as rig:
+            await rig.type("mail me@src")
+            await asyncio.sleep(0.1)
+            assert offered(rig) == []
+
+    run(test)
+
+
+def test_new_files_are_found_when_the_list_is_old(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files_module, "STALE_S", 0.0)
+
+    async def test() -> None:
+        async with rigged(project) as rig:
+            await rig.type("@fresh")
+            await asyncio.sleep(0.1)
+            assert offered(rig) == []
+            (project / "fresh.py").touch()
+            await rig.type(" @fresh")
+            await offers(rig, "fresh.py")
+
+    run(test)
+
+
+def test_what_is_known_is_offered_while_the_rest_is_looked_for(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list of git never comes here: what lies in the folder itself is there all the same."""
+
+    async def never(self: Any, index: Any, folder: Path) -> None:
+        await asyncio.sleep(0)
+
+    monkeypatch.setattr(files_module.Files, "_build", never)
+
+    async def test() -> None:
+        async with rigged(project) as rig:
+            await rig.type("@READ")
+            await offers(rig, "README.md")
+
+    run(test)
+
+
+def test_a_list_in_which_one_has_begun_to_choose_is_left_alone(project: Path) -> None:
+    async def test() -> None:
+        async with rigged(project) as rig:
+            await rig.type("@m")
+            await rig.until(lambda: len(offered(rig)) > 1, "a list")
+            await asyncio.sleep(0.1)
+            await rig.press("down")
+            completion = rig.app.input._completion
+            completion.again()
+            assert rig.app.editor.completing.at == 1
+
+    run(test)
+
+
+def test_news_of_files_do_not_open_a_list_that_was_closed(project: Path) -> None:
+    async def test() -> None:
+        async with rigged(project) as rig:
+            await rig.type("@m")
+            await rig.until(lambda: len(offered(rig)) > 1, "a list")
+            await rig.press("escape")
+            rig.app.input._completion.again()
+            assert offered(rig) == []
+            await rig.press("left")
+            rig.app.input._completion.again()
+            assert offered(rig) == []
+
+    run(test)
+
+
+def test_only_so_many_files_are_kept_and_that_is_said(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files_module, "MAX_FILES", 3)
+
+    async def test() -> None:
+        async with rigged(project) as rig:
+            await rig.type("@m")
+            await rig.show("Only the first 3 files are known")
+
+    run(test)
+
+
+def test_tab_completes_a_path_and_enter_sends_then(project: Path) -> None:
+    async def test() -> None:
+        async with rigged(project) as rig:
+            await rig.type("see ./sr")
+            await asyncio.sleep(0.1)
+            assert offered(rig) == []
+            await rig.press("tab")
+            assert rig.app.editor.text == "see ./src/"
+            await asyncio.sleep(0.1)
+            assert offered(rig) == []
+            await rig.press("tab")
+            await offers(rig, "editor/", "main.py")
+            await rig.type("m")
+            await offers(rig, "main.py")
+            await rig.press("tab")
+            assert rig.app.editor.text == "see ./src/main.py"
+
+    run(test)
+
+
+def test_tab_completes_paths_in_lines_for_the_shell(project: Path) -> None:
+    async def test() -> None:
+        async with rigged(project) as rig:
+            await rig.type("!cat docs/my")
+            await rig.press("tab")
+            assert rig.app.editor.text == r"!cat docs/my\ notes.md"
+            await rig.press("escape")
+            await rig.type("!!RE")
+            await rig.press("tab")
+            assert rig.app.editor.text == "!!README.md"
+
+    run(test)
+
+
+def test_tab_without_anything_to_complete_does_nothing(project: Path) -> None:
+    async def test() -> None:
+        async with rigged(project) as rig:
+            await rig.press("tab")
+            await rig.type("nothing-such")
+            await rig.press("tab")
+            assert rig.app.editor.text == "nothing-such"
+
+    run(test)
+
+
+def test_commands_answer_for_what_begins_with_a_slash(project: Path) -> None:
+    async def test() -> None:
+        async with rigged(project) as rig:
+            asked: list[tuple[str, int]] = []
+
+            def complete(text: str, cursor: int) -> Suggestions | None:
+                asked.append((text, cursor))
+                model = Item("/model", "/model ", "Choose a model")
+                return Suggestions(0, [model]) if len(text) < 4 else None
+
+            rig.app.commands.complete = complete  # type: ignore[method-assign]
+            await rig.type("/m")
+            shown = await rig.show("❯ /model")
+            assert "Choose a model" in shown
+            await rig.press("tab")
+            assert rig.app.editor.text == "/model "
+            assert asked[0] == ("/m", 2)
+            await rig.type("./sr")
+            await rig.press("tab")
+            assert rig.app.editor.text == "/model ./src/"
+
+    run(test)
+
+
+def test_a_failing_source_is_logged_and_the_editor_goes_on(project: Path) -> None:
+    async def test() -> None:
+        async with rigged(project) as rig:
+
+            def complete(text: str, cursor: int) -> Suggestions | None:
+                raise RuntimeError("broken")
+
+            rig.app.commands.complete = complete  # type: ignore[method-assign]
+            await rig.type("/m")
+            await asyncio.sleep(0.1)
+            await rig.type("ore")
+            assert rig.app.editor.text == "/more"
+
+    run(test)
+
+
+def test_the_setting_says_how_many_rows_the_list_has(tmp_path: Path) -> None:
+    for number in range(20):
+        (tmp_path / f"file{number:02}.txt").touch()
+
+    async def test() -> None:
+        async with rigged(tmp_path, settings={"interaction.autocompleteRows": 4}) as rig:
+            await rig.type("@file")
+            await rig.show("1/20")
+            assert sum("file" in row and ".txt" in row for row in rig.terminal.screen()) == 3
+
+    run(test)
+
+
+def test_names_of_files_cannot_drive_the_terminal(tmp_path: Path) -> None:
+    (tmp_path / "fine.txt").touch()
+    (tmp_path / "f\x1b]0;owned\x07.txt").touch()
+
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.type("@f")
+            await rig.show("❯ fine.txt")
+            assert rig.terminal.title != "owned"
+            assert len(offered(rig)) == 1
+
+    run(test)

@@ -1,0 +1,153 @@
+"""Drafts over the end of the program, as a person sees them."""
+
+import asyncio
+import os
+import signal
+import time
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from tau.ai.faux import Say
+from tau.modes.interactive.editing import keeping
+from tests.e2e.program import Program
+from tests.modes.interactive.rig import rigged, run
+from tests.support.fake_server import FakeServer
+
+
+def kept() -> list[Path]:
+    """The files of drafts, without those that are just being written."""
+    return sorted((Path(os.environ["TAU_HOME"]) / "drafts").glob("*.json"))
+
+
+@pytest.fixture
+def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "PAUSE_S", 0.01)
+
+
+@pytest.mark.usefixtures("quickly")
+def test_a_draft_is_kept_while_it_is_written_and_comes_back(tmp_path: Path) -> None:
+    pasted = "\n".join(f"line {number}" for number in range(40))
+
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.type("half a ")
+            rig.terminal.paste(pasted)
+            await rig.until(lambda: len(kept()) == 1 and b"line 39" in kept()[0].read_bytes(), "the draft")
+        async with rigged(tmp_path) as rig:
+            shown = await rig.show("half a [Pasted text #1 +40 lines]")
+            assert "Your draft of " in shown
+            assert " is back." in shown
+            assert rig.app.editor.text == f"half a {pasted}"
+
+    run(test)
+
+
+@pytest.mark.usefixtures("quickly")
+def test_a_draft_is_gone_when_it_was_sent_or_cleared(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Yes.")]]) as rig:
+            for key in ("enter", "ctrl+c"):
+                await rig.type("something")
+                await rig.until(lambda: len(kept()) == 1, "the draft")
+                await rig.press(key)
+                await rig.until(lambda: kept() == [], "no draft")
+                await rig.idle()
+        async with rigged(tmp_path) as rig:
+            await asyncio.sleep(0.02)
+            assert rig.app.editor.is_empty
+
+    run(test)
+
+
+def test_the_end_saves_what_is_not_saved_yet(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.type("typed a moment ago")
+            assert kept() == []
+            rig.app.input.detach()
+            assert len(kept()) == 1
+
+    run(test)
+
+
+def test_nothing_is_made_where_nothing_was_written(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.type("x")
+            await rig.press("backspace")
+            rig.app.input.detach()
+
+    run(test)
+    assert not (Path(os.environ["TAU_HOME"]) / "drafts").exists()
+
+
+@pytest.mark.usefixtures("quickly")
+def test_a_draft_does_not_mix_with_what_is_being_typed_already(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    restore = keeping.DraftKeeper.restore
+
+    def typed_first(keeper: keeping.DraftKeeper) -> None:
+        keeper._app.editor.insert("already typing")
+        restore(keeper)
+
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.type("the old draft")
+            await rig.until(lambda: len(kept()) == 1, "the draft")
+        monkeypatch.setattr(keeping.DraftKeeper, "restore", typed_first)
+        async with rigged(tmp_path) as rig:
+            await rig.show("is in the history")
+            assert rig.app.editor.text == "already typing"
+            await rig.press("up")
+            assert rig.app.editor.text == "the old draft"
+            await rig.press("down")
+            assert rig.app.editor.text == "already typing"
+
+    run(test)
+
+
+@pytest.mark.usefixtures("quickly")
+def test_an_entry_of_the_history_that_is_only_looked_at_is_no_draft(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Yes.")]]) as rig:
+            await rig.send("sent before")
+            await rig.idle()
+            await rig.press("up")
+            assert rig.app.editor.text == "sent before"
+            await asyncio.sleep(0.1)
+            assert kept() == []
+
+    run(test)
+
+
+@pytest.mark.parametrize("end", [signal.SIGHUP, signal.SIGKILL])
+def test_the_real_program_brings_back_what_was_typed_when_it_was_ended(tmp_path: Path, end: int) -> None:
+    with FakeServer() as server:
+        program = Program(server, tmp_path)
+        child = program.terminal(term="xterm-256color")
+        child.expect("fake-model")
+        child.send("typed and never sent")
+        child.expect("never sent")
+        if end == signal.SIGKILL:  # it gets no chance to save: what was saved a second after the keys stays
+            wait_for_draft("never sent")
+        child.kill(end)
+        child.expect(pexpect.EOF)
+        child.close()
+        assert [path for path in kept() if b"never sent" in path.read_bytes()]
+        child = program.terminal(term="xterm-256color")
+        child.expect("typed and never sent")
+        child.expect("is back")
+        child.send("\x03\x03")
+        child.expect(pexpect.EOF)
+        child.close()
+        assert kept() == []
+
+
+def wait_for_draft(text: str) -> None:
+    end = time.monotonic() + 10
+    while not any(text.encode() in path.read_bytes() for path in kept()):
+        assert time.monotonic() < end, "the draft was not saved"
+        time.sleep(0.02)

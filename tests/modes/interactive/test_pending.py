@@ -1,0 +1,65 @@
+"""Messages that wait, above the editor."""
+
+from pathlib import Path
+
+from tau.ai.faux import Say, Use, Wait
+from tests.modes.interactive.rig import rigged, run
+
+
+def test_what_waits_is_shown_with_the_key_that_takes_it_back(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("At work"), Wait(None)]]) as rig:
+            await rig.send("go")
+            await rig.show("At work")
+            rig.session.steer("look here first")
+            rig.session.follow_up("then\nthere")
+            shown = await rig.show("Next: look here first")
+            assert "Afterwards: then there" in shown
+            assert "Alt+Up takes the last one back" in shown
+            rig.session.queue.take_back()
+            await rig.gone("Afterwards:")
+            rig.session.queue.take_back()
+            await rig.gone("Next:")
+            assert not rig.app.layout.pending.children
+
+    run(test)
+
+
+def test_a_message_leaves_the_list_when_it_is_sent(tmp_path: Path) -> None:
+    async def test() -> None:
+        script = [[Use("bash", command="sleep 0.2")], [Say("I saw it.")]]
+        async with rigged(tmp_path, script) as rig:  # type: ignore[arg-type]
+            await rig.send("go")
+            await rig.show("Running bash")
+            rig.session.steer("a word in between")
+            await rig.show("Next: a word in between")
+            shown = await rig.show("I saw it.")
+            assert "Next:" not in shown and "❯ a word in between" in shown
+
+    run(test)
+
+
+def test_many_messages_take_a_few_rows_and_say_how_many_more_there_are(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            rig.app.events.pending.show([f"message {number} " + "x" * 200 for number in range(9)], [])
+            shown = await rig.show("4 more wait")
+            assert "message 4" in shown and "message 5" not in shown
+            for width in (1, 5, 20, 80):
+                assert all(len(row) <= 200 for row in rig.app.events.pending.render(width))
+
+    run(test)
+
+
+def test_what_waited_when_a_session_ended_is_shown_when_it_is_opened_again(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Done.")]]) as rig:
+            await rig.send("go")
+            await rig.show("Done.")
+            await rig.idle()
+            rig.session.follow_up("left over")
+            path = str(rig.session.log.path)
+        async with rigged(tmp_path, [[Say("Done.")]], resume=path) as rig:
+            await rig.show("Afterwards: left over")
+
+    run(test)

@@ -1,0 +1,121 @@
+"""The themes: complete, legible, and chosen by the ground, the settings and the terminal."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tau.base.errors import ConfigError
+from tau.config.layers import load_settings
+from tau.config.paths import user_paths
+from tau.config.settings import Settings
+from tau.modes.interactive.themes.looks import load_theme, look_of, theme_names, tokens_of, use_theme
+from tau.modes.interactive.themes.tokens import ROLES, TOKENS
+from tau.tui.style import DARK_TOKENS, compiled
+from tau.tui.terminal.port import Capabilities
+from tests.modes.interactive.rig import rigged, run
+
+GROUNDS = {"dark": "#14171d", "light": "#ffffff"}
+FAINT = {"border", "dim", "comment"}
+BACKS = {"selection", "addedBack", "removedBack"}
+
+
+def luminance(color: str) -> float:
+    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _linear(part: float) -> float:
+    return part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4
+
+
+def contrast(one: str, other: str) -> float:
+    bright, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def test_there_are_at_least_ten_of_them_for_both_grounds() -> None:
+    kinds = [load_theme(name).kind for name in theme_names()]
+    assert len(kinds) >= 10 and kinds.count("dark") >= 5 and kinds.count("light") >= 4
+
+
+@pytest.mark.parametrize("name", theme_names())
+def test_every_colour_can_be_read_on_its_ground(name: str) -> None:
+    theme = load_theme(name)
+    if theme.kind == "any":
+        assert not theme.colors
+        return
+    assert set(theme.colors) == set(ROLES) - {"text"}
+    ground = GROUNDS[theme.kind]
+    weak = {
+        role: round(contrast(color, ground), 2)
+        for role, color in theme.colors.items()
+        if role not in BACKS | {"addedWord", "removedWord"}
+        and contrast(color, ground) < (1.5 if role == "border" else 3.0 if role in FAINT else 4.5)
+    }
+    assert not weak
+    for word, back in (("addedWord", "addedBack"), ("removedWord", "removedBack")):
+        assert contrast(theme.colors[word], theme.colors[back]) >= 4.5
+    assert contrast(theme.colors["accent"], theme.colors["selection"]) >= 3.0
+
+
+def test_every_token_of_the_widgets_has_its_place() -> None:
+    assert set(DARK_TOKENS) <= set(TOKENS)
+    assert {token.fg for token in TOKENS.values()} | {token.bg for token in TOKENS.values()} <= {*ROLES, ""}
+
+
+@pytest.mark.parametrize("depth", ("truecolor", "256", "16", "none"))
+def test_no_depth_makes_additions_look_like_removals(depth: str) -> None:
+    for name in theme_names():
+        tokens = tokens_of(load_theme(name))
+        if depth == "none" or name == "mono":
+            continue  # the signs + and - tell them apart
+        assert compiled(tokens["diffAdded"], depth) != compiled(tokens["diffRemoved"], depth), name  # type: ignore[arg-type]
+
+
+def test_the_ground_chooses_the_theme_and_the_settings_may_insist() -> None:
+    settings, capabilities = Settings(), Capabilities(color_depth="truecolor")
+    dark = look_of(settings, capabilities, os.environ, "dark")
+    light = look_of(settings, capabilities, os.environ, "light")
+    assert dark.tokens["accent"] == tokens_of(load_theme("dusk"))["accent"]
+    assert light.tokens["accent"] == tokens_of(load_theme("paper"))["accent"]
+    insisting = load_settings(user_paths(), Path.cwd(), flags={"theme.background": "light"}).settings
+    assert look_of(insisting, capabilities, os.environ, "dark").tokens == light.tokens
+
+
+def test_colours_for_the_colour_blind_are_blue_and_orange() -> None:
+    usual, safe = tokens_of(load_theme("dusk")), tokens_of(load_theme("dusk"), color_blind=True)
+    assert usual["diffAdded"] != safe["diffAdded"] and usual["accent"] == safe["accent"]
+    blue, orange = safe["diffAdded"].fg, safe["diffRemoved"].fg
+    assert int(blue[5:7], 16) > int(blue[1:3], 16) and int(orange[1:3], 16) > int(orange[5:7], 16)
+
+
+def test_a_theme_of_the_users_own_is_found_and_a_broken_one_gives_way(tmp_path: Path) -> None:
+    folder = user_paths().themes
+    folder.mkdir(parents=True)
+    (folder / "mine.json").write_text(json.dumps({"colors": {"accent": "#123456"}}))
+    (folder / "broken.json").write_text("{")
+    assert theme_names()[:2] == ["broken", "mine"]
+    assert tokens_of(load_theme("mine"))["accent"].fg == "#123456"
+    with pytest.raises(ConfigError):
+        load_theme("broken")
+    settings = load_settings(user_paths(), tmp_path, flags={"theme.dark": "broken"}).settings
+    assert look_of(settings, Capabilities(), os.environ).tokens == tokens_of(load_theme("dusk"))
+
+
+def test_another_theme_is_on_the_screen_at_once(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.show("tau")
+            row = next(at for at, text in enumerate(rig.terminal.screen()) if text.startswith("tau "))
+            before = rig.terminal.cell(row, 0).fg
+            use_theme(rig.app, "ember")
+            await rig.until(lambda: rig.terminal.cell(row, 0).fg not in (before, ""), "other colours")
+            with pytest.raises(ConfigError, match="There is no theme"):
+                use_theme(rig.app, "nonsense")
+
+    run(test)

@@ -1,0 +1,35 @@
+"""The tables of docs/commands.md, from the rows and the limits that the program itself uses."""
+
+from collections.abc import Callable
+
+from tau.base.sizes import format_bytes
+from tau.config import command_files
+from tau.modes.interactive.commands.table import GROUPS, ROWS, Row
+
+
+def commands() -> str:
+    """All commands by group; the last column says which of them work while the agent does."""
+    lines = ["| command | what it does | any time |", "|---|---|---|"]
+    for group in GROUPS:
+        lines.append(f"| **{group}** | | |")
+        lines += [_line(row) for row in ROWS.values() if row.group == group]
+    return "\n".join(lines)
+
+
+def _line(row: Row) -> str:
+    typed = row.typed.replace("|", "\\|")
+    others = "".join(f", also `/{alias}`" for alias in row.aliases)
+    return f"| `{typed}` | {row.description}{others} | {'yes' if row.while_busy else 'no'} |"
+
+
+def command_limits() -> str:
+    rows = (
+        ("a file", format_bytes(command_files.MAX_FILE_BYTES)),
+        ("files", f"{command_files.MAX_FILES:,}"),
+        ("folders within a folder of commands", f"{command_files.MAX_DEPTH:,}"),
+        ("a name, in characters", f"{command_files.NAME_CHARS:,}"),
+    )
+    return "\n".join(["| limit | |", "|---|---|", *(f"| {what} | {amount} |" for what, amount in rows)])
+
+
+COMMAND_TABLES: dict[str, Callable[..., str]] = {"commands": commands, "command_limits": command_limits}
