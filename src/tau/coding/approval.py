@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -14,10 +14,13 @@ from tau.agent.ui import Ui
 from tau.base.errors import TauError
 from tau.base.late import late
 from tau.base.text import plain
-from tau.coding.allow_rules import Allowed
 from tau.coding.policy import Question, Workspace, decide
 from tau.config.settings import ApprovalMode
 
+if TYPE_CHECKING:
+    from tau.coding.allow_rules import Allowed
+
+rules = late("tau.coding.allow_rules")
 suggestions = late("tau.coding.suggested_patterns")
 
 YES = "Yes"
@@ -77,14 +80,15 @@ class ApprovalHook(Hooks):
     ) -> None:
         self.workspace = workspace
         self.mode: ApprovalMode = mode
-        self._allowed = Allowed.of(patterns)
+        wanted = tuple(patterns)
+        self._allowed: Allowed | None = rules.Allowed.of(wanted) if wanted else None
         self._remember = remember
         self._always: set[tuple[str, str]] = set()
         self._one_at_a_time = asyncio.Lock()
 
     @property
     def problems(self) -> Sequence[str]:
-        return self._allowed.problems
+        return () if self._allowed is None else self._allowed.problems
 
     async def before_tool(self, question: ToolQuestion) -> str | None:
         """None to go on, or a sentence for the model why the call did not run."""
@@ -160,7 +164,7 @@ class ApprovalHook(Hooks):
         self._always.update(key for key in keys if key is not None)
         if answer.choice == "session" or request is None or self._remember is None:
             return
-        self._allowed = self._allowed.adding(request.patterns)
+        self._allowed = (self._allowed or rules.NOTHING).adding(request.patterns)
         try:
             self._remember(request.patterns)
         except TauError as error:

@@ -1,14 +1,16 @@
 """Whether a tool call may go on: its declared effects against the approval mode, and nothing else."""
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
 from tau.agent.effects import Effects
-from tau.coding.allow_rules import NOTHING, Allowed
 from tau.coding.paths import real
 from tau.config.settings import ApprovalMode
+
+if TYPE_CHECKING:
+    from tau.coding.allow_rules import Allowed
 
 Verdict = Literal["allow", "ask", "deny"]
 Kind = Literal["run", "write", "connect"]
@@ -56,7 +58,7 @@ def decide(
     workspace: Workspace,
     *,
     demo: bool,
-    allowed: Allowed = NOTHING,
+    allowed: "Allowed | None" = None,
     shell: bool = True,
 ) -> Decision:
     """Reads are always allowed.
@@ -74,7 +76,7 @@ def decide(
             questions.append(
                 Question(f"run a command of the demo model: {command}", None, "run", subject=command)
             )
-        elif mode == "ask" and not (shell and allowed.command(command, workspace.roots)):
+        elif mode == "ask" and not (shell and allowed and allowed.command(command, workspace.roots)):
             questions.append(Question(f"run: {command}", ("run", command), "run", command, patterned=shell))
     if mode != "yolo":
         writes = (_about_write(path, mode, workspace, allowed) for path in effects.writes)
@@ -83,14 +85,16 @@ def decide(
         questions += [
             Question(f"connect to {host}", ("network", host), "connect", host, patterned=True)
             for host in effects.network
-            if not allowed.connection(host)
+            if not (allowed and allowed.connection(host))
         ]
     if not questions:
         return ALLOW
     return Decision("ask", "; ".join(question.reason for question in questions), tuple(questions))
 
 
-def _about_write(path: Path, mode: ApprovalMode, workspace: Workspace, allowed: Allowed) -> Question | None:
+def _about_write(
+    path: Path, mode: ApprovalMode, workspace: Workspace, allowed: "Allowed | None"
+) -> Question | None:
     target = real(path)
     where = str(path) if target == path else f"{path}, which leads to {target}"
     own = ("write file", str(target))
@@ -99,7 +103,7 @@ def _about_write(path: Path, mode: ApprovalMode, workspace: Workspace, allowed: 
     if any(part.casefold() == ".git" for part in (*target.parts, *path.parts)):
         return Question(f"change git's own files: {where}", own, "write", str(target))
     is_inside = any(target.is_relative_to(root) for root in workspace.roots)
-    if (is_inside and mode != "ask") or allowed.write(target):
+    if (is_inside and mode != "ask") or (allowed and allowed.write(target)):
         return None
     wish = "write" if mode == "ask" and is_inside else "write outside the workspace:"
     key = ("write", str(target.parent))

@@ -1,5 +1,6 @@
 """Questions to the user, where a face shows them together, one by one, or not at all."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,8 +35,16 @@ class Person(FakeUi):
     def __init__(self, answers: Sequence[str | None], typed: Sequence[str | None] = ()) -> None:
         super().__init__(answers)
         self.typed = list(typed)
+        self.is_there = True
+
+    async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
+        if not self.is_there:
+            await asyncio.sleep(timeout or 0)
+        return await super().select(title, options, timeout=timeout)
 
     async def input(self, title: str, placeholder: str = "", *, timeout: float | None = None) -> str | None:
+        if not self.is_there:
+            await asyncio.sleep(timeout or 0)
         self.asked.append(title)
         return self.typed.pop(0)
 
@@ -107,30 +116,38 @@ def test_who_turns_away_is_not_asked_again(ctx: CallContext) -> None:
 @pytest.mark.parametrize(
     ("question", "told"),
     [
-        (DATABASE, "The user did not answer within 5 s, so this was taken for them: SQLite."),
+        (DATABASE, "The user did not answer within 0.05 s, so this was taken for them: SQLite."),
         (
             {**DATABASE, "recommended": 1},
-            "The user did not answer within 5 s, so this was taken for them: PostgreSQL.",
+            "The user did not answer within 0.05 s, so this was taken for them: PostgreSQL.",
         ),
         (
             {**DATABASE, "recommended": 9},
-            "The user did not answer within 5 s, so this was taken for them: SQLite.",
+            "The user did not answer within 0.05 s, so this was taken for them: SQLite.",
         ),
     ],
 )
 def test_when_the_time_is_up_the_recommended_option_is_taken_and_told(
     ctx: CallContext, question: dict[str, Any], told: str
 ) -> None:
-    ctx.ui = Person([None])
-    output = call_now(Ask(5), ctx, questions=[question])
+    ctx.ui = ui = Person([None])
+    ui.is_there = False
+    output = call_now(Ask(0.05), ctx, questions=[question])
     assert text_of(output) == told
     assert isinstance(output.details, AskDetails) and output.details.answers[0].timed_out
 
 
 def test_without_options_nothing_can_be_taken(ctx: CallContext) -> None:
-    ctx.ui = Person([], [None])
-    text = text_of(call_now(Ask(5), ctx, questions=[NAME]))
-    assert text == "The user did not answer within 5 s, so decide yourself."
+    ctx.ui = ui = Person([], [None])
+    ui.is_there = False
+    text = text_of(call_now(Ask(0.05), ctx, questions=[NAME]))
+    assert text == "The user did not answer within 0.05 s, so decide yourself."
+
+
+def test_who_turns_away_before_the_time_is_up_has_answered(ctx: CallContext) -> None:
+    ctx.ui = Person([None])
+    with pytest.raises(ToolError, match="closed the question"):
+        call_now(Ask(30), ctx, questions=[DATABASE])
 
 
 def test_a_face_that_can_is_given_all_of_it(ctx: CallContext) -> None:

@@ -22,7 +22,7 @@ def test_an_unknown_command_suggests_the_nearest_and_is_typed_again(desk: Desk) 
         ("/help undo", "/undo"),
         ("/hotkeys", "Stop what runs"),
         ("/context", "of 128,000 tokens"),
-        ("/usage", "Tokens"),
+        ("/usage", "Nothing was used yet."),
         ("/stats", "session"),
         ("/tools", "bash"),
         ("/jobs", "Nothing runs in the background"),
@@ -33,7 +33,7 @@ def test_an_unknown_command_suggests_the_nearest_and_is_typed_again(desk: Desk) 
         ("/queue", "Nothing waits to be sent."),
         ("/undo", "There is nothing to undo"),
         ("/theme plum", "The theme is plum"),
-        ("/debug", "log"),
+        ("/debug", "Answers as they came"),
         ("/login", "key"),
     ],
 )
@@ -59,13 +59,17 @@ def test_export_writes_a_page(desk: Desk) -> None:
 
 
 def test_compact_puts_a_summary_in_place(desk: Desk) -> None:
-    desk.settings(compaction__keepRecentTokens=50)
-    desk.tau.script("An answer. " * 60, "A second one. " * 60, "All was said about elephants.")
-    seat = desk.start(rows=50).send("tell me")
+    desk.settings(compaction__keepRecentTokens=1000)
+    first, second = "An answer. " * 500, "A second one. " * 500
+    desk.tau.script(first, second, "## Goal\nAll was said about elephants.", "After it.")
+    seat = desk.start().send("tell me")
     seat.see("An answer.")
     seat.send("tell more").see("A second one.")
-    seat.send("/compact").see("ummar")
+    seat.send("/compact")
+    seat.until(lambda _: len(desk.tau.server.requests) == 3, "the request for a summary")
     seat.miss("Summarising what was said")
+    seat.send("go on").see("After it.")
+    assert any("elephants" in said for said in desk.tau.said())
 
 
 def test_undo_takes_a_change_back_and_redo_brings_it_again(desk: Desk) -> None:

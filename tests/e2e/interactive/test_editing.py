@@ -29,7 +29,7 @@ def test_at_offers_files_of_the_project(desk: Desk) -> None:
     (desk.tau.project / "src" / "engine_room.py").write_text("x = 1\n")
     (desk.tau.project / "notes.md").write_text("# Notes\n")
     seat = desk.start().write("look at @engroom")
-    seat.see("src/engine_room.py")
+    seat.see("engine_room.py  src")
     seat.press("tab")
     seat.until(lambda rows: any("look at @src/engine_room.py" in row for row in rows), "the path")
     seat.press("enter").see("ok")
@@ -139,7 +139,7 @@ def test_a_picture_that_is_dropped_is_sent(desk: Desk) -> None:
     picture.write_bytes(PNG)
     seat = desk.start()
     seat.term.paste(str(picture))
-    seat.see("[Image #1")
+    seat.see("[dot.png 70 bytes]")
     seat.write(" what is it").press("enter")
     seat.see("ok")
     content = desk.tau.server.requests[-1].body["messages"][-1]["content"]

@@ -1,15 +1,16 @@
 """Messages while the agent works: the next step, afterwards, taken back."""
 
 from tests.e2e.interactive.desk import Desk
+from tests.e2e.program import wait_for
 from tests.support.fake_answers import Call, Silence
 
-SLOW = Call("bash", {"command": "until [ -e go ]; do sleep 0.02; done"})
+SLOW = Call("bash", {"command": "echo yes > started; until [ -e go ]; do sleep 0.02; done"})
 
 
 def test_enter_steers_at_the_next_step(desk: Desk) -> None:
     desk.tau.script(SLOW, "Steered.")
     seat = desk.start().send("work")
-    seat.see("Esc stops it")
+    wait_for(desk.tau.project / "started")
     seat.send("use blue").see("Next: use blue")
     (desk.tau.project / "go").touch()
     seat.see("Steered.")
@@ -21,7 +22,7 @@ def test_enter_steers_at_the_next_step(desk: Desk) -> None:
 def test_alt_enter_waits_for_the_end(desk: Desk) -> None:
     desk.tau.script(SLOW, "Work done.", "Afterwards done.")
     seat = desk.start().send("work")
-    seat.see("Esc stops it")
+    wait_for(desk.tau.project / "started")
     seat.write("then test").press("alt+enter").see("Afterwards: then test")
     (desk.tau.project / "go").touch()
     seat.see("Work done.", "Afterwards done.")

@@ -32,7 +32,7 @@ def test_escape_stops_an_answer_that_streams(desk: Desk) -> None:
 def test_escape_stops_a_request_that_got_no_answer(desk: Desk) -> None:
     desk.tau.script(Silence(before_head=True), "Next.")
     seat = desk.start().send("talk")
-    seat.see("Esc stops it")
+    seat.until(lambda _: len(desk.tau.server.requests) == 1, "the request")
     stop(seat)
     seat.send("again").see("Next.")
 
@@ -145,7 +145,7 @@ def test_after_kill_the_session_and_the_draft_are_there(desk: Desk) -> None:
     shell.write("an unsent thought")
     drafts = desk.tau.home / "drafts"
     until(lambda: drafts.is_dir() and any("unsent thought" in text(one) for one in drafts.rglob("*")))
-    subprocess.run(["pkill", "-KILL", "-P", str(shell.pid)], check=True)
+    os.kill(int(subprocess.check_output(["pgrep", "-P", str(shell.pid)])), signal.SIGKILL)
     shell.see("Killed")
     shell.term.type(f"stty sane; {line} -c\r")
     shell.see("First answer.", "an unsent thought")

@@ -1,5 +1,6 @@
 """A call that needs a yes, on the screen: what is shown, what can be answered, what comes of it."""
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -7,10 +8,11 @@ import pytest
 
 from tau.agent.effects import Effects
 from tau.ai.faux import Say, Use
-from tau.coding.approval import ApprovalHook
-from tau.coding.policy import Workspace
+from tau.coding.approval import ApprovalHook, ApprovalRequest
+from tau.coding.policy import Workspace, decide
 from tau.config.allow_file import add_allowed
 from tau.config.paths import user_paths
+from tau.modes.interactive.approvals import DEAF_S
 from tau.tui.text.width import visible_width
 from tests.modes.interactive.rig import Rig, rigged, run
 
@@ -58,6 +60,9 @@ def test_once_is_once_and_the_session_is_the_session(tmp_path: Path) -> None:
                 lambda: len(rig.faux.requests) == 2 and rig.app.dialogs.open, "the second question"
             )
             assert "That is this very command." in await rig.show("2. Allow for this session")
+            await rig.type("1")  # a key that comes too soon was meant for the question before
+            await asyncio.sleep(DEAF_S)
+            assert rig.app.dialogs.open
             await rig.type("2")
             await rig.show("Done.")
             assert (tmp_path / "made").read_text() == "x\n" * 3
@@ -72,10 +77,6 @@ def test_a_no_can_be_explained(tmp_path: Path) -> None:
         async with rigged(tmp_path, answers, settings=ASK) as rig:
             await rig.send("go")
             await rig.show("may it run this?")
-            await rig.press("up", "up")  # from the first answer to the last
-            await rig.press("end")
-            why = len([row for row in rig.terminal.screen() if "tell the agent why" in row])
-            assert why == 1
             number = next(row.strip(" ❯")[0] for row in rig.terminal.screen() if "tell the agent why" in row)
             await rig.type(number)
             await rig.show("No, because:")
@@ -95,9 +96,7 @@ def test_escape_stops_the_agent(tmp_path: Path) -> None:
         answers = [[Use("bash", command="make")], [Say("Never said.")]]
         async with rigged(tmp_path, answers, settings=ASK) as rig:
             await rig.send("go")
-            await rig.show("Escape stops the agent") if "Escape" in rig.app.keys.label(
-                "tui.select.cancel"
-            ) else await rig.show("stops the agent")
+            await rig.show("Esc stops the agent")
             await rig.press("escape")
             await rig.idle()
             assert len(rig.faux.requests) == 1
@@ -121,6 +120,7 @@ def test_always_is_kept_as_a_pattern_in_the_users_settings(tmp_path: Path) -> No
             await rig.type("3")
             shown = await rig.show("$(touch made)")  # the second call was not asked about, the third is
             assert "Always allow" not in shown
+            await asyncio.sleep(DEAF_S)
             await rig.press("enter")
             await rig.show("Done.")
             assert json.loads(paths.settings.read_text()) == {"tools": {"allow": ["run: git status *"]}}
@@ -187,9 +187,6 @@ def test_a_write_shows_where_it_leads_and_what_would_change(tmp_path: Path) -> N
 
 
 def test_the_demo_model_is_asked_about_with_a_warning_and_without_always(tmp_path: Path) -> None:
-    from tau.coding.approval import ApprovalRequest
-    from tau.coding.policy import decide
-
     decision = decide(Effects(runs=("ls",)), "yolo", Workspace.of((tmp_path,)), demo=True)
 
     async def test() -> None:
@@ -202,7 +199,7 @@ def test_the_demo_model_is_asked_about_with_a_warning_and_without_always(tmp_pat
                 questions=decision.questions,
                 for_session=False,
             )
-            question = rig.app.start(rig.app.ui.approve(request))  # type: ignore[arg-type]
+            question = asyncio.ensure_future(rig.app.ui.approve(request))
             shown = await rig.show("It would run a command of the demo model.")
             assert "session" not in shown and "Always" not in shown
             await rig.press("escape")

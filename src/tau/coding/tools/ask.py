@@ -1,5 +1,6 @@
 """ask: questions to the user, with options to choose from."""
 
+import time
 from collections.abc import Sequence
 from typing import Annotated, Any, Protocol, runtime_checkable
 
@@ -128,9 +129,11 @@ async def _one_by_one(
     """Where a face knows only simple questions."""
     answers: list[Answer] = []
     for question in questions:
+        begun = time.monotonic()
         answer = await _ask(question, ui, timeout_s)
-        if answer is None and timeout_s is not None:
-            answer = fallback(question)  # a face does not tell who turned away from who was not there
+        # A face does not tell who turned away from who was not there: the clock does.
+        if answer is None and timeout_s is not None and time.monotonic() - begun >= timeout_s * 0.95:
+            answer = fallback(question)
         if answer is None:
             return None
         answers.append(answer)

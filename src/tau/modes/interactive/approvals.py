@@ -33,6 +33,8 @@ MAX_COMMAND_CHARS = 200_000
 MAX_COLORED_CHARS = 20_000
 MAX_COMPARED_BYTES = 256 * KIB
 NO, WHY = "no", "why"
+DEAF_S = 0.3
+"""A key that was meant for the question before must not answer one that nobody has read."""
 _LANGUAGES = {"bash": "bash", "ssh": "bash", "eval": "python"}
 _WISHES = {"run": "run this", "write": "write", "connect": "connect"}
 
@@ -44,17 +46,21 @@ def heading(request: ApprovalRequest) -> str:
 
 
 def approval(
-    app: "App", request: ApprovalRequest
+    app: "App", request: ApprovalRequest, answered_at: float = float("-inf")
 ) -> Callable[[Callable[[ApprovalAnswer | None], None]], Component]:
-    """Makes the dialog."""
-    return lambda done: ApprovalPanel(app, request, done)
+    """Makes the dialog; `answered_at` is when the one before it was answered."""
+    return lambda done: ApprovalPanel(app, request, done, answered_at)
 
 
 class ApprovalPanel(ChoicePanel):
     """The answer that is highlighted at first is no. A no may be explained to the agent."""
 
     def __init__(
-        self, app: "App", request: ApprovalRequest, done: Callable[[ApprovalAnswer | None], None]
+        self,
+        app: "App",
+        request: ApprovalRequest,
+        done: Callable[[ApprovalAnswer | None], None],
+        answered_at: float,
     ) -> None:
         choices = _choices(request)
         super().__init__(
@@ -77,9 +83,15 @@ class ApprovalPanel(ChoicePanel):
             on_cancel=self._back,
         )
         self._writes = False
+        now = app.front.timer.time()
+        self._deaf_until = now + DEAF_S if now - answered_at < DEAF_S else now
 
     def handle_input(self, event: InputEvent) -> bool:
-        return self._why.handle_input(event) if self._writes else super().handle_input(event)
+        if self._writes:
+            return self._why.handle_input(event)
+        if self.app.front.timer.time() < self._deaf_until and not self.keys.matches(event, CANCEL):
+            return True
+        return super().handle_input(event)
 
     def below(self, width: int) -> list[str]:
         if not self._writes:
@@ -130,7 +142,9 @@ def _shown(theme: Theme, request: ApprovalRequest) -> Iterator[Component]:
     for question in request.questions:
         if question.kind == "run":
             yield Code(theme, question.subject, language)
-            if not question.reason.startswith("run: "):
+            if question.reason.startswith("run: "):
+                yield Text(theme, f"It would run with your rights, in {request.cwd}.", "muted")
+            else:
                 yield Text(theme, f"It would {question.reason.partition(': ')[0]}.", "warning")
         else:
             yield Text(theme, f"It would {question.reason}.", "text" if question.patterned else "warning")

@@ -144,8 +144,7 @@ class Questionnaire(Panel):
         multi = draft is not None and draft.question.multi
         count = min(len(draft.rows.choices), 9) if draft is not None else 2
         return [
-            f"1-{count} {'checks' if multi else 'answers'}",
-            "Space checks" if multi else "",
+            f"1-{count} and Space check" if multi else f"1-{count} answers",
             self.key(CONFIRM, "goes on" if len(self._drafts) > 1 else "answers"),
             self.key("tui.input.tab", "next question") if len(self._drafts) > 1 else "",
             self.key(CANCEL, "stops the agent"),

@@ -48,6 +48,12 @@ _LISTS = (
     ("app.tree.filterUser", "alt+u", "tree", "Tree: what you said"),
     ("app.tree.filterLabeled", "alt+l", "tree", "Tree: what has a label"),
     ("app.tree.filterAll", "alt+a", "tree", "Tree: everything"),
+    ("app.models.scope", "tab", "models", "Models: only your own set, or all"),
+    ("app.models.saveDefault", "ctrl+s", "models", "Models: use it here and in new sessions"),
+    ("app.thinking.saveDefault", "ctrl+s", "thinking", "Thinking: use it here and in new sessions"),
+    ("app.settings.nextTab", "tab", "settings", "Settings: next group"),
+    ("app.settings.previousTab", "shift+tab", "settings", "Settings: previous group"),
+    ("app.settings.reset", "delete ctrl+r", "settings", "Settings: back to the default"),
 )
 
 APP_BINDINGS: dict[str, Binding] = {

@@ -11,6 +11,7 @@ from tau.tui.render.screen import Screen
 from tau.tui.style import Theme
 from tau.tui.terminal.port import Terminal
 from tau.tui.timer import Timer
+from tau.tui.widgets.editor.bindings import EDITOR_BINDINGS
 from tau.tui.widgets.editor.editor import Editor
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Front:
         self.theme = Theme(
             look.tokens, depth=look.depth, symbols=look.symbols, motion=look.motion, linear=look.linear
         )
-        self.keys = Keymap(overrides or {}, extra=APP_BINDINGS)
+        self.keys = Keymap(overrides or {}, extra={**EDITOR_BINDINGS, **APP_BINDINGS})
         self.screen = Screen(terminal, theme=self.theme, timer=timer, hardware_cursor=look.hardware_cursor)
         self.editor = Editor(self.theme, self.keys, timer=timer, max_rows=self._editor_rows)
         self.layout = Layout(self.editor)

@@ -104,6 +104,7 @@ class ChoiceRows:
         self.multi = multi
         self.checked: set[int] = set()
         self._digits = digits
+        self._has_moved = False
 
     @property
     def chosen(self) -> Choice:
@@ -121,6 +122,7 @@ class ChoiceRows:
 
     def move(self, step: int) -> None:
         self.at = (self.at + step) % len(self.choices)
+        self._has_moved = True
 
     def toggle(self, place: int | None = None) -> None:
         self.checked ^= {self.at if place is None else place}
@@ -183,7 +185,9 @@ class ChoiceRows:
 
     def _in_words(self, place: int, label: str, selected: bool, width: int) -> list[str]:
         words = f"{place + 1}. {label}" if self._digits and place < 9 else label
-        words = f"Selected: {words}" if selected else words
+        if selected:
+            # The screen reads out only what is selected once a choice moves, and all of it before.
+            words = f"Selected: {words}" if self._has_moved else f"Marked: {words}"
         if self.multi:
             words += " (checked)" if place in self.checked else " (not checked)"
         about = clean_line(self.choices[place].description)

@@ -46,6 +46,7 @@ class ScreenUi:
     def __init__(self, app: "App") -> None:
         self._app = app
         self._typed_at = float("-inf")
+        self._answered_at = float("-inf")
         self._signs: Any = None
         self.on_question: Callable[[str], None] | None = None
         """Told in a few words when a question begins to wait, for a sign outside the window."""
@@ -120,8 +121,9 @@ class ScreenUi:
 
     async def approve(self, request: "ApprovalRequest") -> "ApprovalAnswer | None":
         """Whether a call may go on; Escape stops the run."""
-        make: Make[ApprovalAnswer] = approvals.approval(self._app, request)
+        make: Make[ApprovalAnswer] = approvals.approval(self._app, request, self._answered_at)
         answer = await self.show(make, approvals.heading(request))
+        self._answered_at = self._app.front.timer.time()
         if answer is None:
             await self.stop_run()
         return answer

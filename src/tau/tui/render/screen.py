@@ -72,6 +72,9 @@ class Screen(Told):
             is_linear=theme.linear,
             hardware_cursor=hardware_cursor,
         )
+        self.forget_rows = self._stage.forget
+        """The first component drops so many rows at its top, all of them committed (`stats.ledger`): the
+        terminal's history keeps them, and a later full paint begins below them."""
 
     @property
     def stats(self) -> Stats:
@@ -130,14 +133,6 @@ class Screen(Told):
     def listen(self, listener: Listener) -> Callable[[], None]:
         """See every event first; call what is returned to end it."""
         return self._routing.listen(listener)
-
-    def forget_rows(self, rows: int) -> None:
-        """The first component drops so many rows at its top, which the terminal's history keeps.
-
-        All of them must be committed (`stats.ledger`). A later full paint begins below them.
-        """
-        if rows:
-            self._stage.forget(rows)
 
     def invalidate(self) -> None:
         """The theme changed: what was cached is forgotten and the window drawn anew; the history stays."""

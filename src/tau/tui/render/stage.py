@@ -109,8 +109,9 @@ class Stage:
         self._schedule.request()
 
     def forget(self, rows: int) -> None:
-        self._painter.forget(rows)
-        self.request()
+        if rows:
+            self._painter.forget(rows)
+            self.request()
 
     def resized(self) -> None:
         """Wait until the size rests: each step on the way would be written in vain."""

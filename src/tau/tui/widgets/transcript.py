@@ -145,6 +145,10 @@ class Transcript(Component):
             self._frozen = self._log.snapshot()
 
     def _observed(self, block: Component, rows: Sequence[str]) -> int:
+        """How many of its rows are settled: as the block says itself, or as it has behaved so far."""
+        seam = block.seam()
+        if seam is not None:
+            return min(seam.live_start if seam.commit_safe_end is None else seam.commit_safe_end, len(rows))
         if self._live is None or self._live_block is not block:
             self._live, self._live_block = LiveCommit(), block
         return self._live.observe(rows)

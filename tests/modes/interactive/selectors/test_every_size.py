@@ -35,7 +35,9 @@ QUIET: dict[str, Any] = {"local.discover": False}
 
 def state(rig: Rig) -> tuple[object, ...]:
     session = rig.session
-    files = sorted(path.name for path in rig.app.paths.home.rglob("*") if "index.db" not in path.name)
+    # Not the draft nor the index, which are kept whatever one chooses.
+    files = sorted(path.name for path in rig.app.paths.home.rglob("*") if path.suffix in (".json", ".jsonl"))
+    files = [name for name in files if name in ("settings.json", "auth.json") or name.endswith(".jsonl")]
     look = (rig.app.theme["accent"].open, rig.app.theme.symbols)
     place = (session.log.path, session.log.leaf, session.model.key, session.thinking)
     return (*place, files, look, rig.app.settings, rig.app.editor.text)

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from tau.modes.interactive.bindings import APP_BINDINGS
 from tau.modes.interactive.selectors.hotkeys import PROBLEMS, choose_hotkeys, hotkey_items
-from tau.modes.interactive.selectors.keys import SELECTOR_BINDINGS
 from tau.tui.input.bindings import BINDINGS, Keymap
 from tests.modes.interactive.rig import run
 from tests.modes.interactive.selectors.hands import conversing, opened, settled
@@ -12,7 +11,7 @@ from tests.modes.interactive.selectors.hands import conversing, opened, settled
 
 def test_every_action_is_listed_once_with_its_keys() -> None:
     items = hotkey_items(Keymap({}, extra=APP_BINDINGS))
-    assert {item.value for item in items} == {*BINDINGS, *APP_BINDINGS, *SELECTOR_BINDINGS}
+    assert {item.value for item in items} == {*BINDINGS, *APP_BINDINGS}
     assert len(items) == len({item.value for item in items})
     by_action = {item.value: item for item in items}
     assert by_action["app.tree.label"].label == "Shift+L"

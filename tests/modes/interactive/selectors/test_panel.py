@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tau.modes.interactive.selectors.keys import SELECTOR_BINDINGS, label, pressed
+from tau.modes.interactive.bindings import APP_BINDINGS
+from tau.modes.interactive.selectors.keys import label, pressed
 from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel, key_rows, title_row
 from tau.modes.interactive.selectors.pick_list import PickList, pick
 from tau.tui.input.bindings import Keymap
@@ -45,15 +46,15 @@ def test_for_a_screen_reader_the_frame_is_words() -> None:
 
 def test_an_action_that_the_keymap_knows_follows_the_users_keys() -> None:
     action = "app.models.saveDefault"
-    plain = Keymap({})
+    plain = Keymap({}, extra=APP_BINDINGS)
     assert pressed(plain, Key("ctrl+s"), action) and label(plain, action) == "Ctrl+S"
-    own = Keymap({action: ["f5"]}, extra=SELECTOR_BINDINGS)
+    own = Keymap({action: ["f5"]}, extra=APP_BINDINGS)
     assert pressed(own, Key("f5"), action) and not pressed(own, Key("ctrl+s"), action)
     assert label(own, action) == "F5"
 
 
 def test_a_capital_letter_is_told_with_shift() -> None:
-    own = Keymap({"app.models.scope": ["L"]}, extra=SELECTOR_BINDINGS)
+    own = Keymap({"app.models.scope": ["L"]}, extra=APP_BINDINGS)
     assert label(own, "app.models.scope") == "Shift+L"
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from tau.base.late import late
 from tau.modes.interactive.blocks.scene import Scene
+from tau.tui.component import Seam
 from tau.tui.widgets.transcript import Block
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ class TextBlock(Block):
     def finish(self, text: str) -> None:
         """This is all of it."""
         self._text = text
-        if self._markdown is not None:
+        if self._markdown is not None and self._markdown.text == text:
+            self._markdown.finish()
+        elif self._markdown is not None:
             self._markdown.set_text(text)
 
     def is_final(self) -> bool:
@@ -36,6 +39,10 @@ class TextBlock(Block):
 
     def render(self, width: int) -> Sequence[str]:
         return self._component().render(width)
+
+    def seam(self) -> Seam | None:
+        """While it arrives: what of it is settled may scroll away."""
+        return None if self._text is not None else self._component().seam()
 
     def invalidate(self) -> None:
         if self._text is not None:

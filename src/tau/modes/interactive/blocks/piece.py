@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from tau.base.sizes import KIB, format_bytes
 from tau.modes.interactive.blocks.scene import Scene
+from tau.tui.component import Seam
 from tau.tui.text.clean import clean
 from tau.tui.text.wrap import wrap
 from tau.tui.widgets.transcript import Block
@@ -66,6 +67,10 @@ class Unfinished(Piece):
         self._whole: Sequence[str] | None = None
         self._part: Sequence[str] = ()
         scene.unfinished += 1
+
+    def seam(self) -> Seam | None:
+        """Nothing of it may scroll away before it is finished."""
+        return None if self._is_taken else Seam(0)
 
     def is_finished(self) -> bool:
         """Whether it will not change any more."""

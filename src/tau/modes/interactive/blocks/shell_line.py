@@ -60,6 +60,10 @@ class ShellLine(Unfinished):
         line._take(message)
         return line
 
+    def runs(self, command: str) -> bool:
+        """Whether this is the block of that command."""
+        return self._command == kept(command)
+
     def write(self, chunk: str) -> None:
         """More output; the last of it is kept until it ends."""
         if self._message is None and not self._problem:

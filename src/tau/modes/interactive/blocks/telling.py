@@ -47,7 +47,9 @@ class Telling:
             e.ToolUpdate: self._tool_update,
             e.ToolEnd: self._tool_end,
             e.TurnEnd: self._turn_end,
-            e.RetryStart: self._retry_start,
+            e.RetryStart: lambda event: self._app.lane.retry(
+                event.delay_ms / 1000, f"attempt {event.attempt} of {event.max_attempts}"
+            ),
             e.RetryEnd: self._retry_end,
             e.FallbackApplied: lambda event: self._app.lane.goes_on(f"Going on with {event.to}"),
             e.CompactionStart: self._compaction_start,
@@ -144,9 +146,6 @@ class Telling:
             self.story.stopped()
         self._todo.refresh()
 
-    def _retry_start(self, event: e.RetryStart) -> None:
-        self._app.lane.retry(event.delay_ms / 1000, f"attempt {event.attempt} of {event.max_attempts}")
-
     def _retry_end(self, event: e.RetryEnd) -> None:
         if not event.success:
             self._app.lane.end()
@@ -180,7 +179,7 @@ class Telling:
     def _bash_end(self, event: e.BashEnd) -> None:
         """A line whose block is there ends in it; one that somebody else ran gets a block."""
         for line in self.lines:
-            if line.kind == "bash" and not line.over:
+            if line.kind == "bash" and not line.over and line.runs(event.message.command):
                 line.finish(event.message)
                 self.lines.remove(line)
                 return

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from tau.modes.interactive.selectors.keys import SELECTOR_BINDINGS, key_label
+from tau.modes.interactive.selectors.keys import key_label
 from tau.modes.interactive.selectors.pick_list import pick
 from tau.tui.widgets.select_list import SelectItem
 
@@ -37,7 +37,7 @@ def hotkey_items(keys: "Keymap") -> list[SelectItem[str]]:
     """First what is wrong, then every action in its group: keys, what they do, the name to bind."""
     wrong = [*keys.problems, *map(str, keys.conflicts)]
     items = [SelectItem(f"problem {place}", text, "", PROBLEMS) for place, text in enumerate(wrong)]
-    bindings = {**SELECTOR_BINDINGS, **keys.bindings}
+    bindings = keys.bindings
     grouped: dict[str, list[SelectItem[str]]] = {}
     for action, binding in bindings.items():
         names = keys.keys_of(action) if action in keys.bindings else binding.keys

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -50,7 +51,8 @@ async def use(app: "App", session: "Session", wish: Wish) -> None:
     """Go on with a model, and begin with it from now on if that is the wish."""
     model = wish.model
     if model.headers:
-        model = replace(model, headers=await resolve_headers(model.headers, os.environ, LocalRunner()))
+        with closing(LocalRunner()) as runner:
+            model = replace(model, headers=await resolve_headers(model.headers, os.environ, runner))
     if model.key != session.model.key:
         session.use_model(model)
         app.status_line.refresh()

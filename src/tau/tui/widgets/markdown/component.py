@@ -11,6 +11,7 @@ from tau.tui.widgets.markdown.inline import Look
 from tau.tui.widgets.markdown.layout import Layout, padded
 from tau.tui.widgets.markdown.shapes import Shape
 
+highlighting = late("tau.tui.widgets.highlight")
 parser = late("tau.tui.widgets.markdown.parse")
 
 _CHUNKS_TO_JOIN = 32
@@ -20,6 +21,7 @@ def preload() -> None:
     """Loads what the first Markdown needs, at a moment when nobody waits."""
     parser.parse_blocks("x")
     parser.parse_inline("x", {})
+    highlighting.highlight("x = 1", "python", Theme({}))
 
 
 class Markdown(Component):

@@ -1,0 +1,1 @@
+"""`tau demo`: a bug fix that is played by a script, with the real tools on the real screen."""
