@@ -66,6 +66,7 @@ from tau.config.models_file import load_models_file, merge
 from tau.config.paths import Paths, current_folder, user_paths
 from tau.config.settings import Settings
 
+allow_file = late("tau.config.allow_file")
 artifact_urls = late("tau.coding.urls.artifact")
 completion = late("tau.ai.complete")
 conflict_store = late("tau.coding.readers.conflict_store")
@@ -75,6 +76,7 @@ job_texts = late("tau.coding.job_texts")
 docs_urls = late("tau.coding.urls.docs")
 faux = late("tau.ai.faux")
 local_urls = late("tau.coding.urls.local")
+raw_events = late("tau.ai.raw_events")
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True):
@@ -135,7 +137,7 @@ async def _compose(
     models = await _models(options, settings, paths, environ, runner, conversation, services)
     artifacts = _artifacts(conversation.artifacts_folder, services)
     queue = Queue(settings.steering_mode, settings.follow_up_mode)
-    tool_settings = tool_settings_of(settings, environ, models.found.model)
+    tool_settings = tool_settings_of(settings, environ, models.found.model, can_ask=options.ui is not None)
     jobs = _jobs(queue, settings, artifacts, tool_settings.command_output)
     boards = make_boards(conversation, queue, settings, lambda: session)
     services.callback(boards.todos.close)
@@ -152,6 +154,7 @@ async def _compose(
     tools = create_tools(options.tools, tool_settings, paid, outside=outside, previews=previews)
     prompt, problems = _prompt(options, paths, settings)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *outside.warnings]
+    hooks = _hooks(options, paths, settings, environ, plan, recorder, problems)
     notices = [Notice("warning", problem) for problem in problems]
     session: Session = Session(
         SessionParts(
@@ -161,7 +164,7 @@ async def _compose(
             tools=_with_own(tools, options.add_tools),
             stream=stream,
             world=world,
-            hooks=_hooks(options, paths, settings, environ, plan, recorder),
+            hooks=hooks,
             plan=plan,
             todos=boards.todos,
             recorder=recorder,
@@ -389,7 +392,8 @@ async def _models(
     catalog = merge(load_catalog(), file)
     auth = AuthFile(paths.auth)
     credentials = KeyCredentials(catalog, auth, runner, environ, flags=keys, models=file.keys)
-    client = Client(http, credentials, timeouts)
+    watched = http if options.ui is None else raw_events.watched(http)  # a person may want to look
+    client = Client(watched, credentials, timeouts)
     if options.stream is not None:
         found = FoundModel(model=faux.FAUX_MODEL)
         return _Models(found, ModelRoles(found.model), client, file.warnings)
@@ -544,9 +548,19 @@ def _hooks(
     environ: Mapping[str, str],
     plan: PlanMode,
     recorder: Recorder,
+    problems: list[str],
 ) -> Hooks:
-    """A person is not asked about a call that another hook refuses; what is refused is not recorded."""
+    """A person is not asked about a call that another hook refuses; what is refused is not recorded.
+
+    What is wrong with the patterns of the user's own is added to `problems`.
+    """
     roots = (options.cwd, *options.add_dirs, temporary_folder(environ))
     workspace = Workspace.of(roots, protected=(paths.home,))
-    approval = ApprovalHook(workspace, settings.tools.approval_mode)
+    approval = ApprovalHook(
+        workspace,
+        settings.tools.approval_mode,
+        settings.tools.allow,
+        remember=lambda patterns: allow_file.add_allowed(paths, patterns),
+    )
+    problems += approval.problems
     return HookChain((*options.hooks, PlanHook(plan), approval, recorder))

@@ -1,6 +1,5 @@
 """`tau demo` from its start to its end, on a terminal and without one."""
 
-import os
 from pathlib import Path
 
 from tests.e2e.program import TAU, Program
@@ -40,4 +39,4 @@ def test_the_demo_needs_a_terminal(tau: Program) -> None:
     assert ran.returncode == 2
     assert ran.stderr.count("\n") == 1 and "terminal" in ran.stderr
     assert "--fast" in tau.run("demo", "slowly").stderr
-    assert os.listdir(tau.project) == []
+    assert list(tau.project.iterdir()) == []

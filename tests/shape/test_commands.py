@@ -62,7 +62,8 @@ def test_no_package_index_is_named() -> None:
 def test_everything_in_the_package_goes_into_the_wheel() -> None:
     """The build takes the whole folder but what git ignores."""
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-    assert wheel == {"packages": ["src/tau"], "force-include": {"docs": "tau/docs"}}
+    beside = {"docs": "tau/docs", "CHANGELOG.md": "tau/CHANGELOG.md"}
+    assert wheel == {"packages": ["src/tau"], "force-include": beside}
     data = [str(path) for path in PACKAGE.rglob("*") if path.suffix in (".md", ".json", ".jinja", ".typed")]
     assert data
     if shutil.which("git") and (ROOT / ".git").exists():

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct
 
@@ -87,9 +87,18 @@ def file_stem(title: str) -> str:
     return stem if stem and stem != "plan" else "approved-plan"
 
 
+@runtime_checkable
+class PlanUi(Protocol):
+    """A face that can show a whole plan."""
+
+    async def review_plan(self, plan: Plan) -> PlanAnswer | None: ...
+
+
 async def ask_user(plan: Plan, ui: Ui | None) -> PlanAnswer | None:
     if ui is None:
         return None
+    if isinstance(ui, PlanUi):
+        return await ui.review_plan(plan)
     choice = await ui.select(f'Carry out the plan "{plan.title}" ({plan.url})?', [APPROVE, REJECT, KEEP])
     if choice == APPROVE:
         return PlanAnswer("approve")

@@ -12,7 +12,7 @@ def test_all_tools_in_their_fixed_order() -> None:
     names = ["read", "bash", "edit", "write", "search", "find", "ast_grep", "ast_edit", "resolve"]
     names += ["job", "eval", "todo"]
     assert [tool.name for tool in create_tools()] == names
-    everything = ToolSettings(inspect_images=True, checkpoint=True)
+    everything = ToolSettings(inspect_images=True, checkpoint=True, can_ask=True)
     hosts = Outside(hosts={"box": Host(name="box", address="box")})
     assert [tool.name for tool in create_tools(settings=everything, outside=hosts)] == list(TOOLS)
     assert [tool.name for tool in create_tools(["inspect_image"])] == ["inspect_image"]

@@ -32,7 +32,8 @@ def test_at_offers_files_of_the_project(desk: Desk) -> None:
     seat.see("engine_room.py  src")
     seat.press("tab")
     seat.until(lambda rows: any("look at @src/engine_room.py" in row for row in rows), "the path")
-    seat.press("enter").see("ok")
+    seat.press("enter")
+    seat.until(lambda _: bool(desk.tau.server.requests), "the request")
     assert "src/engine_room.py" in desk.tau.said()[0]
 
 

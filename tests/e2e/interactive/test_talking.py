@@ -48,7 +48,7 @@ def test_what_is_typed_before_the_session_is_there_is_kept(desk: Desk) -> None:
 
 @pytest.mark.xfail(
     strict=False,
-    reason="Enter that was pressed before the terminal was taken arrives as a line feed and only adds a line.",
+    reason="Enter that was pressed before the terminal was taken comes as a line feed and only adds a line.",
 )
 def test_what_was_sent_before_the_first_paint_is_sent(desk: Desk) -> None:
     desk.tau.script("Heard you.")

@@ -25,7 +25,7 @@ NAME = {"id": "name", "question": "What is it called?"}
 
 def asking(folder: Path, *questions: dict[str, Any], timeout_s: float = 0, **options: Any) -> Any:
     script = [[Use("ask", questions=list(questions))], [Say("Understood.")]]
-    return rigged(folder, script, add_tools=(Ask(timeout_s),), **options)
+    return rigged(folder, script, tools=("read",), add_tools=(Ask(timeout_s),), **options)
 
 
 def told(rig: Rig) -> str:

@@ -305,7 +305,7 @@ def test_signs_stand_around_the_editor_until_they_are_taken_away(tmp_path: Path)
             ui.title("my title\x07")
             shown = await rig.show("first · second")
             assert "line 0" in shown and "19 more lines" in shown and "line 29" not in shown
-            assert rig.terminal.title.strip() == "my title"
+            assert rig.terminal.title.strip() == "tau: my title"
             ui.status("a", None)
             ui.widget("w", None)
             shown = await rig.gone("line 0")

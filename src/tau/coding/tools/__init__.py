@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tau.coding.edits.change import FileChange
     from tau.coding.edits.plan import Guard
 
+_ask = late("tau.coding.tools.ask")
 _ast_edit = late("tau.coding.tools.ast_edit")
 _ast_grep = late("tau.coding.tools.ast_grep")
 _bash = late("tau.coding.tools.bash")
@@ -72,6 +73,8 @@ class ToolSettings(Struct, frozen=True, kw_only=True):
     max_concurrency: int = 32
     todo: bool = True
     checkpoint: bool = False
+    can_ask: bool = False  # somebody sits at the other end
+    ask_timeout_s: int = 0
 
 
 class Parts:
@@ -123,6 +126,7 @@ TOOLS: dict[str, Factory] = {
         block_images=parts.settings.block_images,
         auto_resize=parts.settings.resize_images,
     ),
+    "ask": lambda parts: _ask.Ask(parts.settings.ask_timeout_s),
 }
 # Offered only where it is asked for by name, or where this says so.
 OPTIONAL: dict[str, Callable[[Parts], bool]] = {
@@ -131,6 +135,7 @@ OPTIONAL: dict[str, Callable[[Parts], bool]] = {
     "checkpoint": lambda parts: parts.settings.checkpoint,
     "rewind": lambda parts: parts.settings.checkpoint,
     "inspect_image": lambda parts: parts.settings.inspect_images,
+    "ask": lambda parts: parts.settings.can_ask,
 }
 
 

@@ -12,9 +12,9 @@ from tau.config.settings import Edit, Settings
 
 
 def tool_settings_of(
-    settings: Settings, environ: Mapping[str, str], model: Model | None = None
+    settings: Settings, environ: Mapping[str, str], model: Model | None = None, *, can_ask: bool = False
 ) -> ToolSettings:
-    """What the user's settings, and a variable, say about tools."""
+    """What the user's settings, and a variable, say about tools; `can_ask`: a person is there to be asked."""
     tools, edit, background = settings.tools, settings.edit, settings.bash.auto_background
     mode = _edit_mode(environ.get("TAU_EDIT_MODE", ""), edit, model)
     return ToolSettings(
@@ -46,6 +46,8 @@ def tool_settings_of(
         max_concurrency=settings.task.max_concurrency,
         todo=settings.todo.enabled,
         checkpoint=settings.checkpoint.enabled,
+        can_ask=can_ask,
+        ask_timeout_s=settings.interaction.ask_timeout_seconds,
     )
 
 

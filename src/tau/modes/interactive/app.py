@@ -82,10 +82,13 @@ class App:
         self.events = EventView(self)
         self.status_line = StatusLine(self)
         self.attention = Attention(self)
+        self.ui.on_question, self.ui.on_title = self.attention.call, self.attention.title
         self.screen.on_background_changed = self._background
         self.welcome = Welcome(self)
         self.commands = Commands(self)
         self.input = InputController(self)
+        if self.screen.background is not None:  # it was told before we were there
+            self._background(self.screen.background)
 
     @property
     def cwd(self) -> Path:
@@ -165,6 +168,7 @@ class App:
     def quit(self) -> None:
         """End it: with the session that is shown, or while one is being opened."""
         self._over = True
+        self.dialogs.cancel()
         if self._leaving is not None:
             self.leave(None)
         elif self._task is not None:
@@ -206,7 +210,12 @@ class App:
         finally:
             self._prompting = False
         self.events.settled()
-        self._aside = self.start(while_idle(session, naming=True))
+        self._aside = self.start(while_idle(session, naming=True, named=self._named))
+
+    def _named(self) -> None:
+        """The session has a name now: tell it where it stands."""
+        self.status_line.refresh()
+        self.attention.title()
 
     def _warm(self) -> None:
         """While the model thinks, load what drawing its first answer takes."""

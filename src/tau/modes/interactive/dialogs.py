@@ -39,8 +39,8 @@ class Dialogs:
                     answer.set_result(value)
 
             self._answer = answer
-            self._put(make(done))
             try:
+                self._put(make(done))
                 async with asyncio.timeout(timeout):
                     return await answer
             except TimeoutError:

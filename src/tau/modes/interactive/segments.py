@@ -27,6 +27,7 @@ class Facts(NamedTuple):
     begun_s: float
     home: str
     linear: bool = False
+    ellipsis: str = "…"
 
 
 class Part(NamedTuple):
@@ -34,7 +35,7 @@ class Part(NamedTuple):
     token: str = "statusText"
 
 
-def short_path(cwd: Path, home: str) -> str:
+def short_path(cwd: Path, home: str, ellipsis: str = "…") -> str:
     """The folder with `~` for the user's own; of a long path only the last names."""
     text = str(cwd)
     if home and (text == home or text.startswith(f"{home}/")):
@@ -42,7 +43,7 @@ def short_path(cwd: Path, home: str) -> str:
     if len(text) <= PATH_CHARS:
         return text
     kept = text[-PATH_CHARS:]
-    return f"…{kept[kept.find('/') :]}" if "/" in kept else shortened(cwd.name, PATH_CHARS)
+    return f"{ellipsis}{kept[kept.find('/') :]}" if "/" in kept else shortened(cwd.name, PATH_CHARS)
 
 
 def tokens(count: int) -> str:
@@ -73,7 +74,7 @@ def _mode(facts: Facts) -> Part:
 
 
 def _path(facts: Facts) -> Part:
-    return Part(short_path(facts.session.cwd, facts.home), "statusPath")
+    return Part(short_path(facts.session.cwd, facts.home, facts.ellipsis), "statusPath")
 
 
 def _git(facts: Facts) -> Part:

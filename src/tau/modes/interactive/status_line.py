@@ -56,13 +56,18 @@ class StatusLine:
         chosen = app.settings.status_line
         preset = PRESETS.get(chosen.preset)
         left, right = preset or (tuple(chosen.left_segments), tuple(chosen.right_segments))
-        facts = Facts(session, self._checkout, self._begun_s, self._home, app.theme.linear)
+        facts = Facts(
+            session, self._checkout, self._begun_s, self._home, app.theme.linear, app.theme.symbols.ellipsis
+        )
         app.editor.set_border_text(self._line(left, facts), self._line(right, facts))
         app.screen.request_render()
 
     def _line(self, names: Sequence[Segment], facts: Facts) -> str:
         theme = self._app.theme
-        separator = theme["dim"](SEPARATORS[self._app.settings.status_line.separator])
+        wanted = SEPARATORS[self._app.settings.status_line.separator]
+        separator = theme["dim"](
+            wanted if wanted.isascii() or not theme.symbols.ellipsis.isascii() else " | "
+        )
         parts = (_part(name, facts) for name in names)
         return separator.join(theme[part.token](clean_line(part.text)) for part in parts if part.text)
 

@@ -10,6 +10,8 @@ class Told:
     """The part of a watcher that draws nothing. The application puts its functions in."""
 
     def __init__(self) -> None:
+        self.background: Background | None = None
+        """What the terminal told of its ground so far."""
         self.on_unhandled: Callable[[InputEvent], None] | None = None
         """Gets the keys that meant nothing to the focused component."""
         self.on_background_changed: Callable[[Background], None] | None = None
@@ -17,6 +19,7 @@ class Told:
         self.on_terminal_closed: Callable[[], None] | None = None
 
     def on_background(self, background: Background) -> None:
+        self.background = background
         if self.on_background_changed is not None:
             self.on_background_changed(background)
 

@@ -61,6 +61,7 @@ class Live:
         self._listening = False
         self._lost = False
         self._ended = False
+        self._has_read = False
 
     def begin(self) -> None:
         atexit.register(self._restore_at_exit)
@@ -161,6 +162,9 @@ class Live:
             return
         except OSError:
             data = b""
+        if data and not self._has_read:
+            # What was typed before raw mode has newlines where Enter was pressed.
+            self._has_read, data = True, data.replace(b"\n", b"\r")
         if data:
             self._buffer.patient = self.probes.waiting
             self._buffer.feed(data)

@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from tau.tui.input.key import InputEvent, Key, Paste
+from tau.tui.terminal import sequences
 from tau.tui.terminal.emulator.actions import ACTIONS
 from tau.tui.terminal.emulator.answers import Answers
 from tau.tui.terminal.emulator.images import Images
@@ -131,6 +132,10 @@ class VirtualTerminal(Readout, Person):
     def feed_bytes(self, data: bytes) -> None:
         """The same for bytes that may end in the middle of a character."""
         self.write(self._decoder.decode(data))
+
+    def set_title(self, text: str) -> None:
+        """As the real terminal does."""
+        self.write(sequences.title(text))
 
     def resize(self, columns: int, rows: int) -> None:
         """Somebody drags the corner of the window."""

@@ -22,7 +22,7 @@ def test_context_tells_the_parts_of_the_window(tmp_path: Path) -> None:
             await rig.idle()
             shown = await said(rig, "/context", "of 200,000 tokens are used")
             for part in (
-                *("system prompt", "AGENTS.md (1 file)", "12 tools", "your messages", "answers", "thinking"),
+                *("system prompt", "AGENTS.md (1 file)", "13 tools", "your messages", "answers", "thinking"),
                 *("results of tools", "free", "made smaller by itself"),
             ):
                 assert part in shown, part

@@ -92,7 +92,7 @@ async def _run(front: Front, settings: Settings, paths: Paths, *, fast: bool) ->
 
 async def _person(app: App, *, fast: bool) -> None:
     """Types the request, sends it, and says at the end how to go on."""
-    while app.session is None:
+    while app.session is None:  # noqa: ASYNC110
         await asyncio.sleep(LOOK_S)
     app.say(OPENING)
     if not fast:
@@ -106,7 +106,7 @@ async def _person(app: App, *, fast: bool) -> None:
     session = app.session
     app.submit(REQUEST)
     await asyncio.sleep(LOOK_S)
-    while app.session_runs:
+    while app.session_runs:  # noqa: ASYNC110
         await asyncio.sleep(LOOK_S)
     if app.session is session:
         app.say(ENDING.format(quit=app.keys.label("app.exit") or "/exit"))
