@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 import pty
+import re
 import select
 import signal
 import struct
@@ -12,21 +13,32 @@ import termios
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 
 LIMIT_SECONDS = 60.0
 PAGE_ROWS, PAGE_COLUMNS = 24, 80
+REPLIES = {b"\x1b[c": b"\x1b[?62;22c", b"\x1b]11;?\x1b\\": b"\x1b]11;rgb:1e1e/1e1e/1e1e\x1b\\"}
+QUERY = re.compile(b"|".join(map(re.escape, REPLIES)))
 
 
 class Terminal:
-    """A program with a terminal; it is killed at the end if it has not gone by itself."""
+    """A program with a terminal; it is killed at the end if it has not gone by itself.
 
-    def __init__(self, argv: Sequence[str], env: Mapping[str, str]) -> None:
+    `answers`: it is told what kind of terminal this is (DA1) and its background (OSC 11), nothing else.
+    """
+
+    def __init__(
+        self, argv: Sequence[str], env: Mapping[str, str], *, cwd: Path | None = None, answers: bool = False
+    ) -> None:
         self.output = bytearray()
+        self._answers = answers
         self.begun = time.monotonic()
         self.pid, self._fd = pty.fork()
         if self.pid == 0:
             try:
+                if cwd is not None:
+                    os.chdir(cwd)
                 os.execve(argv[0], list(argv), dict(env))
             finally:
                 os._exit(127)
@@ -56,6 +68,19 @@ class Terminal:
         while (left := end - time.monotonic()) > 0 and self._read(left):
             pass
 
+    def type(self, text: str) -> None:
+        """Press the keys for it."""
+        os.write(self._fd, text.encode())
+
+    def wait_for(self, mark: bytes, seconds: float = LIMIT_SECONDS, *, since: int = 0) -> float:
+        """Milliseconds from now to the mark, which counts from the byte `since`; -1 as in `read_until`."""
+        begun = time.monotonic()
+        while self.output.find(mark, since) < 0:
+            since = max(since, len(self.output) - len(mark) + 1)
+            if time.monotonic() - begun > seconds or not self._read(1.0):
+                return -1
+        return (time.monotonic() - begun) * 1000
+
     def _read(self, seconds: float) -> bool:
         """Wait for some output; False once there is nobody any more."""
         if not select.select([self._fd], [], [], seconds)[0]:
@@ -65,7 +90,13 @@ class Terminal:
         except OSError:
             return False
         self.output += data
+        if self._answers:
+            self._answer(data)
         return bool(data)
+
+    def _answer(self, data: bytes) -> None:
+        for query in QUERY.findall(data):
+            os.write(self._fd, REPLIES[query])
 
 
 @dataclass(frozen=True)

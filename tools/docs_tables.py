@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 from docs_commands import COMMAND_TABLES
+from docs_keys import KEY_TABLES
 from docs_limits import LIMITS
 
 from tau.agent.tool import Tool
@@ -116,6 +117,7 @@ def cell(text: str) -> str:
 
 TABLES: dict[str, Callable[..., str]] = {
     **COMMAND_TABLES,
+    **KEY_TABLES,
     "flags": flags,
     "settings": settings,
     "providers": providers,

@@ -46,10 +46,6 @@ def test_what_is_typed_before_the_session_is_there_is_kept(desk: Desk) -> None:
     assert desk.tau.said() == ["early bird"]
 
 
-@pytest.mark.xfail(
-    strict=False,
-    reason="Enter that was pressed before the terminal was taken comes as a line feed and only adds a line.",
-)
 def test_what_was_sent_before_the_first_paint_is_sent(desk: Desk) -> None:
     desk.tau.script("Heard you.")
     seat = desk.start(ready="")
@@ -142,9 +138,6 @@ def test_a_failed_request_is_tried_again_with_a_countdown(desk: Desk) -> None:
     assert len(desk.tau.server.requests) == 2
 
 
-@pytest.mark.xfail(
-    strict=False, reason="The status line is not drawn again when the model has named the session."
-)
 def test_the_session_gets_a_name_of_its_own(desk: Desk) -> None:
     desk.tau.settings(**{"retry.enabled": False})
     desk.tau.script("Hello.", "Greetings To All")

@@ -38,9 +38,6 @@ def test_a_screen_reader_gets_lines_in_order(desk: Desk) -> None:
     assert told.index("Some words.") < told.index("out-2") < told.index("The end.")
 
 
-@pytest.mark.xfail(
-    strict=False, reason="The answer about the background comes before there is somebody to hear it."
-)
 def test_a_light_terminal_gets_the_light_theme(desk: Desk) -> None:
     light = desk.start(answers=Answers(background="rgb:ffff/ffff/ffff")).send("/theme")
     light.see("Theme on a light terminal", "paper ✓")
@@ -53,7 +50,6 @@ def test_a_terminal_that_answers_nothing_works_too(desk: Desk) -> None:
     assert seat.leave() == 0
 
 
-@pytest.mark.xfail(strict=False, reason="The status line separates with a dot that is not ASCII.")
 def test_ascii_symbols(desk: Desk) -> None:
     desk.settings(theme__symbols="ascii")
     desk.tau.script((Text("- a\n- b"), Call("bash", {"command": "echo out"})), "Done.")

@@ -1,4 +1,4 @@
-"""A loop that comes later: what is asked before it is there happens when it is, in order, unless taken back."""
+"""A loop that comes later: what is asked before it is there happens when it is, unless taken back."""
 
 import asyncio
 import os

@@ -175,7 +175,7 @@ def key_rows(theme: "Theme", keys: Sequence[tuple[str, str]], width: int, most: 
         needed = visible_width(key) + visible_width(text) + 1
         piece = f"{theme['muted'](key)} {theme['dim'](text)}"
         if rows and needed + 3 <= room:
-            rows[-1] += theme["dim"](" · ") + piece
+            rows[-1] += theme["dim"](" | " if theme.symbols.bullet.isascii() else " · ") + piece
             room -= needed + 3
         elif len(rows) < most:
             rows.append(truncate(piece, width, theme.symbols.ellipsis))

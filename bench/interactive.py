@@ -1,0 +1,14 @@
+"""Measures the interactive mode, the real program on a terminal of its own: `bench/interactive.py [--quick]`."""
+
+import interactive_idle
+import interactive_keys
+import interactive_start
+import interactive_stream
+import interactive_talk
+import parts
+
+if __name__ == "__main__":
+    parts.show(
+        "Measure the interactive mode: its start, keys, idling, streaming and long conversations.",
+        (interactive_start, interactive_keys, interactive_idle, interactive_stream, interactive_talk),
+    )

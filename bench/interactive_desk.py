@@ -1,0 +1,143 @@
+"""Starts tau on a terminal against the fake model server, and tells what its processes have used so far."""
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from fake import FakeServer
+from spawn import children_by_parent
+from tui_pty import Terminal
+
+TAU = (str(Path(sys.executable).parent / "tau"), "--provider", "fake", "--model", "fake-model")
+PAINTED = "─".encode() * 20
+READY = b"fake-model"
+IDLE_TITLE = b"\x1b]0;tau: "
+PROMPT_TOKENS = 5_000
+CLOCK_OF_PROCESS = 2  # of Linux: with the id of a process it makes the clock of its CPU time
+
+
+class Desk:
+    """A user's folder that knows one provider, and a project; the terminal answers DA1 and OSC 11."""
+
+    def __init__(self, server: FakeServer, folder: Path) -> None:
+        self.server = server
+        self.home = folder / "home"
+        self.project = folder / "project"
+        self.home.mkdir()
+        self.project.mkdir()
+        provider = {
+            "baseUrl": f"{server.url}/v1",
+            "api": "openai-completions",
+            "apiKey": "x",
+            "models": [{"id": "fake-model", "input": ["text", "image"], "contextWindow": 1_000_000}],
+        }
+        (self.home / "models.json").write_text(json.dumps({"providers": {"fake": provider}}))
+        (self.home / "settings.json").write_text(json.dumps({"titles.enabled": False}))
+        self.env = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home),
+            "TAU_HOME": str(self.home),
+            "TERM": "xterm-256color",
+            "LANG": "C.UTF-8",
+        }
+
+    def start(self) -> Terminal:
+        return Terminal(TAU, self.env, cwd=self.project, answers=True)
+
+    @contextmanager
+    def ready(self) -> Iterator[Terminal]:
+        """tau with its session open and everything said that it says by itself."""
+        with self.start() as program:
+            must(program, program.wait_for(READY, 20))
+            program.read_for(2.0)
+            program.output.clear()
+            yield program
+
+    def script(self, *answers: dict[str, Any]) -> None:
+        self.server.script(script=list(answers))
+
+    def said(self) -> str:
+        """What the newest session has, as its file stands."""
+        files = sorted((self.home / "sessions").glob("*/*.jsonl"), key=lambda file: file.stat().st_mtime)
+        return files[-1].read_text() if files else ""
+
+
+@contextmanager
+def desk() -> Iterator[Desk]:
+    with tempfile.TemporaryDirectory(prefix="tau-bench-") as folder, FakeServer() as server:
+        yield Desk(server, Path(folder))
+
+
+def words(text: str, deltas: int = 1, delay_s: float = 0, tokens: int = PROMPT_TOKENS) -> dict[str, Any]:
+    """An answer of the model; `tokens` is what it says to have read."""
+    part = {"type": "Text", "text": text, "deltas": deltas}
+    return {"type": "Answer", "parts": [part], "delay_s": delay_s, "usage": {"input": tokens}}
+
+
+def call(tool: str, tokens: int = PROMPT_TOKENS, **arguments: Any) -> dict[str, Any]:
+    part = {"type": "Call", "name": tool, "arguments": arguments}
+    return {"type": "Answer", "parts": [part], "usage": {"input": tokens}}
+
+
+def ask(program: Terminal, text: str, seconds: float = 60) -> float:
+    """Send a prompt and wait until the title says that nothing goes on any more; milliseconds."""
+    since = len(program.output)
+    program.type(text)
+    must(program, program.wait_for(text[-8:].encode(), 10, since=since))
+    program.type("\r")
+    return must(program, program.wait_for(IDLE_TITLE, seconds, since=since))
+
+
+def must(program: Terminal, milliseconds: float) -> float:
+    if milliseconds < 0:
+        raise SystemExit("tau did not get so far:\n" + program.output[-4000:].decode(errors="replace"))
+    return milliseconds
+
+
+def tree(root: int) -> list[int]:
+    """A process and those that it started, directly or not."""
+    children = children_by_parent()
+    found = [root]
+    for pid in found:
+        found += children.get(pid, [])
+    return found
+
+
+def cpu_seconds(root: int) -> float:
+    """CPU time of the tree; of processes that are gone, what `root` waited for."""
+    total = 0.0
+    for pid in tree(root):
+        try:
+            total += time.clock_gettime(~pid << 3 | CLOCK_OF_PROCESS)
+        except OSError:  # it has just gone
+            continue
+    fields = Path(f"/proc/{root}/stat").read_text().rpartition(")")[2].split()
+    return total + (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
+
+
+def wakes(root: int) -> int:
+    """How often a thread of the tree has slept and gone on."""
+    total = 0
+    for pid in tree(root):
+        for status in Path(f"/proc/{pid}/task").glob("*/status"):
+            lines = status.read_text().splitlines()
+            total += sum(int(line.split()[1]) for line in lines if line.startswith("voluntary_ctxt"))
+    return total
+
+
+def count(value: float) -> str:
+    return f"{value:.0f}"
+
+
+def seconds(value: float) -> str:
+    return f"{value:.3f} s"
+
+
+def megabytes(value: float) -> str:
+    return f"{value:.1f} MB"
