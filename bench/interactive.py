@@ -1,4 +1,4 @@
-"""Measures the interactive mode, the real program on a terminal of its own: `bench/interactive.py [--quick]`."""
+"""Measures the interactive mode, the real program on a terminal: `bench/interactive.py [--quick]`."""
 
 import interactive_idle
 import interactive_keys

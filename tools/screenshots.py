@@ -7,6 +7,7 @@ docs/export.md, by day and by night; they need Chromium.
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,8 @@ from tests.support.pty_terminal import PtyTerminal, run_in_terminal  # noqa: E40
 SIZES = {"": (1280, 1000), "-phone": (390, 844)}
 COLUMNS, ROWS = 80, 24
 QUIET_SECONDS = 0.5
+# How long a command took is another number each time.
+TOOK = re.compile(r"  \d[\d.]* m?s$")
 MODELS = [
     {"id": "example-large", "name": "Example Large", "reasoning": True, "contextWindow": 200_000},
     {"id": "example-small", "name": "Example Small", "contextWindow": 64_000},
@@ -170,7 +173,7 @@ def capture(scene: Scene, place: Path) -> str:
             terminal.wait_for("example-large")
             scene.play(terminal)
             rows = settled(terminal)
-    text = "\n".join(row.rstrip() for row in rows).rstrip() + "\n"
+    text = "\n".join(TOOK.sub("", row.rstrip()) for row in rows).rstrip() + "\n"
     return text.replace(str(home), "/home/me")
 
 

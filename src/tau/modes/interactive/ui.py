@@ -153,7 +153,13 @@ class ScreenUi:
         await self._until_quiet()
         if self.on_question is not None and about:
             self.on_question(about)
-        return await self._app.dialogs.ask(make, timeout=timeout)
+        if not self._app.session_runs:
+            return await self._app.dialogs.ask(make, timeout=timeout)
+        self._app.lane.show("Waiting for your answer", stop_key_action="")
+        try:
+            return await self._app.dialogs.ask(make, timeout=timeout)
+        finally:
+            self._app.lane.hide()
 
     async def stop_run(self) -> None:
         """The person has turned away: the run that asked ends here, as with Escape anywhere else."""

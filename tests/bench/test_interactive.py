@@ -1,0 +1,47 @@
+"""The parts of the interactive benchmark that can be wrong without anybody noticing."""
+
+import os
+import sys
+from pathlib import Path
+
+from bench.tui_pty import Terminal
+
+ECHO = """
+import os, tty
+tty.setraw(0)
+os.write(1, b"\\x1b[c\\x1b]11;?\\x1b\\\\ready")
+got = b""
+while b"q" not in got:
+    got += os.read(0, 100)
+os.write(1, b"got:" + got.replace(b"\\x1b", b"ESC"))
+"""
+
+
+def test_a_terminal_says_what_it_is_in_the_order_of_the_questions() -> None:
+    with Terminal([sys.executable, "-c", ECHO], os.environ, answers=True) as program:
+        assert program.wait_for(b"ready", 20) >= 0
+        program.type("q")
+        assert program.wait_for(b"q", 20, since=program.output.find(b"ready") + 5) >= 0
+    assert b"got:ESC[?62;22cESC]11;rgb:1e1e/1e1e/1e1eESC\\q" in program.output
+
+
+def test_a_terminal_that_was_not_told_to_answer_is_silent() -> None:
+    with Terminal([sys.executable, "-c", ECHO], os.environ) as program:
+        assert program.wait_for(b"ready", 20) >= 0
+        program.type("q")
+        assert program.wait_for(b"got:q", 20) >= 0
+
+
+def test_a_mark_counts_only_after_the_place_it_is_looked_for_from() -> None:
+    code = "print('mark', flush=True); input()"
+    with Terminal([sys.executable, "-c", code], os.environ) as program:
+        assert program.wait_for(b"mark", 20) >= 0
+        assert program.wait_for(b"mark", 0, since=len(program.output)) == -1
+        program.type("mark\n")
+        assert program.wait_for(b"mark", 20, since=len(program.output)) >= 0
+
+
+def test_a_program_starts_in_the_folder_that_was_named(tmp_path: Path) -> None:
+    code = "import os; print('in', os.getcwd())"
+    with Terminal([sys.executable, "-c", code], os.environ, cwd=tmp_path) as program:
+        assert program.wait_for(f"in {tmp_path}".encode(), 20) >= 0
