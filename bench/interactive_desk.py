@@ -4,14 +4,12 @@ import json
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from fake import FakeServer
-from spawn import children_by_parent
 from tui_pty import Terminal
 
 TAU = (str(Path(sys.executable).parent / "tau"), "--provider", "fake", "--model", "fake-model")
@@ -19,7 +17,6 @@ PAINTED = "─".encode() * 20
 READY = b"fake-model"
 IDLE_TITLE = b"\x1b]0;tau: "
 PROMPT_TOKENS = 5_000
-CLOCK_OF_PROCESS = 2  # of Linux: with the id of a process it makes the clock of its CPU time
 
 
 class Desk:
@@ -98,37 +95,6 @@ def must(program: Terminal, milliseconds: float) -> float:
     if milliseconds < 0:
         raise SystemExit("tau did not get so far:\n" + program.output[-4000:].decode(errors="replace"))
     return milliseconds
-
-
-def tree(root: int) -> list[int]:
-    """A process and those that it started, directly or not."""
-    children = children_by_parent()
-    found = [root]
-    for pid in found:
-        found += children.get(pid, [])
-    return found
-
-
-def cpu_seconds(root: int) -> float:
-    """CPU time of the tree; of processes that are gone, what `root` waited for."""
-    total = 0.0
-    for pid in tree(root):
-        try:
-            total += time.clock_gettime(~pid << 3 | CLOCK_OF_PROCESS)
-        except OSError:  # it has just gone
-            continue
-    fields = Path(f"/proc/{root}/stat").read_text().rpartition(")")[2].split()
-    return total + (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
-
-
-def wakes(root: int) -> int:
-    """How often a thread of the tree has slept and gone on."""
-    total = 0
-    for pid in tree(root):
-        for status in Path(f"/proc/{pid}/task").glob("*/status"):
-            lines = status.read_text().splitlines()
-            total += sum(int(line.split()[1]) for line in lines if line.startswith("voluntary_ctxt"))
-    return total
 
 
 def count(value: float) -> str:

@@ -2,9 +2,9 @@
 
 import time
 
-from interactive_desk import cpu_seconds, desk, megabytes, seconds, wakes
+from interactive_desk import desk, megabytes, seconds
 from report import Row
-from spawn import kilobytes, tree_kilobytes
+from spawn import cpu_seconds, kilobytes, tree_kilobytes, wakes
 
 IDLE_SECONDS, QUICK_IDLE_SECONDS = 30, 5
 MEMORY_LIMIT_MB, CPU_LIMIT_S, WAKES_LIMIT = 60, 0.01, 1

@@ -13,7 +13,7 @@ KEYS = "".join(map(chr, range(0x410, 0x410 + 50)))  # letters that stand in no a
 IDLE_LIMIT_MS, STREAM_LIMIT_MS, WORST_LIMIT_MS = 1.2, 4.0, 10.0
 DELTA_CHARS = 20
 DELTAS_A_SECOND = 200
-SERVER_OVERHEAD_S = 0.0011  # what the fake server needs for an event besides its pause
+SERVER_OVERHEAD_S = 0.0006  # what the fake server needs for an event besides its pause
 PAUSE_S = 1 / DELTAS_A_SECOND - SERVER_OVERHEAD_S
 STREAM_SECONDS = 8
 
@@ -34,7 +34,7 @@ def measure(quick: bool) -> list[tuple[Row, float]]:
             with at.ready() as program:
                 streaming.append(_while_streaming(at, program))
                 lost += _missing(at.said())
-    pressed = len(KEYS)
+    pressed = len(KEYS) * rounds
     return [
         (Row("idle_key", "a key to its bytes, idle: median", IDLE_LIMIT_MS, _ms), _middle(idle)),
         (Row("idle_worst", f"... worst of {pressed}", WORST_LIMIT_MS, milliseconds), _worst(idle)),
@@ -42,8 +42,11 @@ def measure(quick: bool) -> list[tuple[Row, float]]:
             Row("stream_key", "a key while a message streams: median", STREAM_LIMIT_MS, _ms),
             _middle(streaming),
         ),
-        (Row("stream_worst", f"... worst of {pressed}", WORST_LIMIT_MS, milliseconds), _worst(streaming)),
-        (Row("lost", f"keys lost of {3 * pressed * rounds}, a third typed during the start", 0, count), lost),
+        (
+            Row("stream_worst", f"... worst of {pressed}", WORST_LIMIT_MS, milliseconds),
+            _worst(streaming),
+        ),
+        (Row("lost", f"keys lost of {3 * pressed}, a third typed during the start", 0, count), lost),
     ]
 
 
@@ -95,8 +98,7 @@ def _middle(rounds: list[list[float]]) -> float:
 
 
 def _worst(rounds: list[list[float]]) -> float:
-    """Of the typical round: a machine that is busy elsewhere delays a key now and then."""
-    return median(max(keys) for keys in rounds)
+    return max(value for keys in rounds for value in keys)
 
 
 def _ms(value: float) -> str:

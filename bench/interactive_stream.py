@@ -3,23 +3,34 @@
 import time
 
 import tui_text
-from interactive_desk import Desk, ask, cpu_seconds, desk, seconds, words
+from interactive_desk import Desk, ask, desk, seconds, words
 from interactive_keys import DELTA_CHARS, DELTAS_A_SECOND, PAUSE_S
 from report import Row, times
+from spawn import cpu_seconds
 from tui_pty import Terminal
 
 DELTAS, QUICK_DELTAS = 2_000, 400
+NEAR = 0.05  # of the pace that is wanted
 CPU_LIMIT_S, BYTES_LIMIT, FAST_LIMIT_S = 1.2, 8, 0.25
 
 
 def measure(quick: bool) -> list[tuple[Row, float]]:
     deltas = QUICK_DELTAS if quick else DELTAS
     scale = DELTAS / deltas
+    size = deltas * DELTA_CHARS
+    whole = tui_text.answer(7 * size)
+    texts = (whole[begin : begin + size] for begin in range(0, len(whole), size))  # none comes twice: caches
     with desk() as at, at.ready() as program:
         at.script(words("warm"))
         ask(program, "say one word")
-        paced = _streamed(at, program, deltas, PAUSE_S)
-        fast = sorted(_streamed(at, program, deltas, 0) for _ in range(3))[1]
+        pause_s = PAUSE_S
+        for _ in range(3):  # the server's own time depends on the machine's load: come near to the pace
+            paced = _streamed(at, program, next(texts), deltas, pause_s)
+            late_s = paced[2] / deltas - 1 / DELTAS_A_SECOND
+            if abs(late_s) * DELTAS_A_SECOND < NEAR:
+                break
+            pause_s = max(0.001, pause_s - late_s)
+        fast = sorted(_streamed(at, program, next(texts), deltas, 0) for _ in range(3))[1]
     many = f"{DELTAS:,} deltas"
     steady = f"{many} at {DELTAS_A_SECOND} a second (here {deltas / paced[2]:.0f})"
     return [
@@ -30,14 +41,15 @@ def measure(quick: bool) -> list[tuple[Row, float]]:
     ]
 
 
-def _streamed(at: Desk, program: Terminal, deltas: int, pause_s: float) -> tuple[float, float, float]:
+def _streamed(
+    at: Desk, program: Terminal, text: str, deltas: int, pause_s: float
+) -> tuple[float, float, float]:
     """CPU seconds, bytes for each byte of the text, and how many seconds it took."""
-    text = tui_text.answer(deltas * DELTA_CHARS)
     at.script(words(text, deltas, pause_s))
     program.read_for(0.5)
     program.output.clear()
     cpu, begun = cpu_seconds(program.pid), time.monotonic()
     ask(program, "tell me more")
     lasted = time.monotonic() - begun
-    program.read_for(0.3)
+    program.read_for(0.5)  # the last frame may come after the title
     return cpu_seconds(program.pid) - cpu, len(program.output) / len(text.encode()), lasted

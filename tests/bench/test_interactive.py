@@ -1,9 +1,13 @@
 """The parts of the interactive benchmark that can be wrong without anybody noticing."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 
+import pytest
+
+from bench.spawn import cpu_seconds, tree, wakes
 from bench.tui_pty import Terminal
 
 ECHO = """
@@ -45,3 +49,23 @@ def test_a_program_starts_in_the_folder_that_was_named(tmp_path: Path) -> None:
     code = "import os; print('in', os.getcwd())"
     with Terminal([sys.executable, "-c", code], os.environ, cwd=tmp_path) as program:
         assert program.wait_for(f"in {tmp_path}".encode(), 20) >= 0
+
+
+BUSY = r"""
+import subprocess, sys, time
+inner = "import time\nprint('ready', flush=True)\nwhile True: time.sleep(0.01); sum(range(20000))"
+subprocess.run([sys.executable, "-c", inner])
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="counts what Linux tells in /proc")
+def test_what_a_child_does_counts_for_the_tree() -> None:
+    with Terminal([sys.executable, "-c", BUSY], os.environ) as program:
+        assert program.wait_for(b"ready", 20) >= 0
+        assert len(tree(program.pid)) == 2
+        cpu, woken = cpu_seconds(program.pid), wakes(program.pid)
+        program.read_for(0.3)
+        assert cpu_seconds(program.pid) > cpu
+        assert wakes(program.pid) > woken
+        inner = tree(program.pid)[1]
+        os.kill(inner, signal.SIGKILL)

@@ -133,6 +133,15 @@ def test_a_broken_keybindings_file_does_not_keep_tau_from_starting(desk: Desk) -
     seat = desk.start(ready="")
     seat.see("keybindings.json")
     assert "Traceback" not in seat.told
+    seat.send("hello all the same")
+    seat.see("ok")
+
+
+def test_keys_that_get_in_each_others_way_are_told_at_the_start(desk: Desk) -> None:
+    desk.tau.write("keybindings.json", {"app.todo.toggle": "ctrl+p", "app.nonsense": "f9"})
+    seat = desk.start()
+    seat.see("Ctrl+P")
+    seat.see("app.nonsense")
 
 
 def test_a_picture_that_is_dropped_is_sent(desk: Desk) -> None:

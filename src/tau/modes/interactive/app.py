@@ -103,6 +103,8 @@ class App:
         self._task = asyncio.current_task()
         self.input.attach()
         self.welcome.show()
+        for problem in self.front.problems:
+            self.say(problem, "warning")
         try:
             await self._sessions(opening, prompts)
         except asyncio.CancelledError:

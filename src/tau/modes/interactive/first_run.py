@@ -12,7 +12,7 @@ from tau.base.errors import ConfigError, ProviderError, SessionError, TauError, 
 from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.base.tasks import spawn
-from tau.base.text import plain
+from tau.base.text import plain, sentence
 from tau.config.values import reset_setting
 from tau.modes.interactive.panel import Choice
 from tau.modes.interactive.questions import ChoicePanel
@@ -57,6 +57,8 @@ class Offer(NamedTuple):
 async def first_run(app: "App", error: TauError) -> "Change | None":
     """Until there is something to try: which session comes next; None to quit."""
     problem = plain(str(error))
+    if _is_setup(error):  # how to write files by hand is of no use to one who can choose here
+        problem = sentence(problem.partition("\n")[0].partition(": ")[0])
     while True:
         offers = await _offers(app, error)
         chosen = await app.dialogs.ask(_dialog(app, error, problem, offers))
@@ -86,10 +88,9 @@ def _dialog(
     app: "App", error: TauError, problem: str, offers: list[Offer]
 ) -> Callable[[Callable[[str | None], None]], Component]:
     def make(done: Callable[[str | None], None]) -> Component:
-        is_setup = isinstance(error, ConfigError | ProviderError) and getattr(error, "path", None) is None
         return ChoicePanel(
             app,
-            "Welcome to tau: it needs a model" if is_setup else "tau could not open a session",
+            "Welcome to tau: it needs a model" if _is_setup(error) else "tau could not open a session",
             problem,
             [*(offer.choice for offer in offers), QUIT],
             cancels="quits",
@@ -98,6 +99,11 @@ def _dialog(
         )
 
     return make
+
+
+def _is_setup(error: TauError) -> bool:
+    """Whether all that is missing is a model."""
+    return isinstance(error, ConfigError | ProviderError) and getattr(error, "path", None) is None
 
 
 async def _servers(app: "App") -> list[Offer]:

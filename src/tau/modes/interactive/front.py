@@ -44,6 +44,8 @@ class Front:
         self.editor = Editor(self.theme, self.keys, timer=timer, max_rows=self._editor_rows)
         self.layout = Layout(self.editor)
         self.early: list[str] = []
+        self.problems: list[str] = []
+        """What is wrong with the user's files, to be told as soon as there is a transcript."""
         self.editor.on_submit = self.early.append
         for part in self.layout.parts():
             self.screen.root.add(part)

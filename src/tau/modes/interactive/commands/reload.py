@@ -14,6 +14,7 @@ from tau.modes.interactive.commands.saying import count, next_session, session_o
 from tau.modes.interactive.selectors.applying import background_of, restyle, show
 from tau.modes.interactive.themes.looks import load_theme, wanted_name
 from tau.tui.input.bindings import Keymap
+from tau.tui.widgets.editor.bindings import EDITOR_BINDINGS
 
 MAX_TOLD = 12
 
@@ -65,7 +66,7 @@ def _theme(app: App) -> list[str]:
 
 def _keys(app: App) -> list[str]:
     """What is wrong with the keys in the file, and which of them differ from those in use."""
-    fresh = Keymap(load_keybindings(app.paths.keybindings), extra=APP_BINDINGS)
+    fresh = Keymap(load_keybindings(app.paths.keybindings), extra={**EDITOR_BINDINGS, **APP_BINDINGS})
     changed = [
         f"{fresh.bindings[action].description}: {fresh.label(action) or 'no key'}"
         for action in fresh.bindings
