@@ -83,6 +83,10 @@ class ImageSequences:
         while len(self._pixels) > MAX_PENDING:
             self.drop(next(iter(self._pixels)))
 
+    def keeps(self, image: int) -> bool:
+        """Whether the pixels of this picture are known here; too many were dropped."""
+        return image in self._pixels
+
     def was_sent(self, image: int) -> bool:
         return image in self._pixels and image not in self._unsent
 

@@ -58,6 +58,6 @@ def pixels_of(png: bytes, sequences: ImageSequences) -> Pixels:
     """The pixels of these bytes: known ones if the terminal has them already."""
     key = (id(sequences), png)
     found = _shared.get(key)
-    if found is None:
+    if found is None or not sequences.keeps(found.number):
         found = _shared[key] = Pixels(png, sequences)
     return found
