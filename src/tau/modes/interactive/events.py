@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 rebuilding = late("tau.modes.interactive.rebuilding")
 shell_lines = late("tau.modes.interactive.blocks.shell_line")
 
-MAX_BLOCKS = 400
-KEPT_BLOCKS = 200
+MAX_BLOCKS = 2000
+KEPT_BLOCKS = 1000
 """With more than the first, only the second are kept to be drawn anew; the terminal's history has all."""
 _KINDS: "dict[str, Kind]" = {"!": "bash", "$": "python", "b": "bash", "p": "python"}
 
