@@ -178,3 +178,13 @@ def test_in_tmux_ctrl_z_and_fg(desk: Desk, tmux: Tmux) -> None:
     tmux.see("fake-model ─")
     tmux.call("send-keys", "-t", "t", "again", "Enter")
     tmux.see("After.")
+
+
+def test_a_variable_shows_the_terminals_own_cursor_for_one_run(desk: Desk) -> None:
+    desk.tau.settings(**{"display.hardwareCursor": False, "titles.enabled": False})
+    hidden = desk.start()
+    assert not hidden.term.terminal.cursor_visible
+    hidden.leave()
+    shown = desk.start(env={"TAU_HARDWARE_CURSOR": "1"})
+    assert shown.term.terminal.cursor_visible
+    shown.leave()

@@ -32,6 +32,8 @@ def open_front(settings: Settings, paths: Paths, cwd: Path) -> tuple[Front, Late
     except ConfigError as error:
         problems.append(f"{error} The usual theme takes its place.")
     look = look_of(settings, terminal.capabilities, os.environ)
+    if terminal.switches.hardware_cursor:  # TAU_HARDWARE_CURSOR, for one run
+        look = look._replace(hardware_cursor=True)
     front = Front(terminal, look, timer=loop, cwd=cwd, overrides=overrides)
     front.problems += [*problems, *front.keys.problems, *map(str, front.keys.conflicts)]
     front.open()
