@@ -5,6 +5,7 @@ from tau.ai.model import Price
 from tau.ai.wire import Cost, Usage
 
 PER_TOKENS = 1_000_000
+FREE = Price()
 
 
 def priced(tokens: Tokens, price: Price) -> Usage:
@@ -13,6 +14,8 @@ def priced(tokens: Tokens, price: Price) -> Usage:
     output = tokens.output or 0
     cache_read = tokens.cache_read or 0
     cache_write = tokens.cache_write or 0
+    if price == FREE:
+        return Usage(input, output, cache_read, cache_write)
     parts = (
         input * price.input / PER_TOKENS,
         output * price.output / PER_TOKENS,

@@ -6,6 +6,7 @@ server's prompt cache holds; only a result that arrives late changes what was se
 """
 
 from collections.abc import Iterator, Sequence
+from operator import is_
 from typing import Any, assert_never
 
 from msgspec import UNSET, UnsetType
@@ -253,8 +254,12 @@ def _assistant(
             case _:
                 assert_never(part)
     if any(not isinstance(part, ThinkingContent) for part in content):
-        yield replace(message, content=content)
+        yield message if _same(content, message.content) else replace(message, content=content)
         yield from answers
+
+
+def _same(parts: Sequence[object], others: Sequence[object]) -> bool:
+    return len(parts) == len(others) and all(map(is_, parts, others))
 
 
 def _text(part: TextContent, own: bool) -> TextContent:
@@ -284,7 +289,8 @@ def _user(message: UserMessage, model: Model) -> Iterator[UserMessage]:
     attachments = [] if isinstance(message.attachments, UnsetType) else message.attachments
     if isinstance(message.content, str) and not attachments:
         if message.content.strip():
-            yield UserMessage(clean(message.content), message.timestamp)
+            text = clean(message.content)
+            yield message if text is message.content else UserMessage(text, message.timestamp)
         return
     content = [TextContent(message.content)] if isinstance(message.content, str) else message.content
     parts = [*_parts(content, model), *_parts([_attached(item) for item in attachments], model)]

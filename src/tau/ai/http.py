@@ -45,17 +45,19 @@ class HttpTransport:
     ) -> AsyncIterator[HttpResponse]:
         place = parse_url(url)
         proxy = proxy_for(place, self._environ)
-        request = _encoded(method, place, proxy, headers or {}, body)
+        request = (_head(method, place, proxy, headers or {}, body), body or b"")
+        del body  # a long conversation is not kept in memory while its answer arrives
         way = (place.scheme, place.peer, proxy)
         limits = timeouts or self._timeouts
         bodiless = method == "HEAD"
         response = None
         if (connection := self._take(way)) is not None:
             with suppress(Stale):  # the server was tired of waiting and has not seen the request
-                response = await HttpResponse(connection, bodiless=bodiless).head(request, limits)
+                response = await HttpResponse(connection, bodiless=bodiless).head(*request, timeouts=limits)
         if response is None:
             connection = await connect(place, proxy, self._tls, limits)
-            response = await HttpResponse(connection, bodiless=bodiless).head(request, limits)
+            response = await HttpResponse(connection, bodiless=bodiless).head(*request, timeouts=limits)
+        del request
         try:
             yield response
             await _drain(response)
@@ -100,7 +102,7 @@ async def _drain(response: HttpResponse) -> None:
                 await response.read(DRAIN_BYTES)
 
 
-def _encoded(
+def _head(
     method: str, url: Url, proxy: Url | None, headers: Mapping[str, str], body: bytes | None
 ) -> bytes:
     lines = {"host": url.authority, "user-agent": f"tau/{VERSION}", "accept-encoding": "identity"}
@@ -118,4 +120,4 @@ def _encoded(
         if not (name + value).isascii() or not (name + value).isprintable():
             raise ProviderError(f"The header {name} holds characters that cannot be sent.")
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-    return f"{method} {target} HTTP/1.1\r\n{head}\r\n".encode() + (body or b"")
+    return f"{method} {target} HTTP/1.1\r\n{head}\r\n".encode()

@@ -70,7 +70,9 @@ async def connect(
 async def _tunnel(connection: Connection, url: Url, proxy: Url, timeouts: Timeouts) -> None:
     login = f"proxy-authorization: Basic {proxy.credentials}\r\n" if proxy.credentials else ""
     answer = HttpResponse(connection, bodiless=True)
-    await answer.head(f"CONNECT {url.peer} HTTP/1.1\r\nhost: {url.peer}\r\n{login}\r\n".encode(), timeouts)
+    await answer.head(
+        f"CONNECT {url.peer} HTTP/1.1\r\nhost: {url.peer}\r\n{login}\r\n".encode(), timeouts=timeouts
+    )
     if answer.status == 407:
         raise ProviderError(f"The proxy {proxy.peer} wants a password: http://user:password@host:port.")
     if not 200 <= answer.status < 300:

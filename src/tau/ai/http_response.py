@@ -16,6 +16,7 @@ zlib = late("zlib")
 READ_BYTES = 64 * KIB
 HEAD_BYTES = 64 * KIB  # of a head, or of anything else that brings no body
 INFLATED_BYTES = 256 * KIB  # at most, from one step of decompression
+_APART_BYTES = 256 * KIB
 
 
 class Stale(ProviderError):
@@ -50,11 +51,15 @@ class HttpResponse:
         self._idle_s = 0.0
         self._inflate: Any = None
 
-    async def head(self, request: bytes, timeouts: Timeouts) -> "HttpResponse":
+    async def head(self, head: bytes, body: bytes = b"", *, timeouts: Timeouts) -> "HttpResponse":
         """Send the request and wait until `status` and `headers` are known."""
         self._idle_s = timeouts.idle
         deadline = asyncio.get_running_loop().time() + timeouts.first_byte
-        self.connection.writer.write(request)
+        if len(body) > _APART_BYTES:  # joined, it would be in memory twice
+            self.connection.writer.write(head)
+            self.connection.writer.write(body)
+        else:
+            self.connection.writer.write(head + body)
         try:
             while not self.status:
                 await self._receive(deadline, f"did not answer within {timeouts.first_byte:g} s")

@@ -12,18 +12,18 @@ from msgspec import UNSET, Struct, UnsetType
 StopReason = Literal["stop", "length", "toolUse", "error", "aborted"]
 
 
-class TextContent(Struct, frozen=True, rename="camel", tag_field="type", tag="text"):
+class TextContent(Struct, frozen=True, gc=False, rename="camel", tag_field="type", tag="text"):
     text: str
     text_signature: str | UnsetType = UNSET
 
 
-class ThinkingContent(Struct, frozen=True, rename="camel", tag_field="type", tag="thinking"):
+class ThinkingContent(Struct, frozen=True, gc=False, rename="camel", tag_field="type", tag="thinking"):
     thinking: str
     thinking_signature: str | UnsetType = UNSET
     redacted: bool | UnsetType = UNSET
 
 
-class ImageContent(Struct, frozen=True, rename="camel", tag_field="type", tag="image"):
+class ImageContent(Struct, frozen=True, gc=False, rename="camel", tag_field="type", tag="image"):
     data: str  # base64
     mime_type: str
 
@@ -39,7 +39,7 @@ UserContent: TypeAlias = TextContent | ImageContent
 AssistantContent: TypeAlias = TextContent | ThinkingContent | ToolCall
 
 
-class Cost(Struct, frozen=True, rename="camel"):
+class Cost(Struct, frozen=True, gc=False, rename="camel"):
     """US dollars."""
 
     input: float = 0
@@ -49,7 +49,7 @@ class Cost(Struct, frozen=True, rename="camel"):
     total: float = 0
 
 
-class Usage(Struct, frozen=True, rename="camel"):
+class Usage(Struct, frozen=True, gc=False, rename="camel"):
     """Tokens of one answer. `input` does not include what came from the cache or went into it."""
 
     input: int = 0

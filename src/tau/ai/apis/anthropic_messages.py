@@ -47,8 +47,9 @@ async def stream(
     model: Model, request: Request, endpoint: Endpoint, http: Transport
 ) -> AsyncGenerator[Delta, None]:
     """The answer to `request`, as it arrives."""
-    body = encode(build_body(model, request))
-    async with http.open("POST", url(endpoint.base_url), headers=_headers(endpoint), body=body) as response:
+    async with http.open(
+        "POST", url(endpoint.base_url), headers=_headers(endpoint), body=encode(build_body(model, request))
+    ) as response:
         if not is_stream(response):
             raise await failure.refusal(response, provider=model.provider, key=endpoint.key)
         answer = _Answer(model.provider, endpoint.key)

@@ -45,10 +45,11 @@ async def stream(
     model: Model, request: Request, endpoint: Endpoint, http: Transport
 ) -> AsyncGenerator[Delta, None]:
     """The answer to `request`, as it arrives."""
-    body = encode(build_body(model, request))
     url = f"{endpoint.base_url.rstrip('/')}/chat/completions"
     ours = {"authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
-    async with http.open("POST", url, headers=headers(endpoint, ours), body=body) as response:
+    async with http.open(
+        "POST", url, headers=headers(endpoint, ours), body=encode(build_body(model, request))
+    ) as response:
         if not is_stream(response):
             raise await failure.refusal(response, provider=model.provider, key=endpoint.key)
         answer = _Answer(model, endpoint.key)

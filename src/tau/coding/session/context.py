@@ -81,12 +81,31 @@ def extended(context: Context, entry: s.KnownEntry) -> Context | None:
             return _with(context, model=_model_of(entry) or context.model)
         case s.ThinkingLevelChange(thinking_level=level):
             return _with(context, thinking=level)
-        case s.CompactionEntry() | s.ContextEdit() | s.ModeChange():
+        case s.ContextEdit():
+            return _after(context, entry)
+        case s.CompactionEntry() | s.ModeChange():
             return None
         case s.CustomMessageEntry() | s.BranchSummaryEntry():
             context.items.append(Item(entry.id, _spoken(entry)))
             return context
     return context
+
+
+def _after(context: Context, edit: s.ContextEdit) -> Context | None:
+    """Only where the new content takes the place of whatever stands there: an earlier edit may have, too.
+
+    It has another list: who counts the tokens of the old one sees that it does not hold any more.
+    """
+    place = next((i for i, item in enumerate(context.items) if item.id == edit.target_id), None)
+    if place is None or edit.replacement is None:
+        return None
+    item = context.items[place]
+    message = _edited(item.message, edit.replacement.content)
+    if message is item.message:
+        return None
+    items = context.items.copy()
+    items[place] = Item(item.id, message)
+    return replace(context, items=items)
 
 
 def _with(context: Context, **changes: Any) -> Context:

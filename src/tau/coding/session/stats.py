@@ -5,12 +5,14 @@ from itertools import islice
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from tau.agent.owner import Complete
 from tau.ai.dialect import Request
 from tau.ai.model import Model
 from tau.ai.wire import AssistantMessage, Cost, Usage
 from tau.base.clock import from_iso
+from tau.coding.session.context import Node
 from tau.coding.session.entries import UsageEntry
 from tau.coding.session.log import SessionLog
 
@@ -77,6 +79,7 @@ class Ledger:
     def __init__(self) -> None:
         self._places: dict[str, tuple[str, tuple[str, str]]] = {}  # turn and model, by entry
         self._last: tuple[str, tuple[str, str]] = ("", ("", ""))
+        self._models: dict[tuple[str, str], tuple[str, str]] = {}  # one copy of each name
 
     def take(self, line: Line) -> Paid | None:
         place = turn, model = self._places.get(line.parent_id or "", self._last)
@@ -85,12 +88,15 @@ class Ledger:
             if said.role == "user":
                 place = (line.id, model)
             elif said.role == "assistant":
-                place = (turn, (said.provider, said.model))
+                named = (said.provider, said.model)
+                if named != model:
+                    place = (turn, self._models.setdefault(named, named))
                 if isinstance(said.usage, Usage):
                     failed = said.stop_reason in ("error", "aborted")
                     paid = Paid(turn, from_iso(line.timestamp), ANSWER, *place[1], said.usage, failed)
         elif line.type == "model_change":
-            place = (turn, _chosen(line) or model)
+            named = _chosen(line) or model
+            place = (turn, self._models.setdefault(named, named))
         elif line.type in _PAID and isinstance(line.usage, Usage):
             named = (line.provider, line.model) if line.type == "usage" else model
             kind = line.kind if line.type == "usage" else line.type
@@ -204,7 +210,6 @@ class Stats:
         self._counted = 0
         self._ledger = Ledger()
         self._total = Tally()
-        self._turns: dict[str, Tally] = {}
         self._models: dict[tuple[str, str], Tally] = {}
         self._roles: dict[str, int] = {}
         self._calls = 0
@@ -224,8 +229,12 @@ class Stats:
     @property
     def turns(self) -> list[TurnUsage]:
         """In the order in which they were first paid for."""
-        self._count()
-        return [TurnUsage(id, tally.requests, tally.usage) for id, tally in self._turns.items()]
+        tallies: dict[str, Tally] = {}
+        ledger = Ledger()
+        for node in self._log.nodes():
+            if (paid := ledger.take(self._line(node))) is not None:
+                tallies.setdefault(paid.turn, Tally()).add(paid.usage)
+        return [TurnUsage(id, tally.requests, tally.usage) for id, tally in tallies.items()]
 
     @property
     def models(self) -> list[ModelUsage]:
@@ -257,17 +266,20 @@ class Stats:
     def _count(self) -> None:
         for node in list(islice(self._log.nodes(), self._counted, None)):
             self._counted += 1
-            if node.type in _COUNTED:
-                line = decoded(self._log.line(node)) or Line(node.type, node.id, node.parent_id)
-            else:
-                line = Line(node.type, node.id, node.parent_id)
+            line = self._line(node)
             if isinstance(line.message, _Said):
                 self._saw(line.message)
             paid = self._ledger.take(line)
             if paid is not None:
                 self._total.add(paid.usage)
-                self._turns.setdefault(paid.turn, Tally()).add(paid.usage)
                 self._models.setdefault((paid.provider, paid.model), Tally()).add(paid.usage)
+
+    def _line(self, node: Node) -> Line:
+        """What counts of an entry, with the name that the log has for it: another copy would be kept here."""
+        line = decoded(self._log.line(node)) if node.type in _COUNTED else None
+        if line is None:
+            return Line(node.type, node.id, node.parent_id)
+        return replace(line, id=node.id)
 
     def _saw(self, said: _Said) -> None:
         self._roles[said.role] = self._roles.get(said.role, 0) + 1

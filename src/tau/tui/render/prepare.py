@@ -17,7 +17,7 @@ from tau.tui.text.width import visible_width
 
 _LINK = r"\x1b\]8;[^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\)"
 _IMAGE_STARTS = ("\x1b_G", "\x1b]1337;", "\x1bP")
-_CACHED_LINES = 2048
+_CACHED_LINES = 512
 _CACHED_CLOSERS = 1024
 
 

@@ -39,8 +39,7 @@ class Reading(Struct, frozen=True, kw_only=True):
 class Meter:
     def __init__(self, log: SessionLog) -> None:
         self._log = log
-        self._items: Sequence[Item] | None = None
-        self._known: dict[str, tuple[AppMessage, int]] = {}
+        self._items: Sequence[Item] = ()
         self._costs: list[int] = []
         self._total = 0
         self._counted = -1  # place of the newest answer whose usage holds
@@ -75,7 +74,8 @@ class Meter:
 
     def _begin(self, items: Sequence[Item]) -> None:
         """Another list: look at all of it, with the estimates that are known already."""
-        known, self._known = self._known, {}
+        counted = zip(self._items, self._costs, strict=False)  # the list may have grown since
+        known = {item.id: (item.message, cost) for item, cost in counted}
         self._items = items
         self._costs = []
         self._total = 0
@@ -89,7 +89,6 @@ class Meter:
     def _take(self, place: int, item: Item, cost: int | None = None, *, counts: bool = True) -> None:
         if cost is None:
             cost = message_tokens(item.message)
-        self._known[item.id] = (item.message, cost)
         self._costs.append(cost)
         self._total += cost
         if counts and _is_counted(item.message):
