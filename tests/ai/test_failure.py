@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tau.ai.apis.failure import complaint, cut_off, failure, stream_failure
+from tau.ai.apis.failure import ANOTHER_MODEL, complaint, cut_off, failure, stream_failure
 from tau.ai.apis.wait import duration, in_text, seconds
 from tau.base.errors import ProviderError
 
@@ -53,6 +53,23 @@ def test_the_vendors_own_sentence_is_what_the_user_reads(body: Any, sentence: st
     assert str(error).startswith("acme answered 404: ")
     assert "\n" not in str(error)
     assert error.status == 404
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "lacks"),
+    [
+        (404, "The model `x` does not exist or you do not have access to it.", True),
+        (404, "model: claude-x", True),
+        (404, "models/x is not found for API version v1beta", True),
+        (400, "x is not a valid model ID", True),
+        (400, "The model x was not found.", True),
+        (404, "page not found", False),
+        (400, "messages: text must not be empty", False),
+        (500, "The model x was not found.", False),
+    ],
+)
+def test_where_the_model_is_missing_the_way_to_another_is_told(status: int, said: str, lacks: bool) -> None:
+    assert (ANOTHER_MODEL in str(fail(status, {"error": {"message": said}}))) is lacks
 
 
 def test_a_page_is_cut_to_what_a_person_reads() -> None:

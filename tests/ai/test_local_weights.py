@@ -72,6 +72,14 @@ def test_a_second_fetch_runs_nothing(target: Path, tmp_path: Path) -> None:
     assert fetch(target, "/nonexistent/python") == [f"The demo weights are in {target}."]
 
 
+def test_the_program_is_quiet_where_the_weights_are_there(
+    target: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(weights, "is_whole", lambda path: True)
+    assert weights.main() == 0
+    assert capsys.readouterr() == ("", "")
+
+
 def test_a_damaged_file_is_fetched_again(target: Path, tmp_path: Path) -> None:
     target.parent.mkdir(parents=True)
     target.write_bytes(CONTENT[:-1] + b"!")

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from tau.ai.apis.anthropic_messages import build_body as anthropic
-from tau.ai.apis.openai_completions import build_body as openai
+from tau.ai.apis.openai_completions import build_body as built_for_openai
 from tau.ai.apis.request import encode
 from tau.ai.dialect import Request, ToolSpec
 from tau.ai.history import sendable
@@ -48,6 +48,12 @@ GPT = Model(
 )
 READ = ToolSpec("read", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
 BASH = ToolSpec("bash", "Runs a command.", {"type": "object", "properties": {"command": {"type": "string"}}})
+
+
+def openai(model: Model, wanted: Request) -> dict[str, Any]:
+    """The request as plain values."""
+    body: dict[str, Any] = msgspec.to_builtins(built_for_openai(model, wanted))
+    return body
 
 
 def answer(model: Model, *content: Any) -> AssistantMessage:
@@ -204,14 +210,14 @@ def test_the_smallest_requests_have_no_empty_fields() -> None:
         b'{"model":"claude-x","messages":[{"role":"user","content":[{"type":"text","text":"hi",'
         b'"cache_control":{"type":"ephemeral"}}]}],"max_tokens":8000,"stream":true}'
     )
-    assert encode(openai(GPT, small)) == (
+    assert encode(built_for_openai(GPT, small)) == (
         b'{"model":"gpt-x","messages":[{"role":"user","content":"hi"}],"stream":true,'
         b'"stream_options":{"include_usage":true},"max_tokens":8000}'
     )
 
 
 def test_half_a_character_in_the_system_prompt_does_not_stop_a_request() -> None:
-    body = encode(openai(GPT, request([UserMessage("hi", 1)], system="a\ud800b")))
+    body = encode(built_for_openai(GPT, request([UserMessage("hi", 1)], system="a\ud800b")))
     assert "a\ufffdb" in body.decode()
 
 

@@ -108,7 +108,7 @@ def check_history(messages: list[AppMessage]) -> None:
     ):
         request = d.Request(system="s", messages=sendable(history, models[api]), tools=[], max_tokens=100)
         module = importlib.import_module(f"tau.ai.apis.{api.replace('-', '_')}")
-        body = module.build_body(models[api], request)
+        body = msgspec.to_builtins(module.build_body(models[api], request))
         assert validate(json.loads(body) if isinstance(body, bytes) else body) == []
 
 

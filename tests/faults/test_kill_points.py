@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tau.agent.queue import Prompt, Ran, spoken_text
@@ -97,5 +98,5 @@ def assert_valid(history: list[AppMessage]) -> None:
         model = MODELS[api]
         request = Request(system="s", messages=sendable(asked, model), tools=[], max_tokens=100)
         module = importlib.import_module(f"tau.ai.apis.{api.replace('-', '_')}")
-        body = module.build_body(model, request)
+        body = msgspec.to_builtins(module.build_body(model, request))
         assert validate(json.loads(body) if isinstance(body, bytes) else body) == []

@@ -102,9 +102,7 @@ async def _drain(response: HttpResponse) -> None:
                 await response.read(DRAIN_BYTES)
 
 
-def _head(
-    method: str, url: Url, proxy: Url | None, headers: Mapping[str, str], body: bytes | None
-) -> bytes:
+def _head(method: str, url: Url, proxy: Url | None, headers: Mapping[str, str], body: bytes | None) -> bytes:
     lines = {"host": url.authority, "user-agent": f"tau/{VERSION}", "accept-encoding": "identity"}
     target = url.target
     if url.credentials:

@@ -70,7 +70,7 @@ class Attachment(Struct, frozen=True, rename="camel"):
     preview: str | UnsetType = UNSET
 
 
-class UserMessage(Struct, frozen=True, rename="camel", tag_field="role", tag="user"):
+class UserMessage(Struct, frozen=True, gc=False, rename="camel", tag_field="role", tag="user"):
     content: str | list[UserContent]
     timestamp: int  # Unix time in milliseconds, here and below
     attachments: list[Attachment] | UnsetType = UNSET

@@ -1,5 +1,6 @@
 """Secrets are found in every place of a session, and what only looks random is left alone."""
 
+import json
 import os
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from tau.ai.wire import ImageContent, TextContent, ThinkingContent, ToolCall, ToolResultMessage, UserMessage
 from tau.coding.export.files import Format, exported
-from tau.coding.export.secrets import Masker, secret_variables
+from tau.coding.export.secrets import Masker, known_secrets, secret_variables
 from tau.coding.session import entries as s
 from tau.coding.session.log import SessionLog
 from tests.coding.export.sample import TIME, answer, picture, result
@@ -242,3 +243,17 @@ def test_long_hostile_texts_take_no_time_to_speak_of() -> None:
         "a" * 40,
     ):
         masker.text(piece * (100_000 // len(piece)))
+
+
+def test_what_auth_json_holds_is_known_but_not_its_commands_and_names(tmp_path: Path) -> None:
+    told: list[str] = []
+    auth = tmp_path / "auth.json"
+    environ = {"ACME_API_KEY": "acme-0123456789", "HOME": "/home/me"}
+    assert known_secrets(environ, auth, told.append) == ["acme-0123456789"]
+    stored = {"type": "api_key", "email": "me@example.com", "key": "stored-0123456789"}
+    auth.write_text(json.dumps({"acme": stored, "other": [{"key": "!pass show"}, {"key": "HOME"}]}))
+    assert set(known_secrets(environ, auth, told.append)) == {"acme-0123456789", "stored-0123456789"}
+    assert told == []
+    auth.write_text("{broken")
+    assert known_secrets(environ, auth, told.append) == ["acme-0123456789"]
+    assert told and told[0].startswith("The keys in auth.json are not looked for")

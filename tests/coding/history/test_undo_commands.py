@@ -328,6 +328,20 @@ def test_a_stopped_command_is_settled_when_the_run_ends(world: World) -> None:
     assert (world.folder / "a.txt").read_text() == "a\n"
 
 
+def test_a_stopped_command_is_looked_at_beside_whoever_goes_on(world: World) -> None:
+    async def work() -> None:
+        async with asyncio.TaskGroup() as group:
+            world.commands.group = group
+            await world.commands.before("call", [world.folder])
+            (world.folder / "a.txt").write_text("half done\n")
+            world.commands.look_beside()
+            world.commands.look_beside()
+
+    asyncio.run(work())
+    assert undo(world).clean
+    assert (world.folder / "a.txt").read_text() == "a\n"
+
+
 def test_commands_side_by_side_are_both_noted(world: World) -> None:
     async def work() -> None:
         async with asyncio.TaskGroup() as group:

@@ -3,6 +3,7 @@
 import asyncio
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tau.agent.abort import Abort
@@ -228,6 +229,6 @@ def test_both_dialects_can_send_what_is_left(tmp_path: Path) -> None:
     calls = [part["id"] for part in messages[1]["content"] if part["type"] == "tool_use"]
     results = [part["tool_use_id"] for part in messages[2]["content"] if part["type"] == "tool_result"]
     assert calls == results and len(calls) == 3
-    rows = openai_body.build_body(work.models.default, request)["messages"]
+    rows = msgspec.to_builtins(openai_body.build_body(work.models.default, request))["messages"]
     assert [row["role"] for row in rows] == ["system", "user", "assistant", "tool", "tool", "tool", "user"]
     assert [call["id"] for call in rows[2]["tool_calls"]] == [row["tool_call_id"] for row in rows[3:6]]

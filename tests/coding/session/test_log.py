@@ -1,7 +1,9 @@
 """The log: what is on disk, when, and what is read back."""
 
+import errno
 import itertools
 import json
+import os
 import tracemalloc
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from tau.base.errors import SessionError
 from tau.coding.session.entries import CustomMessageEntry, ModelChange, SessionInfo, ThinkingLevelChange
 from tau.coding.session.ids import file_name, folder_name, new_session_id
 from tau.coding.session.log import SessionLog
+from tau.coding.session.storage import FileStorage
 
 
 def answer(text: str) -> AssistantMessage:
@@ -51,6 +54,28 @@ def test_nothing_is_written_before_the_first_message(tmp_path: Path) -> None:
     assert log.path is not None
     assert [line["type"] for line in lines(log.path)] == ["session", "model_change", "message"]
     log.close()
+
+
+def test_a_disk_that_takes_nothing_more_is_told_with_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    log = SessionLog.open(filled(tmp_path))
+    with monkeypatch.context() as patch:
+        patch.setattr(FileStorage, "append", full)
+        with pytest.raises(SessionError, match=r"is safe there. Make room on the disk, then try it again."):
+            log.append_message(UserMessage("hi", 1))
+    log.append_message(UserMessage("hi", 1))
+    log.close()
+
+
+def test_a_folder_that_cannot_be_made_is_told_with_the_way_round(tmp_path: Path) -> None:
+    (tmp_path / "s").write_text("a file, not a folder")
+    log = SessionLog.new(tmp_path / "s", tmp_path)
+    with pytest.raises(SessionError, match=r"cannot be written to .* --no-session does without"):
+        log.append_message(UserMessage("hi", 1))
 
 
 def test_the_lines_have_the_documented_shapes(tmp_path: Path) -> None:

@@ -414,11 +414,17 @@ def test_branches_can_begin_at_every_message_of_the_user_on_any_branch() -> None
     log.move(fork)
     third = log.append_message(UserMessage([TextContent("Try"), ImageContent("aGk=", "image/png")], 0))
     user(log, "  ")
+    fourth = log.append_message(UserMessage([ImageContent("aGk=", "image/png")] * 2, 0))
     log.append(s.CustomMessageEntry(custom_type="memo", content="no"))
     tree, _, _ = tree_of(log)
     assert tree.branch_points() == [
-        *(BranchPoint(first, "Start\nhere"), BranchPoint(second, "Try A"), BranchPoint(third, "Try"))
+        BranchPoint(first, "Start\nhere"),
+        BranchPoint(second, "Try A"),
+        BranchPoint(third, "Try", 1),
+        BranchPoint(fourth, "", 2),
     ]
+    assert tree.to_edit(third) == ("Try", [ImageContent("aGk=", "image/png")])
+    assert tree.to_edit(fork) == ("", [])
 
 
 KINDS = ("user", "answer", "custom_message", "custom", "model", "label", "info")

@@ -72,6 +72,14 @@ def test_what_waits_is_back_when_the_session_is_opened_again(life: Life) -> None
     again.log.close()
 
 
+def test_who_saw_what_came_back_is_told_when_it_is_taken_away(life: Life) -> None:
+    life.queue.steer(UserMessage("steer", 2))
+    again = life.again()
+    again.queue.clear()
+    assert again.told == [QueueChanged([], [])]
+    again.log.close()
+
+
 def test_the_file_is_gone_when_nothing_waits(life: Life) -> None:
     life.queue.steer(UserMessage("one", 2))
     life.queue.steer(UserMessage("two", 3))

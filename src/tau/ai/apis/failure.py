@@ -80,6 +80,13 @@ RATE_KINDS = frozenset({"rate_limit_error", "rate_limit_exceeded", "too_many_req
 MAX_SENTENCE_CHARS = 600
 ANOTHER_KEY = "Give another with --api-key, in auth.json or in the provider's environment variable."
 
+ANOTHER_MODEL = "tau --list-models shows the models to choose from."
+
+_NO_MODEL = re.compile(
+    r"\bmodel\b.{0,120}\b(?:not found|(?:does )?not exist|not (?:a )?valid|unknown)"
+    r"|\b(?:unknown|invalid|no such) model\b|\bnot a valid model\b",
+    re.I,
+)
 _QUOTA = re.compile(
     r"credit balance is too low|insufficient (?:balance|credits|funds)|out of credits|requires more credits"
     r"|check your plan and billing|billing (?:hard )?limit|spending limit|payment required",
@@ -148,7 +155,7 @@ def failure(
     reason = sentence(_safe(said.sentence or _phrase(status), key))
     may_pass = status in RETRYABLE_STATUS or (status not in KEY_STATUS and bool(said.kinds & OVERLOAD_KINDS))
     return _judged(
-        _worded(provider or "The server", status, reason),
+        _worded(provider or "The server", status, reason, no_model=_is_no_model(status, said)),
         status,
         said,
         may_pass=may_pass,
@@ -297,12 +304,19 @@ def _phrase(status: int) -> str:
         return "Overloaded" if status == 529 else "no reason was given"
 
 
-def _worded(provider: str, status: int, reason: str) -> str:
+def _worded(provider: str, status: int, reason: str, *, no_model: bool) -> str:
     if status == 401:
         return f"{provider} refused the API key (401): {reason} {ANOTHER_KEY}"
     if status == 403:
         return f"{provider} does not allow this with the API key in use (403): {reason} {ANOTHER_KEY}"
-    return f"{provider} answered {status}: {reason}"
+    return f"{provider} answered {status}: {reason}{f' {ANOTHER_MODEL}' if no_model else ''}"
+
+
+def _is_no_model(status: int, said: Complaint) -> bool:
+    """The server is there, but not the model that was asked for."""
+    if status == 404:
+        return "model" in said.sentence.lower() or "model_not_found" in said.kinds
+    return status == 400 and ("model_not_found" in said.kinds or _NO_MODEL.search(said.sentence) is not None)
 
 
 def _is_overflow(status: int | None, said: Complaint) -> bool:

@@ -32,6 +32,13 @@ SEE_IMAGES = "(the images follow)"
 BRIDGE = "I have the results."
 
 
+class Words(msgspec.Struct, frozen=True, gc=False):
+    """A message of nothing but words, as most of a long conversation: a dict takes six times as much."""
+
+    role: str
+    content: str
+
+
 def build_body(model: Model, request: Request) -> dict[str, Any]:
     """The request in this dialect. What stays the same between requests comes first."""
     compat = model.compat
@@ -60,7 +67,7 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
     return {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
 
 
-def _messages(model: Model, request: Request) -> Iterator[dict[str, Any]]:
+def _messages(model: Model, request: Request) -> Iterator[Words | dict[str, Any]]:
     if request.system.strip():
         role = "developer" if model.compat.supports_developer_role else "system"
         yield {"role": role, "content": request.system}
@@ -75,7 +82,8 @@ def _messages(model: Model, request: Request) -> Iterator[dict[str, Any]]:
             shown = []
         match message:
             case UserMessage():
-                yield {"role": "user", "content": _user(message)}
+                content = _user(message)
+                yield Words("user", content) if isinstance(content, str) else _said("user", content)
             case AssistantMessage():
                 yield _assistant(message, model)
             case ToolResultMessage():
@@ -99,7 +107,11 @@ def _bridge(model: Model) -> Iterator[dict[str, Any]]:
 
 def _show(parts: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     if parts:
-        yield {"role": "user", "content": parts}
+        yield _said("user", parts)
+
+
+def _said(role: str, content: Any) -> dict[str, Any]:
+    return {"role": role, "content": content}
 
 
 def _text(text: str) -> dict[str, Any]:
@@ -132,9 +144,11 @@ def _result(message: ToolResultMessage, model: Model) -> dict[str, Any]:
     return sent
 
 
-def _assistant(message: AssistantMessage, model: Model) -> dict[str, Any]:
+def _assistant(message: AssistantMessage, model: Model) -> Words | dict[str, Any]:
     compat = model.compat
     text = message.text
+    if text and len(message.content) == 1 and not (compat.thinking_field and model.reasoning):
+        return Words("assistant", text)
     thinking = "\n".join(
         part.thinking
         for part in message.content

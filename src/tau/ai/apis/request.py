@@ -23,7 +23,7 @@ def encode(body: dict[str, Any]) -> bytes:
     try:
         return _encode(body)
     except UnicodeEncodeError:
-        return _encode(cleaned(body))
+        return _encode(cleaned(msgspec.to_builtins(body)))
 
 
 def room(model: Model, request: Request, wanted: int) -> int:

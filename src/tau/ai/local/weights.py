@@ -212,9 +212,7 @@ def _write_stamp(path: Path) -> None:
 def main() -> int:
     target = weights_path(cache_dir(os.environ))
     try:
-        if is_whole(target):
-            _say(f"The demo weights are in {target}.")
-        else:
+        if not is_whole(target):
             asyncio.run(fetch_weights(target, sys.executable, base_run.LocalRunner(), _say))
     except TauError as error:
         sys.stderr.write(f"tau: {error}\n")

@@ -7,6 +7,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
+
 from tau.agent.abort import Abort
 from tau.agent.events import AgentEvent, Compacted, CompactionEnd, CompactionStart
 from tau.agent.hooks import Hooks
@@ -201,7 +203,7 @@ def problems(messages: Sequence[AppMessage]) -> list[str]:
         module = importlib.import_module(f"tau.ai.apis.{api.replace('-', '_')}")
         sent = sendable([*messages, UserMessage("go on", 2)], _by_api[api])
         request = Request(system=SYSTEM, messages=sent, tools=[], max_tokens=100)
-        built = module.build_body(_by_api[api], request)
+        built = msgspec.to_builtins(module.build_body(_by_api[api], request))
         found += validate(json.loads(built) if isinstance(built, bytes) else built)
     return found
 

@@ -8,6 +8,7 @@ from tau.agent.events import Compacted, CompactionEnd, CompactionStart, Notice
 from tau.agent.hooks import Hooks
 from tau.ai.wire import AppMessage, CompactionSummaryMessage, ToolResultMessage, UserMessage, text_of
 from tau.base.errors import ProviderError, TauError
+from tau.coding.session.compaction.meter import Meter
 from tau.coding.session.context import Item
 from tau.coding.session.entries import UsageEntry
 from tests.coding.session.compaction.rig import (
@@ -413,6 +414,20 @@ def test_what_a_user_asks_for_is_done_with_the_focus() -> None:
     assert done.summary == rig.summary and done.tokens_before > 0
     [told] = rig.told(Compacted)
     assert told.auto is not True and rig.told(CompactionStart) == []
+
+
+@pytest.mark.parametrize("counted", [0, 300, 60_000])
+def test_tokens_before_and_after_are_of_the_same_measure_whatever_the_server_counts(counted: int) -> None:
+    rig = Rig([*long_session(2), says("That is all.", used=counted)], model=model())
+    reading = Meter(rig.log).read(rig.setup())
+    done = rig.compact()
+    after = Meter(rig.log).read(rig.setup())
+    assert done.tokens_before == reading.tokens and (not counted or reading.tokens == counted)
+    assert done.tokens_after < done.tokens_before
+    share = after.estimated / reading.estimated
+    assert abs(done.tokens_after - done.tokens_before * share) <= 1 + done.tokens_after * 0.05
+    [told] = rig.told(Compacted)
+    assert (told.tokens_before, told.tokens_after) == (done.tokens_before, done.tokens_after)
 
 
 def test_an_empty_or_short_conversation_is_not_compacted() -> None:
