@@ -25,7 +25,7 @@ class Abort:
             scope.fire()
 
     def scope(self) -> "Scope":
-        return Scope(self)
+        return Scope(self, self._scopes)
 
     async def sleep(self, seconds: float) -> None:
         """Wait, or raise Aborted as soon as the user stops."""
@@ -39,8 +39,9 @@ class Scope:
     A cancellation from outside wins: it is passed on untouched even if an abort came first.
     """
 
-    def __init__(self, abort: Abort) -> None:
+    def __init__(self, abort: Abort, entered: "set[Scope]") -> None:
         self._abort = abort
+        self._entered = entered
         self._task: asyncio.Task[object] | None = None
         self._cancelling = 0
         self._fired = False
@@ -56,13 +57,13 @@ class Scope:
         self._task = asyncio.current_task()
         assert self._task is not None
         self._cancelling = self._task.cancelling()
-        self._abort._scopes.add(self)
+        self._entered.add(self)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._abort._scopes.discard(self)
+        self._entered.discard(self)
         if not self._fired:
             return
         assert self._task is not None

@@ -6,6 +6,7 @@ from typing import Any
 
 from tau.agent import events as e
 from tau.agent.abort import Abort, Aborted
+from tau.agent.effects import Effects
 from tau.agent.hooks import ToolQuestion
 from tau.agent.output import ToolOutput
 from tau.agent.owner import Owner, Setup
@@ -22,6 +23,7 @@ MAX_SIDE_BY_SIDE = 16  # calls of one answer at work at the same time
 Take = Callable[[ToolResultMessage, e.ToolEnd], None]
 
 STOPPED = "The user interrupted this call; it may have done part of its work."
+UNFINISHED = "The user interrupted this call before it ended."
 NOT_STARTED = "Not run: the user interrupted before this call began."
 SKIPPED = "Not run: the user sent a new message, which comes next."
 
@@ -108,6 +110,7 @@ class _Calls:
         self.failed = failed
         self.take = take
         self.answered: set[str] = set()
+        self.begun: dict[str, Effects] = {}
 
     def skip(self, call: ToolCall, reason: str) -> None:
         self.owner.emit(e.ToolStart(call.id, call.name, call.arguments))
@@ -123,13 +126,21 @@ class _Calls:
             async with self.abort.scope():
                 output = await self.output(call)
         except Aborted:
-            output = ToolOutput.text(STOPPED, is_error=True)
+            output = self.stopped(call)
         except asyncio.CancelledError:
-            self.finish(call, ToolOutput.text(STOPPED, is_error=True))
+            self.finish(call, self.stopped(call))
             raise
         else:
             output = self.failed.judge(call, output)
         self.finish(call, output)
+
+    def stopped(self, call: ToolCall) -> ToolOutput:
+        """What is told of a call that did not get to its end: how much it can have done."""
+        effects = self.begun.get(call.id)
+        if effects is None:  # somebody was still asked whether it may run
+            return ToolOutput.text(NOT_STARTED, is_error=True)
+        changes = effects.writes or effects.runs or effects.network
+        return ToolOutput.text(STOPPED if changes else UNFINISHED, is_error=True)
 
     async def output(self, call: ToolCall) -> ToolOutput:
         """The call's output; whatever goes wrong in it becomes text that the model can read."""
@@ -162,6 +173,7 @@ class _Calls:
         refusal = await self.owner.hooks.before_tool(question)
         if refusal is not None:
             raise ToolError(refusal)
+        self.begun[call.id] = effects
         output = await tool.run(params, context)
         if not isinstance(output, ToolOutput):
             raise ToolError(f"{call.name} is broken: it returned {type(output).__name__}, not a ToolOutput.")

@@ -97,9 +97,12 @@ class FallbackSucceeded(
 
 
 class CompactionResult(Struct, frozen=True, rename="camel"):
+    """Both numbers of tokens are of the same measure: the server's, as far as it has counted."""
+
     summary: str
     first_kept_entry_id: str
     tokens_before: int
+    tokens_after: int
     details: Any = UNSET
 
 
@@ -122,6 +125,7 @@ class Compacted(Struct, frozen=True, rename="camel", tag_field="type", tag="comp
 
     summary: str
     tokens_before: int
+    tokens_after: int
     auto: bool | UnsetType = UNSET
 
 

@@ -7,6 +7,7 @@ from tau.base.errors import UsageError
 from tau.base.late import late
 
 playing = late("tau.modes.interactive.demo.play")
+signalling = late("tau.cli.signals")
 
 USAGE = "Write it as tau demo, or as tau demo --fast to see it without the pauses."
 
@@ -17,5 +18,5 @@ def run(words: Sequence[str]) -> int:
         raise UsageError(USAGE)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("The demonstration needs a terminal.")
-    code: int = playing.play(fast="--fast" in words)
+    code: int = playing.play(signalling.Signals, fast="--fast" in words)
     return code

@@ -9,9 +9,8 @@ from msgspec import Struct
 from tau.base.errors import TauError, UsageError
 from tau.base.files import typed_path
 from tau.coding.export.files import FORMATS, MASKED, Format, exported, format_of, write_export
-from tau.coding.export.secrets import Masker, masked_text, secret_variables
+from tau.coding.export.secrets import Masker, known_secrets, masked_text
 from tau.coding.session.log import SessionLog
-from tau.config.json_file import read_json
 from tau.config.paths import user_paths
 from tau.modes.output import Output, tell
 from tau.sdk import session_store
@@ -38,7 +37,7 @@ def run(words: Sequence[str]) -> int:
     store = session_store(os.environ)
     path = store.recent_path() if wanted.session is None else store.find_path(wanted.session)
     log = store.open(path, read_only=True)
-    masker = Masker(known_secrets()) if wanted.mask else None
+    masker = Masker(_known_secrets()) if wanted.mask else None
     try:
         _export(log, wanted, masker)
     finally:
@@ -52,24 +51,8 @@ def run(words: Sequence[str]) -> int:
     return 0
 
 
-def known_secrets() -> list[str]:
-    """What the user's environment and `auth.json` hold: to be masked wherever it turns up."""
-    values = secret_variables(os.environ)
-    try:
-        stored = read_json(user_paths(os.environ).auth).content
-    except (TauError, OSError) as error:
-        tell(f"The keys in auth.json are not looked for, because it cannot be read: {error}")
-        return values
-    waiting: list[object] = [stored]
-    while waiting:
-        match waiting.pop():
-            case dict() as part:
-                waiting += [value for key, value in part.items() if key not in ("type", "email", "expires")]
-            case list() as part:
-                waiting += part
-            case str() as text if not text.startswith("!") and text not in os.environ:
-                values.append(text)
-    return values
+def _known_secrets() -> list[str]:
+    return known_secrets(os.environ, user_paths(os.environ).auth, tell)
 
 
 def _export(log: SessionLog, wanted: _Wanted, masker: Masker | None) -> None:

@@ -84,9 +84,9 @@ FLAGS = (
     Flag("continue", "go on with the most recent session of this folder", group=SESSION, short="c"),
     Flag(
         "resume",
-        "go on with this session (the start of its id is enough)",
+        "go on with this session (the start of its id is enough), or with one chosen from a list",
         group=SESSION,
-        kind=VALUE,
+        kind=OPTIONAL,
         short="r",
         metavar="ID|PATH",
         completes=FILE,

@@ -1,7 +1,8 @@
 """`tau` at a terminal: paints the screen first, then loads what a session needs, and keeps both together."""
 
+import os
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from tau.base.late import late
 from tau.cli import timing
 from tau.cli.folders import config_files, flag_settings, is_home, working_folder
 from tau.cli.parse import Parsed
-from tau.config.layers import load_settings
+from tau.config.layers import Given, load_settings
 from tau.config.paths import Paths, user_paths
 from tau.config.settings import Settings
 from tau.modes.interactive.opening import open_front
@@ -40,6 +41,7 @@ NEEDED = (
     late("tau.cli.launch"),
 )
 
+STDOUT = 1
 HOME_REMARK = (
     "This is your home folder, which tau does not look through by itself; "
     "start it in the folder of your project, or name that with --cwd DIR."
@@ -50,7 +52,8 @@ def run(parsed: Parsed) -> int:
     """Until the person quits; the exit code."""
     cwd = working_folder(parsed.value("cwd"))
     paths = user_paths()
-    settings = load_settings(paths, cwd, files=config_files(parsed), flags=flag_settings(parsed)).settings
+    given = Given(config_files(parsed), flag_settings(parsed))
+    settings = load_settings(paths, cwd, files=given.files, flags=given.flags).settings
     front, loop = open_front(settings, paths, cwd)
     timing.mark("first paint")
 
@@ -59,24 +62,33 @@ def run(parsed: Parsed) -> int:
         for part in NEEDED:  # keys are answered in between
             await asyncio.sleep(0)
             _ = part.__name__
-        return await _run(parsed, front, settings, paths)
+        return await _run(parsed, front, settings, paths, given)
 
     try:
         code: int = asyncio.run(main())
         return code
     finally:
         front.close()
+        _say_goodbye(front.farewell)
         timing.report()
 
 
-async def _run(parsed: Parsed, front: "Front", settings: Settings, paths: Paths) -> int:
+def _say_goodbye(words: str) -> None:
+    if words:
+        with suppress(OSError):  # the terminal may be gone
+            os.write(STDOUT, f"{words}\n".encode())
+
+
+async def _run(parsed: Parsed, front: "Front", settings: Settings, paths: Paths, given: Given) -> int:
     with signalling.Signals() as signals:
         try:
             async with asyncio.TaskGroup() as tasks:
-                app: App = apps.App(front, settings, paths, tasks)
+                app: App = apps.App(front, settings, paths, tasks, given)
                 signals.stop = app.quit
                 if is_home(front.cwd) and not parsed.has("allow-home"):
                     app.say(HOME_REMARK, "warning")
+                if parsed.value("resume") == "":
+                    app.input.sending.later("/resume")
                 prompts = prompts_of.build_prompts(parsed.words, "")
                 code = await app.run(_opening(parsed, front.cwd), prompts)
         except asyncio.CancelledError:
@@ -99,6 +111,10 @@ def _opening(parsed: Parsed, cwd: Path) -> "Opening":
                 resume=change.session if change.kind == "resume" else None,
                 fork=change.session if change.kind == "fork" else None,
             )
+        if change.model:
+            options = structs.replace(options, provider=None, model=change.model)
+            if change.kind == "resume":  # as hard as it was thinking there
+                options = structs.replace(options, thinking=None)
         opened: AbstractAsyncContextManager[Session] = launching.create_session(options)
         async with opened as session:
             yield session

@@ -39,6 +39,12 @@ msgspec = late("msgspec")
 sdk = late("tau.sdk")
 
 
+NO_ID = (
+    "Without an id, -r shows the list of sessions, which takes a terminal and no message; "
+    "write -r ID instead (tau sessions lists them)."
+)
+
+
 def main() -> int:
     argv = sys.argv[1:]
     try:
@@ -64,6 +70,8 @@ def run(argv: list[str]) -> int:
         return say(f"tau {VERSION}\n")
     talks = os.isatty(0) and os.isatty(1)
     face = faces.choose_face(parsed, talks=talks, dumb=os.environ.get("TERM", "dumb") in ("dumb", ""))
+    if parsed.value("resume") == "" and (face != "interactive" or parsed.words):
+        return complain(NO_ID)
     if parsed.has("list-models") or face != "interactive":
         return launch(parsed, face)
     return screen(parsed)

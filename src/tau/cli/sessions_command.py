@@ -16,6 +16,7 @@ from tau.coding.history import index as indexes
 from tau.coding.history import search as searching
 from tau.coding.history import trash as trashes
 from tau.coding.history.scan import read_session
+from tau.coding.history.shown import of_folder, title_of
 from tau.coding.session import entries as s
 from tau.coding.session.snippets import one_line
 from tau.coding.session.storage import SessionLocked
@@ -78,9 +79,8 @@ class _Place:
         self._told = False
 
     def of_here(self, rows: list[indexes.SessionRow]) -> list[indexes.SessionRow]:
-        """Two folders can share the folder of their sessions. What does not say where it was belongs here."""
-        here = str(self.here)
-        return [row for row in rows if self.flat or row.summary.cwd in (here, "")]
+        """Those of the current folder; a folder of sessions that the user named holds no others."""
+        return rows if self.flat else of_folder(rows, str(self.here))
 
     def close(self) -> None:
         self.index.close()
@@ -193,7 +193,7 @@ def _delete(place: _Place, call: _Call, out: Output) -> None:
     paths = [place.store.find_path(wanted) for wanted in call.words[1:]]
     for path in dict.fromkeys(paths):
         found = read_session(os.fsencode(path))
-        title = "" if found is None else table.title(found.summary)
+        title = "" if found is None else title_of(found.summary)
         trashed = place.trash.put(path, title)
         out.text(
             f'"{clean_line(title)}" is in the trash. tau sessions restore {trashed.id} brings it back, '

@@ -3,18 +3,16 @@
 import shutil
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 from unicodedata import combining, east_asian_width
 
-from tau.base.clock import iso, now_ms
-from tau.base.files import typed_path
+from tau.base.clock import iso
 from tau.base.text import clean_line
 from tau.coding.history.index import SessionRow
 from tau.coding.history.search import Hit, Hits
-from tau.coding.history.summary import Summary
+from tau.coding.history.shown import age_text, folder_text, speaker, title_of
 from tau.coding.history.trash import Trashed
-from tau.coding.session.titles import UNTITLED, first_words
+from tau.coding.session.titles import UNTITLED
 
 ID_CHARS = 8
 MODEL_COLUMNS = 17
@@ -42,8 +40,7 @@ def hits(found: Hits, ids: dict[str, str]) -> str:
     lines = _lines([hit.session for hit in found.hits], ids)
     parts = []
     for hit, line in zip(found.hits, lines, strict=True):
-        who = {"user": "You: ", "assistant": "Answer: "}.get(hit.role, "")
-        said = "" if hit.role == "name" else f"\n{_wrapped(who + clean_line(hit.snippet))}"
+        said = "" if hit.role == "name" else f"\n{_wrapped(speaker(hit.role) + clean_line(hit.snippet))}"
         parts.append(f"{line}\n    {_end_of(hit.session.summary.cwd, indent=4)}{said}")
     left = found.total - len(found.hits)
     more = f"\n\n{left} more; --limit {found.total} shows all." if left > 0 else ""
@@ -52,7 +49,7 @@ def hits(found: Hits, ids: dict[str, str]) -> str:
 
 def _end_of(folder: str, *, indent: int = 0) -> str:
     """The folder, or as much of its end as fits on a line."""
-    text, room = shown_folder(folder), columns() - indent
+    text, room = folder_text(folder), columns() - indent
     while width(text) > room:
         text = f"…{text[2:]}" if text.startswith("…") else f"…{text[1:]}"
     return text
@@ -75,7 +72,7 @@ def _lines(rows: Sequence[SessionRow], ids: dict[str, str]) -> list[str]:
     cells = [
         (
             clean_line(ids[row.id]),
-            age(row.changed_ms),
+            age_text(row.changed_ms),
             cut(clean_line(row.summary.model.rpartition("/")[2]), MODEL_COLUMNS),
             money(row.summary.cost),
         )
@@ -90,20 +87,10 @@ def _lines(rows: Sequence[SessionRow], ids: dict[str, str]) -> list[str]:
             f"{when:>{widths[1]}}",
             model + " " * (widths[2] - width(model)),
             f"{cost:>{widths[3]}}",
-            cut(title(row.summary), left),
+            cut(title_of(row.summary), left),
         )
         lines.append("  ".join(parts).rstrip())
     return lines
-
-
-def title(summary: Summary) -> str:
-    """The name, or the first words, or what is wrong with it; on one line, harmless to a terminal."""
-    name = clean_line(summary.shown_name)
-    if not name and summary.first_prompt:
-        name = first_words(summary.first_prompt)
-    if summary.problem:
-        return f"{name} ({summary.problem})" if name else f"({summary.problem})"
-    return name or UNTITLED
 
 
 def as_json(row: SessionRow) -> dict[str, Any]:
@@ -151,36 +138,10 @@ def short_ids(ids: Iterable[str]) -> dict[str, str]:
     }
 
 
-_UNITS = (
-    ("min", 60, 60),
-    ("h", 3600, 24),
-    ("d", 86_400, 61),
-    ("mo", 2_629_800, 24),
-    ("y", 31_557_600, 10_000),
-)
-
-
-def age(then_ms: int, now: int | None = None) -> str:
-    """How long ago, in the largest unit that fits."""
-    seconds = ((now_ms() if now is None else now) - then_ms) // 1000
-    if seconds < 60:
-        return "now"
-    return next((f"{seconds // size} {unit}" for unit, size, most in _UNITS if seconds < size * most), "?")
-
-
 def money(dollars: float) -> str:
     if not dollars:
         return "-"
     return f"${dollars:.2f}" if dollars >= 0.005 else "<$0.01"
-
-
-def shown_folder(cwd: str) -> str:
-    """A folder as people write it: `~/src/tau`."""
-    if not cwd:
-        return "(no folder is known)"
-    home = str(typed_path("~"))
-    path = cwd if cwd != home and not cwd.startswith(f"{home}/") else f"~{cwd.removeprefix(home)}"
-    return clean_line(str(Path(path)))
 
 
 def columns() -> int:

@@ -28,6 +28,11 @@ ALWAYS = "Yes, always this session"
 NO = "No"
 SHELL_TOOLS = frozenset({"bash"})
 _SHOWN_CHARS = 2_000
+# What the model is told, in parts, so that a face can tell the person the same in other words.
+_REFUSED = "The user said no to this call, which would "
+_THEY_SAY = ". They say: "
+_NO_OTHER_WAY = ". Do not reach the same effect another way; ask what they want instead."
+_UNANSWERED = "The user did not answer whether to "
 
 Choice = Literal["once", "session", "always", "no"]
 
@@ -131,15 +136,10 @@ class ApprovalHook(Hooks):
             answer = await _select(ctx.ui, asked.tool, wish, for_session=None not in keys)
             self._keep(answer, keys, None, ctx.ui)
         if answer is None:
-            return f"The user did not answer whether to {wish}, so this call did not run."
+            return f"{_UNANSWERED}{wish}, so this call did not run."
         if answer.choice != "no":
             return None
-        if reason := answer.reason.strip():
-            return f"The user said no to this call, which would {wish}. They say: {plain(reason)}"
-        return (
-            f"The user said no to this call, which would {wish}. Do not reach the same effect another way; "
-            "ask what they want instead."
-        )
+        return refusal(wish, answer.reason)
 
     def _request(self, asked: ToolQuestion, questions: list[Question], ctx: ToolContext) -> ApprovalRequest:
         return ApprovalRequest(
@@ -172,10 +172,27 @@ class ApprovalHook(Hooks):
 
 
 async def _select(ui: Ui, tool: Tool[Any], wish: str, *, for_session: bool) -> ApprovalAnswer | None:
-    options = [YES, ALWAYS, NO] if for_session else [YES, NO]
+    options = [YES, NO, ALWAYS] if for_session else [YES, NO]  # a number means the same in each question
     chosen = await ui.select(f"{tool.label}: allow to {wish}?", options)
     choices: dict[str | None, Choice] = {YES: "once", ALWAYS: "session", NO: "no"}
     return ApprovalAnswer(choices[chosen]) if chosen in choices else None
+
+
+def refusal(wish: str, reason: str = "") -> str:
+    """What the model is told of a call that the person does not allow."""
+    reason = plain(reason.strip())
+    return f"{_REFUSED}{wish}{_THEY_SAY}{reason}" if reason else f"{_REFUSED}{wish}{_NO_OTHER_WAY}"
+
+
+def declined(result: str) -> str | None:
+    """The words for the person where the result of a call says that they did not allow it, else None."""
+    if result.startswith(_UNANSWERED):
+        return "It did not run: there was no answer."
+    if not result.startswith(_REFUSED):
+        return None
+    if _NO_OTHER_WAY in result or _THEY_SAY not in result:
+        return "You said no."
+    return f"You said no: {result.rpartition(_THEY_SAY)[2]}"
 
 
 def _patterns(questions: Sequence[Question]) -> tuple[str, ...]:

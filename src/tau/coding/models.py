@@ -170,8 +170,7 @@ class ModelFinder:
                 return await self._demo()
             except ConfigError as missing:
                 problem = str(missing)
-        first = next(iter(self._catalog.providers))
-        raise ConfigError(f"{self._credentials.where_to_put_key(first)} {problem}")
+        raise ConfigError(f"{self._credentials.where_to_put_any_key()} {problem}")
 
     async def _on_this_machine(self) -> list[FoundModel]:
         """The models of the servers that run here, each with what there is to say about its server."""
@@ -186,7 +185,7 @@ class ModelFinder:
     async def _demo(self) -> FoundModel:
         server = await self._services.enter_async_context(embedded.EmbeddedServer(self._weights(), self._run))
         self._keys[DEMO_PROVIDER] = server.key
-        notice = f"Using the {server.model.name}: it can chat, but it cannot code. {BETTER_MODELS}"
+        notice = f"Using {server.model.name}: it can chat, but it cannot code. {BETTER_MODELS}"
         return FoundModel(model=server.model, thinking="off", notices=[notice])
 
     def _weights(self) -> Path:

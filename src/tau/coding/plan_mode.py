@@ -191,24 +191,33 @@ class PlanMode:
 
     def _settle(self, plan: Plan, answer: PlanAnswer) -> tuple[str, str]:
         """Do what the answer says; where the plan is then, and what the model is told."""
+        before, plan = plan, self._as_it_is(plan)
+        changed = "" if plan.text == before.text else f"\n\nThe user has changed the plan:\n\n{plan.text}"
         match answer.verdict:
             case "approve":
                 url = self._put_away(plan)
                 self.leave(approved=url)
                 return url, (
                     f"The user has approved the plan, and it is kept at {url}. Plan mode is over: all tools "
-                    "can be used again. Carry the plan out now."
+                    f"can be used again. Carry the plan out now.{changed}"
                 )
             case "reject":
                 return plan.url, (
                     f"The user has sent the plan back: {answer.feedback}\n"
-                    f"Change {plan.url} accordingly and hand it in again."
+                    f"Change {plan.url} accordingly and hand it in again.{changed}"
                 )
             case "keep":
                 return (
                     plan.url,
                     "The user wants to keep planning. End your answer and wait for what they say.",
                 )
+
+    def _as_it_is(self, plan: Plan) -> Plan:
+        """Who reviews a plan may change its file."""
+        try:
+            return self.plan()
+        except ToolError:
+            return plan
 
     def _put_away(self, plan: Plan) -> str:
         """Give an approved plan a name of its own, so that the next one begins with an empty file."""

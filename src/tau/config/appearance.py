@@ -35,9 +35,9 @@ class Themes(Struct, frozen=True, rename="camel"):
         Meta(description="Which of the two is used; auto asks the terminal"),
     ] = "auto"
     symbols: Annotated[
-        Literal["unicode", "nerd", "ascii"],
-        Meta(description="Signs of the screen: nerd needs a patched font"),
-    ] = "unicode"
+        Literal["auto", "unicode", "nerd", "ascii"],
+        Meta(description="Signs of the screen: auto is ascii on Linux consoles; nerd needs a patched font"),
+    ] = "auto"
     color_blind: Annotated[
         bool, Meta(description="Show changes in blue and orange, not in green and red")
     ] = False

@@ -102,18 +102,33 @@ class KeyCredentials:
         variables = self._variables(provider)
         ways = [f"set {' or '.join(variables)}"] if variables else []
         ways.append(f"put {stored_form(provider)} into {self._auth.path}")
-        unset = [
+        return (
+            f"There is no key for {row.name if row else provider}: {', or '.join(ways)}."
+            f"{self._unset_variables(provider)}"
+            " Without a key, a model server on this machine (Ollama, LM Studio, llama.cpp, vLLM) is found by"
+            " itself, and --provider demo answers with the offline demo model."
+        )
+
+    def where_to_put_any_key(self) -> str:
+        """The same for somebody who has named no provider."""
+        known = [row for row in self._catalog.providers.values() if row.key_variables]
+        names = [row.key_variables[-1] for row in known[:2]]
+        unset = "".join(map(self._unset_variables, self._catalog.providers))
+        return (
+            f"No key and no model server was found: set {', '.join(names)} or the variable of another"
+            f" provider, put a key into {self._auth.path} as in {stored_form(known[0].id)}, or start a model"
+            f" server on this machine (Ollama, LM Studio, llama.cpp, vLLM).{unset}"
+        )
+
+    def _unset_variables(self, provider: str) -> str:
+        """What is stored for it but leads nowhere."""
+        return "".join(
             f" {place} names the variable {value}, which is not set."
             for place, value in (
                 *((str(self._auth.path), stored) for stored in self._auth.get_all(provider)),
                 ("models.json", self._models.get(provider)),
             )
             if value and self._unset(value)
-        ]
-        return (
-            f"There is no key for {row.name if row else provider}: {', or '.join(ways)}.{''.join(unset)}"
-            " Without a key, a model server on this machine (Ollama, LM Studio, llama.cpp, vLLM) is found by"
-            " itself, and --provider demo answers with the offline demo model."
         )
 
     async def _find(self, provider: str, stored: Sequence[str], *, fresh: bool = False) -> str | None:

@@ -41,6 +41,13 @@ class LoadedSettings(Struct, frozen=True):
         return self.origins.get(key, DEFAULT)
 
 
+class Given(Struct, frozen=True):
+    """What one run sets above the files of user and project: those of --config, and flags above these."""
+
+    files: tuple[Path, ...] = ()
+    flags: dict[str, Any] = {}
+
+
 def load_settings(
     paths: Paths, cwd: Path, *, files: Sequence[Path] = (), flags: Mapping[str, Any] | None = None
 ) -> LoadedSettings:

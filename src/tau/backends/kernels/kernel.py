@@ -18,7 +18,7 @@ from tau.backends.kernels.channel import VARIABLE, Call, Channel, Done, Message,
 from tau.backends.kernels.marks import Marks
 from tau.backends.kernels.running import Running
 from tau.base import log
-from tau.base.run import Exit, Process, Runner
+from tau.base.run import ABORT_GRACE_S, Exit, Process, Runner
 from tau.base.sizes import KIB
 from tau.base.tasks import shielded, spawn
 from tau.base.text import clean_line, shortened
@@ -38,7 +38,11 @@ class Launch(Struct, frozen=True, kw_only=True):
 
 
 class Kernel:
-    """Runs one cell at a time. `group` owns the task that looks after the process."""
+    """Runs one cell at a time. `group` owns the task that looks after the process.
+
+    `stopping` stops a cell that nobody waits for any more; wait for it before the next one. `ended` says that
+    the kernel would not let go of a cell and was ended for that.
+    """
 
     def __init__(self, launch: Launch) -> None:
         self.language = launch.language
@@ -57,6 +61,9 @@ class Kernel:
         self._calls: asyncio.TaskGroup | None = None
         self._count = 0
         self._pings = self._pongs = 0
+        self._group: asyncio.TaskGroup | None = None
+        self.stopping: asyncio.Task[None] | None = None
+        self.ended = False
 
     @property
     def alive(self) -> bool:
@@ -64,6 +71,7 @@ class Kernel:
 
     async def start(self, runner: Runner, cwd: Path, group: asyncio.TaskGroup) -> None:
         """Raises KernelError if it does not come up."""
+        self._group = group
         label = LABELS[self.language]
         try:
             await self._launched(runner, cwd, group)
@@ -85,7 +93,10 @@ class Kernel:
             raise KernelError(f"The {label} kernel ({self._launch.argv[0]}) ended as it was started.{said}")
 
     async def run(self, code: str, timeout_s: float, listen: Listen, host: Host) -> CellEnd:
-        """Run a cell; what it shows goes to `listen` at once. A cancellation stops it, then is raised."""
+        """Run a cell; what it shows goes to `listen` at once. A cancellation stops it, then is raised.
+
+        Nobody waits longer than a moment for one that does not obey; it is stopped while they go on.
+        """
         self._count += 1
         self._running = running = Running(self._count, listen, host)
         if self._late:
@@ -103,7 +114,9 @@ class Kernel:
                     for task in running.tasks:
                         task.cancel()
         finally:
-            self._running = self._calls = None
+            self._calls = None
+            if self.stopping is None:
+                self._running = None
 
     async def ping(self, within_s: float) -> bool:
         """Whether the kernel still answers."""
@@ -249,7 +262,10 @@ class Kernel:
             await self._stop(running)
             return replace(running.end, timed_out=True)
         except asyncio.CancelledError:
-            await shielded(self._stop(running))
+            assert self._group is not None
+            self.stopping = spawn(self._group, self._stop(running))
+            await shielded(_moment(self.stopping))
+            running.listen = _unheard
             raise
         finally:
             running.clock = None
@@ -260,22 +276,37 @@ class Kernel:
         running.stopping = True
         for task in running.tasks:
             task.cancel()
-        for seconds in OBEY_S:
-            if self._process is not None and self.alive:
-                with suppress(OSError):
-                    os.killpg(self._process.pid, signal.SIGINT)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(seconds):
-                    await running.over.wait()
-                    return
-        await self.kill()
-        running.finish(self._death())
+        try:
+            for seconds in OBEY_S:
+                if self._process is not None and self.alive:
+                    with suppress(OSError):
+                        os.killpg(self._process.pid, signal.SIGINT)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(seconds):
+                        await running.over.wait()
+                        return
+            self.ended = True
+            await self.kill()
+            running.finish(self._death())
+        finally:
+            self.stopping = None
+            if self._calls is None:  # whoever ran it has gone on
+                self._running = None
 
     def _death(self) -> CellEnd:
         if self._running is not None and self._running.stopping:
             return CellEnd(status="interrupted", lost=True)
         code = None if self.exit is None else self.exit.code
         return CellEnd(status="died", exit_code=code, lost=True, reason=how_it_ended(self.exit))
+
+
+async def _moment(work: asyncio.Task[None]) -> None:
+    """Wait for it as long as a person does who has stopped something."""
+    await asyncio.wait({work}, timeout=ABORT_GRACE_S)
+
+
+def _unheard(event: CellEvent) -> None:
+    """Listens to a cell to which nobody else does."""
 
 
 def how_it_ended(exited: Exit | None) -> str:

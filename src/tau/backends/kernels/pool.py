@@ -24,6 +24,7 @@ running = late("tau.backends.kernels.running")
 
 KernelMode = Literal["session", "per-call"]
 MAIN_SESSION = "main"
+ENDED = "The {label} kernel was started anew: it had to be ended."
 MAX_DEATHS = 2  # of kernels that ended by themselves, before a person or a model must ask for a new one
 
 
@@ -126,8 +127,8 @@ class Kernels:
                 slot.used = self._clock()
                 if not kernel.alive:
                     slot.kernel = None
-                    slot.gone = f"The {LABELS[cell.language]} kernel was started anew: it had to be ended."
-                elif self._mode == "per-call" and cell.language == "python":
+                    slot.gone = ENDED.format(label=LABELS[cell.language])
+                elif self._mode == "per-call" and cell.language == "python" and kernel.stopping is None:
                     await slot.close()
             if end.status == "died":
                 slot.deaths += 1
@@ -170,6 +171,10 @@ class Kernels:
                 await slot.close()
 
     async def _kernel(self, slot: _Slot, cwd: Path) -> "Kernel":
+        if slot.kernel is not None and slot.kernel.stopping is not None:
+            await asyncio.wait({slot.kernel.stopping})
+            if self._mode == "per-call" and slot.kernel.alive:
+                await slot.close()
         if slot.kernel is not None and slot.kernel.alive:
             return slot.kernel
         if slot.kernel is not None:
@@ -216,9 +221,10 @@ class Kernels:
         while any(slot.kernel is not None for slot in self._slots.values()):
             await asyncio.sleep(self._limits.heartbeat_s)
             for slot in list(self._slots.values()):
-                if slot.kernel is not None and not slot.lock.locked():
+                kernel = slot.kernel
+                if kernel is not None and kernel.stopping is None and not slot.lock.locked():
                     async with slot.lock:
-                        await self._check(slot, slot.kernel)
+                        await self._check(slot, kernel)
 
     async def _check(self, slot: _Slot, kernel: "Kernel") -> None:
         label = LABELS[slot.language]
@@ -237,9 +243,13 @@ class Kernels:
 
     def _note_death(self, slot: _Slot) -> None:
         kernel, slot.kernel = slot.kernel, None
+        label = LABELS[slot.language]
+        if kernel is not None and kernel.ended:
+            slot.gone = ENDED.format(label=label)
+            return
         exited = None if kernel is None else kernel.exit
         slot.deaths += 1
-        slot.gone = f"The {LABELS[slot.language]} kernel was started anew: {processes.how_it_ended(exited)}."
+        slot.gone = f"The {label} kernel was started anew: {processes.how_it_ended(exited)}."
 
     async def _close_all(self) -> None:
         kernels = [slot.kernel for slot in self._slots.values() if slot.kernel is not None]

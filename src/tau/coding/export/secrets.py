@@ -6,11 +6,14 @@ text that contains them. What is random but no secret (hashes, UUIDs, ids) stays
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from tau.base.errors import TauError
 from tau.coding.export.secret_rules import MIN_VALUE_CHARS, RULES, Rule, is_mixed, is_named
+from tau.config.json_file import read_json
 
 MIN_TEXT_CHARS = 8  # a shorter text has no room for a secret
 
@@ -35,6 +38,7 @@ _ASSIGNMENT = (
 _HINT = r"(?:p(?:ass(?:word|wd|phrase|code)?|wd)|secret|token|credentials?|key)\d{0,2}\\?[\"']?\]?\s?[=:]"
 _AWS_PAIR = r"(?<![A-Za-z0-9/+=_-])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])"
 _AWS_NEAR_CHARS = 300
+_NO_SECRETS = ("type", "email", "expires")  # members of `auth.json` that may stay
 
 
 class Masker:
@@ -196,3 +200,25 @@ def secret_variables(environ: Mapping[str, str]) -> list[str]:
         and not value.isdigit()
         and value.lower() not in ("disabled", "required", "optional")
     ]
+
+
+def known_secrets(environ: Mapping[str, str], auth: Path, tell: Callable[[str], None]) -> list[str]:
+    """What the user's environment and `auth.json` hold: to be masked wherever it turns up.
+
+    A file that cannot be read is told, and no reason not to go on.
+    """
+    values = secret_variables(environ)
+    try:
+        waiting: list[object] = [read_json(auth).content]
+    except (TauError, OSError) as error:
+        tell(f"The keys in auth.json are not looked for, because it cannot be read: {error}")
+        return values
+    while waiting:
+        match waiting.pop():
+            case dict() as part:
+                waiting += [value for key, value in part.items() if key not in _NO_SECRETS]
+            case list() as part:
+                waiting += part
+            case str() as text if not text.startswith("!") and text not in environ:
+                values.append(text)  # neither a command nor the name of a variable
+    return values

@@ -34,7 +34,7 @@ class Node(Struct, frozen=True, gc=False):
 Decode = Callable[[Node], s.KnownEntry | None]
 
 
-class Item(Struct, frozen=True):
+class Item(Struct, frozen=True, gc=False):
     """A message, and the entry that it comes from."""
 
     id: str

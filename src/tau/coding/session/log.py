@@ -1,5 +1,6 @@
 """A session's log: append-only lines that form a tree, one writer, nothing lost between two events."""
 
+import errno
 import gc
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -115,7 +116,12 @@ class SessionLog:
             line = _encoded(whole, self.blobs)
             start = self._storage.append([line], begin=kind in _BEGIN)
         except OSError as error:
-            safe = " What was said before is safe there." if self.path and self.path.exists() else ""
+            is_there = self.path is not None and self.path.exists()
+            safe = " What was said before is safe there." if is_there else ""
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                safe += " Make room on the disk, then try it again."
+            elif not is_there:
+                safe += " tau --no-session does without, and --session-dir keeps it in another folder."
             raise SessionError(
                 f"The session cannot be written to {self.path}: {error.strerror or error}.{safe}"
             ) from error

@@ -54,6 +54,7 @@ class BranchPoint(Struct, frozen=True, rename="camel"):
 
     entry_id: str
     text: str
+    image_count: int = 0
 
 
 class Tree:
@@ -91,10 +92,14 @@ class Tree:
         points = []
         for node in self._log.nodes():
             if node.type == "message" and (found := _to_edit(s.decode_known(self._log.line(node)))):
-                text, _ = found
-                if text.strip():
-                    points.append(BranchPoint(node.id, text))
+                text, images = found
+                if text.strip() or images:
+                    points.append(BranchPoint(node.id, text, len(images)))
         return points
+
+    def to_edit(self, target: str) -> tuple[str, list[ImageContent]]:
+        """What to edit and send again of an entry: its text and its images; nothing if it is no message."""
+        return _to_edit(self._log.decode(self._node(target))) or ("", [])
 
     def label(self, target: str, text: str | None) -> str | None:
         """Set the label of an entry; None or an empty text takes it away. The label that it has now."""
@@ -119,7 +124,7 @@ class Tree:
         """
         node = self._node(target)
         old = self._log.leaf
-        if self._is_at(target):
+        if self.is_at(target):
             return Move(old_leaf=old, leaf=old, already_there=True)
         editing = _to_edit(self._log.decode(node))
         summary = None
@@ -133,7 +138,7 @@ class Tree:
             return Move(old_leaf=old, leaf=self._log.leaf, cancelled=True, aborted=True)
         if abort is not None and abort.aborted:  # it came when the work was just done
             return Move(old_leaf=old, leaf=self._log.leaf, cancelled=True, aborted=True)
-        if not self._is_at(old):
+        if not self.is_at(old):
             raise SessionError("The conversation went on meanwhile, so the session stays where it is.")
         summary_id = self._move(node.id if editing is None else node.parent_id, summary)
         text, images = editing or (None, [])
@@ -194,7 +199,7 @@ class Tree:
             raise SessionError(f'The session has no entry "{id}".')
         return node
 
-    def _is_at(self, id: str | None) -> bool:
+    def is_at(self, id: str | None) -> bool:
         """Whether the session stands at this entry, with nothing but notes behind it."""
         place = self._log.leaf
         while place != id and place is not None:

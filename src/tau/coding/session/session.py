@@ -6,15 +6,12 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tau.agent.abort import Abort, Aborted
 from tau.agent.events import AgentEvent, CompactionResult, ThinkingLevelChanged
-from tau.agent.hooks import Hooks
 from tau.agent.loop import Outcome
 from tau.ai.model import Model, ThinkingLevel
 from tau.ai.wire import BashExecutionMessage, ImageContent, PythonExecutionMessage, TextContent, UserMessage
-from tau.base import log
 from tau.base.clock import now_ms
-from tau.base.errors import SessionError, TauError
+from tau.base.errors import TauError
 from tau.base.late import late
 from tau.coding.session.activities import Activities
 from tau.coding.session.compaction.compactor import Compactor
@@ -28,12 +25,14 @@ if TYPE_CHECKING:
     from tau.coding.session.shell import UserShell
     from tau.coding.session.titles import Names
 
+again = late("tau.coding.session.again")
 navigation = late("tau.coding.session.navigation")
 streaming = late("tau.agent.streaming")
 titles = late("tau.coding.session.titles")
 user_python = late("tau.coding.session.python_lines")
 user_shell = late("tau.coding.session.shell")
 
+CLOSED = "This session is closed; open it again to go on."
 CLOSE_S = 5  # for what runs to end and be recorded
 
 
@@ -41,8 +40,9 @@ class Session:
     """Its parts are for faces: `log`, `models`, `queue`, `tree`, `names`, `compaction`, `retry`, `stats`,
     `plan`, `todos`, `recorder`, `jobs`, `tools`, `settings`; `setup` is what the next request is made of.
 
-    What can be stopped takes its abort from `activities`; `abort` stops the innermost of them. `subscribe`
-    tells a listener what happens, and returns the way to stop listening.
+    What can be stopped takes its abort from `activities`; `abort` stops the innermost of them, and what has
+    been said and done so far is recorded. `subscribe` tells a listener what happens, and returns the way to
+    stop listening.
     """
 
     def __init__(self, parts: SessionParts) -> None:
@@ -53,6 +53,7 @@ class Session:
         self.note_changes = self._work.note_changes
         self.setup = self._work.setup
         self.activities = Activities()
+        self.abort = self.activities.abort
         self._closed = False
         self.cwd = parts.world.cwd
         self.log = parts.log
@@ -137,24 +138,22 @@ class Session:
     async def prompt(self, text: str, images: Sequence[ImageContent] = ()) -> Outcome:
         """Send a message and work until the model stops. While it works, use `steer` or `follow_up`."""
         if self._closed:
-            raise TauError("This session is closed; open it again to go on.")
+            raise TauError(CLOSED)
         with self.activities.begin(run=True) as abort:
-            try:
-                message = await _heard(self._parts.hooks, _user_message(text, images), abort)
-                if message is None:
-                    return Outcome(message=None, messages=[])
-                self.note_changes()
-                return await self._work.run([message], abort)
-            except Aborted:
-                return Outcome(message=None, messages=[], aborted=True)
-            except SessionError as error:
-                log.error("A run ended because it could not be recorded.", error)
-                return Outcome(message=None, messages=[], error=error)
-            finally:
-                with suppress(SessionError):
-                    self.queue.release(self.log.append_message)  # a command that ended after the last turn
-                if self.recorder is not None:
-                    await self.recorder.settle()
+            return await self._work.send(_user_message(text, images), abort)
+
+    async def go_on(self, *, moved: Callable[[], None] | None = None) -> Outcome:
+        """Send the last request again, which failed or was stopped; the log gets the new answer only.
+
+        Half an answer is left behind on a branch of its own; `moved` is called then. Raises TauError where
+        there is nothing to send again.
+        """
+        if self._closed:
+            raise TauError(CLOSED)
+        with self.activities.begin(run=True) as abort:
+            if again.step_back(self.log) and moved is not None:
+                moved()
+            return await self._work.send(None, abort)
 
     def stream(self, text: str, images: Sequence[ImageContent] = ()) -> AsyncGenerator[AgentEvent, None]:
         """`prompt`, as the events that it causes. Who leaves early stops the run."""
@@ -175,10 +174,6 @@ class Session:
     def follow_up(self, text: str, images: Sequence[ImageContent] = ()) -> None:
         """Queue a message for when the agent would stop."""
         self.queue.follow_up(_user_message(text, images))
-
-    def abort(self) -> None:
-        """Stop the innermost activity. What has been said and done so far is recorded."""
-        self.activities.abort()
 
     async def bash(
         self, command: str, *, exclude: bool = False, show: Callable[[str], None] | None = None
@@ -231,15 +226,3 @@ def _user_message(text: str, images: Sequence[ImageContent]) -> UserMessage:
     if not images:
         return UserMessage(text, now_ms())
     return UserMessage([TextContent(text), *images], now_ms())
-
-
-async def _heard(hooks: Hooks, message: UserMessage, abort: Abort) -> UserMessage | None:
-    """The message as the hooks leave it."""
-    try:
-        async with abort.scope():
-            return await hooks.input(message)
-    except (TauError, Aborted):
-        raise
-    except Exception as error:
-        log.error("A hook failed on a message.", error)
-        raise TauError(f"A hook failed on the message, which was not sent: {error!r}.") from error

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from tau.agent.events import AgentEvent, Notice, QueueChanged
-from tau.agent.queue import Kind, Prompt, Queue, Ran, Waiting, spoken_text
+from tau.agent.queue import Prompt, Queue, Ran, Waiting, spoken_text
 from tau.ai.history import cleaned
 from tau.base.files import make_private, write_atomic
 from tau.coding.session.entries import MessageEntry
@@ -50,7 +50,7 @@ class _KeptQueue:
 
     def note(self) -> None:
         self.save()
-        texts = self._texts("steering"), self._texts("followUp")
+        texts = self._texts()
         if texts != self._told:
             self._told = texts
             self._emit(QueueChanged(*texts))
@@ -94,6 +94,7 @@ class _KeptQueue:
         self._saved = kept.waiting
         waiting = _unrecorded(kept.waiting, self._log)
         self._queue.restore(waiting)
+        self._told = self._texts()  # faces look at the queue when they open a session
         count = len(self._queue)
         if not count:
             return []
@@ -105,8 +106,10 @@ class _KeptQueue:
         folder = self._log.artifacts_folder
         return None if folder is None or self._log.read_only is not None else folder / FILE_NAME
 
-    def _texts(self, kind: Kind) -> list[str]:
-        return [item.text for item in self._queue.waiting() if item.kind == kind]
+    def _texts(self) -> tuple[list[str], list[str]]:
+        waiting = self._queue.waiting()
+        steering = [item.text for item in waiting if item.kind == "steering"]
+        return steering, [item.text for item in waiting if item.kind == "followUp"]
 
 
 def _unrecorded(waiting: list[Waiting], log: SessionLog) -> list[Waiting]:

@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tau.agent.abort import Abort, Aborted
 from tau.agent.events import AgentEvent, MessageUpdate, Notice
@@ -19,7 +20,9 @@ from tau.agent.tool import Tool
 from tau.agent.world import NestedCall
 from tau.ai.dialect import Delta, Request
 from tau.ai.model import Model, ThinkingLevel
-from tau.ai.wire import AppMessage, ToolCall
+from tau.ai.wire import AppMessage, ToolCall, UserMessage
+from tau.base import log
+from tau.base.errors import SessionError, TauError
 from tau.base.late import late
 from tau.coding.context import CodingCall, CodingWorld
 from tau.coding.output import OutputLimits
@@ -88,8 +91,49 @@ class Work:
                 resolve=parts.resolve_model,
             )
 
+    async def send(self, message: UserMessage | None, abort: Abort) -> Outcome:
+        """Work on this message as the hooks leave it; on what was sent before where it is None."""
+        try:
+            if message is not None:
+                message = await _heard(self.hooks, message, abort)
+                if message is None:
+                    return Outcome(message=None, messages=[])
+            self.note_changes()
+            return await self.run([] if message is None else [message], abort)
+        except Aborted:
+            return Outcome(message=None, messages=[], aborted=True)
+        except SessionError as error:
+            log.error("A run ended because it could not be recorded.", error)
+            return Outcome(message=None, messages=[], error=error)
+
     async def run(self, prompts: Sequence[Prompt], abort: Abort) -> Outcome:
-        return await self.runs.run(prompts, abort)
+        """Until the model stops, and nothing waits that was queued after the loop had looked for it."""
+        messages: list[AppMessage] = []
+        while True:
+            try:
+                outcome = await self.runs.run(prompts, abort)
+            finally:
+                await self._settle(abort)
+            messages += outcome.messages
+            if not (outcome.error or outcome.aborted or abort.aborted):
+                prompts = self.queue.take_steering() or self.queue.take_follow_ups()
+                if prompts:
+                    continue
+            return replace(outcome, messages=messages)
+
+    async def _settle(self, abort: Abort) -> None:
+        """Record what the user ran meanwhile, and note what was changed in files, behind the last turn.
+
+        In a large repository that takes a while; who has stopped the run does not wait for it.
+        """
+        with suppress(SessionError):
+            self.queue.release(self._parts.log.append_message)
+        recorder = self._parts.recorder
+        if recorder is not None:
+            recorder.look_beside()
+            with suppress(Aborted):
+                async with abort.scope():
+                    await recorder.settle()
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         return self._listeners.subscribe(listener)
@@ -155,3 +199,15 @@ class Work:
         """Go on with a model that the user has not chosen."""
         self._parts.world.models.default = model
         self._parts.log.append(ModelChange(provider=model.provider, model_id=model.id))
+
+
+async def _heard(hooks: Hooks, message: UserMessage, abort: Abort) -> UserMessage | None:
+    """The message as the hooks leave it."""
+    try:
+        async with abort.scope():
+            return await hooks.input(message)
+    except (TauError, Aborted):
+        raise
+    except Exception as error:
+        log.error("A hook failed on a message.", error)
+        raise TauError(f"A hook failed on the message, which was not sent: {error!r}.") from error

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -18,11 +18,15 @@ from tau.coding.output import EntryLimit, OutputMeta, with_notice
 from tau.coding.paths import failure
 from tau.coding.ports import CodingContext
 from tau.coding.search import pages
-from tau.coding.search.hits import Hits, Wish, find_hits, unreadable_folders
 from tau.coding.search.patterns import across_line_ends, is_multiline, lenient
 from tau.coding.search.query import Query
-from tau.coding.search.sources import Sources, gather
 
+if TYPE_CHECKING:
+    from tau.coding.search.hits import Hits, Wish
+    from tau.coding.search.sources import Sources
+
+finding = late("tau.coding.search.hits")
+sources_of = late("tau.coding.search.sources")
 tempfile = late("tempfile")
 
 SECONDS = 30.0
@@ -90,7 +94,7 @@ class Search(Tool[SearchParams]):
         return Effects(reads=tuple(entry.base for entry in entries if not entry.url))
 
     async def run(self, params: SearchParams, ctx: CodingContext) -> ToolOutput:
-        wish = Wish(
+        wish: Wish = finding.Wish(
             query=_query(params),
             gitignore=params.gitignore,
             skip=_skip(params.skip),
@@ -107,8 +111,8 @@ class Search(Tool[SearchParams]):
         try:
             # Most searches need no folder for copies: it is made when the first text wants one.
             with _Scratch() as scratch:
-                sources = await gather(entries, ctx, scratch.folder)
-                hits = await find_hits(wish, sources, ctx)
+                sources: Sources = await sources_of.gather(entries, ctx, scratch.folder)
+                hits: Hits = await finding.find_hits(wish, sources, ctx)
             notes = await _notes(hits, sources, wish, missing, ctx)
         except OSError as error:
             raise failure("search", scope, error) from error
@@ -162,7 +166,7 @@ def _skip(value: float) -> int:
 
 
 async def _notes(
-    hits: Hits, sources: Sources, wish: Wish, missing: Sequence[str], ctx: CodingContext
+    hits: "Hits", sources: "Sources", wish: "Wish", missing: Sequence[str], ctx: CodingContext
 ) -> list[str]:
     """What the model should know beside the matches, one line each."""
     notes: list[str] = []
@@ -177,7 +181,7 @@ async def _notes(
     if hits.binary:
         notes.append(f"Skipped binary files: {_few(hits.binary)}")
     if hits.unreadable:
-        folders = await unreadable_folders(sources, wish, ctx)
+        folders = await finding.unreadable_folders(sources, wish, ctx)
         what = f"folders: {_few(folders)}" if folders else "files"
         notes.append(f"Skipped unreadable {what}")
     return [f"[{note}]" for note in notes]
@@ -189,7 +193,7 @@ def _few(names: Sequence[str]) -> str:
 
 
 def _report(
-    hits: Hits, wish: Wish, single: bool, scope: str, missing: list[str], notes: list[str]
+    hits: "Hits", wish: "Wish", single: bool, scope: str, missing: list[str], notes: list[str]
 ) -> ToolOutput:
     page = pages.render(hits.files, before=wish.before, after=wish.after, single=single)
     found = sum(len(file.matched) for file in hits.files)
@@ -226,7 +230,7 @@ def _report(
     return ToolOutput.text(with_notice(text, "\n".join([*limits, *notes])), details)
 
 
-def _nothing(hits: Hits) -> str:
+def _nothing(hits: "Hits") -> str:
     if hits.total and hits.skip >= hits.total:
         return f"No matches found from skip={hits.skip} on: {hits.total} files match."
     return "No matches found"

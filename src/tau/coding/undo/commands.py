@@ -98,6 +98,12 @@ class CommandWatch:
         except Exception as error:  # it must not end what the group is for
             log.error("What a command changed could not be looked at.", error)
 
+    def look_beside(self) -> None:
+        """Begin to look at what commands changed that were stopped; `settle` waits for that."""
+        self._due.update(self._open)
+        if self._due and self.group is not None:
+            spawn(self.group, self._look_beside())
+
     async def settle(self) -> None:
         """Note what commands changed that were stopped: nobody says `after` for them."""
         async with self._lock:

@@ -116,6 +116,9 @@ class Recorder(Hooks):
         assert self._group is not None
         try:
             await self._group.__aexit__(None, None, None)  # an error is told as it is, not in a group
+            self._group = None
+            if "commands" in vars(self):
+                self.commands.group = None
             await self.settle()
         finally:
             self.close()
@@ -167,6 +170,13 @@ class Recorder(Hooks):
         if "commands" in vars(self):
             await self.commands.after(call.id)
         return output
+
+    def look_beside(self) -> None:
+        """Begin with `settle`, inside our block, for somebody who may not wait for its end."""
+        for call in list(self._writing):
+            self._note_writes(call)
+        if "commands" in vars(self):
+            self.commands.look_beside()
 
     async def settle(self) -> None:
         """Note what was changed by calls that were stopped. To be awaited when a run ends."""

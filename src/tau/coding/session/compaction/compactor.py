@@ -13,7 +13,7 @@ from tau.agent.hooks import Hooks
 from tau.agent.owner import Complete, Setup
 from tau.ai.wire import AppMessage, ToolResultMessage
 from tau.base import log as log_file
-from tau.base.errors import SessionError, TauError
+from tau.base.errors import NothingToDo, SessionError, TauError
 from tau.base.late import late
 from tau.coding.session.compaction.limits import SMALLEST_ROOM_TOKENS
 from tau.coding.session.compaction.meter import Meter, Reading
@@ -106,7 +106,7 @@ class Compactor:
             leaf = self._log.leaf
             async with abort.scope():
                 if not job.items:
-                    raise TauError(work.NOTHING)
+                    raise NothingToDo(work.NOTHING)
                 if not await self._allowed(job.messages):
                     raise TauError("A hook refused the compaction.")
                 changes: Changes = await work.shrink(job)
@@ -115,8 +115,8 @@ class Compactor:
             self.running = False
         self._needs.met(setup.model)
         if result is None:
-            raise TauError("There is nothing to summarise yet; only long messages were shortened.")
-        self._emit(Compacted(result.summary, result.tokens_before))
+            raise NothingToDo("There is nothing to summarise yet; only long messages were shortened.")
+        self._emit(Compacted(result.summary, result.tokens_before, result.tokens_after))
         return result
 
     def shake(self) -> int:
@@ -127,7 +127,7 @@ class Compactor:
             messages = [item.message for item in reading.items]
             changed = shaking.shaken(messages, reading.costs, protected_tokens=0, min_saved_tokens=0)
             if not changed:
-                raise TauError("There is no heavy output to drop.")
+                raise NothingToDo("There is no heavy output to drop.")
             saved: int = writing.replace_messages(self._log, reading, changed)
             return saved
         finally:
@@ -144,7 +144,7 @@ class Compactor:
             reading = self._meter.read(setup)
             job = self._job(setup, reading, self._needs.usual(setup, reading), focus=focus)
             if not job.items:
-                raise TauError("There is nothing to hand over yet.")
+                raise NothingToDo("There is nothing to hand over yet.")
             job = replace(job, complete=stats.booked(job.complete, self._log, "handoff"))
             async with abort.scope():
                 made: Handoff = await handoffs.make_handoff(job, self._handoff_folder())
@@ -211,7 +211,7 @@ class Compactor:
             self.running = False
             self._emit(end)
             if result is not None:
-                self._emit(Compacted(result.summary, result.tokens_before, True))
+                self._emit(Compacted(result.summary, result.tokens_before, result.tokens_after, True))
 
     async def _changes(
         self, reason: Reason, action: Action, setup: Setup, reading: Reading, need: Need

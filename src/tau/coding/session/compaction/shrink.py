@@ -11,7 +11,7 @@ from tau.agent.owner import Complete
 from tau.ai.model import Model
 from tau.ai.wire import AppMessage, Cost, Usage
 from tau.base import log
-from tau.base.errors import ProviderError, TauError
+from tau.base.errors import NothingToDo, ProviderError, TauError
 from tau.base.tasks import spawn
 from tau.coding.session.compaction import plan as plans
 from tau.coding.session.compaction import prune, shake
@@ -73,7 +73,7 @@ class Changes(Struct, frozen=True):
 
     edits: list[ContextEdit]
     entry: CompactionEntry | None
-    after: float  # estimated tokens
+    tokens_after: int
 
 
 class Notes(Struct, frozen=True):
@@ -109,7 +109,7 @@ async def shrink(job: Job) -> Changes:
                 return changes
             why = why or "The summary is not smaller than what it would replace."
     if not job.must:
-        raise TauError(why)
+        raise NothingToDo(why) if why == NOTHING else TauError(why)
     return _cut(job, view, room, files, previous)
 
 
@@ -130,7 +130,13 @@ def _cut(job: Job, view: plans.View, room: float, files: int, previous: int) -> 
 
 
 def _edited(job: Job, edits: dict[int, AppMessage], after: float) -> Changes:
-    return Changes([edit_of(job.items[place].id, message) for place, message in edits.items()], None, after)
+    changed = [edit_of(job.items[place].id, message) for place, message in edits.items()]
+    return Changes(changed, None, _measured(job, after))
+
+
+def _measured(job: Job, after: float) -> int:
+    """An estimate in the measure of `job.tokens`, which a server may have counted: the two are compared."""
+    return round(after * job.tokens / max(job.estimated, 1))
 
 
 def _changes(
@@ -151,7 +157,7 @@ def _changes(
         usage=usage if usage != Usage() else UNSET,
     )
     edits = [edit_of(job.items[place].id, message) for place, message in plan.edits.items()]
-    return Changes(edits, entry, after)
+    return Changes(edits, entry, _measured(job, after))
 
 
 def edit_of(id: str, message: AppMessage) -> ContextEdit:

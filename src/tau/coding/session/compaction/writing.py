@@ -80,7 +80,9 @@ def write(log: SessionLog, changes: Changes, leaf: str | None) -> CompactionResu
         return None
     log.append(entry)
     details = UNSET if entry.details is None else entry.details
-    return CompactionResult(entry.summary, entry.first_kept_entry_id, entry.tokens_before, details)
+    return CompactionResult(
+        entry.summary, entry.first_kept_entry_id, entry.tokens_before, changes.tokens_after, details
+    )
 
 
 def replace_messages(log: SessionLog, reading: Reading, changed: Mapping[int, AppMessage]) -> int:

@@ -1,0 +1,162 @@
+"""The public API: a session, a connection to a model, one call of a tool, the sessions there are."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tau.agent.output import ToolOutput
+from tau.agent.owner import StreamFunction
+from tau.ai.model import Model
+from tau.ai.wire import AssistantMessage, ToolCall
+from tau.base import log
+from tau.base.errors import TauError, ToolError, UsageError
+from tau.base.late import late
+from tau.base.run import LocalRunner
+from tau.coding.context import CodingCall, ModelRoles
+from tau.coding.jobs import SessionJobs
+from tau.coding.local_fs import LocalFileSystem
+from tau.coding.ports import SessionFactory
+from tau.coding.session.log import SessionLog
+from tau.coding.session.session import Session
+from tau.coding.tools import create_tools
+from tau.coding.tools.from_settings import tool_settings_of
+from tau.config.layers import load_settings
+from tau.config.paths import user_paths
+from tau.sdk.composing import compose
+from tau.sdk.logs import session_store
+from tau.sdk.models import open_models
+from tau.sdk.options import SessionOptions
+from tau.sdk.surroundings import open_artifacts, open_world
+
+__all__ = [
+    "Connection",
+    "SessionOptions",
+    "call_tool",
+    "connect",
+    "create_session",
+    "run_sync",
+    "session_factory",
+    "session_store",
+]
+
+faux = late("tau.ai.faux")
+
+
+@asynccontextmanager
+async def create_session(
+    options: SessionOptions | None = None, environ: Mapping[str, str] = os.environ
+) -> AsyncIterator[Session]:
+    """A session ready to be prompted; leaving the block closes it and all that it started."""
+    options = options or SessionOptions()
+    if not options.cwd.is_dir():
+        raise UsageError(f'There is no folder "{options.cwd}".')
+    paths = user_paths(environ)
+    log.to(paths.logs)
+    async with AsyncExitStack() as services:
+        session = await compose(options, paths, environ, services)
+        services.push_async_callback(session.close)
+        yield session
+
+
+def run_sync(
+    prompt: str, options: SessionOptions | None = None, environ: Mapping[str, str] = os.environ
+) -> AssistantMessage:
+    """The answer to one prompt, for a script that has no event loop. Raises TauError where there is none."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        pass
+    else:
+        raise TauError("An event loop runs here, so use `async with create_session()` instead of run_sync.")
+
+    async def main() -> AssistantMessage:
+        async with create_session(options, environ) as session:
+            outcome = await session.prompt(prompt)
+        if outcome.error is not None:
+            raise outcome.error
+        if outcome.message is None:
+            raise TauError("There is no answer, because a hook kept the prompt back.")
+        return outcome.message
+
+    return asyncio.run(main())
+
+
+class Connection(Struct, frozen=True):
+    """A model, and the way to it: what an `Agent` needs."""
+
+    model: Model
+    stream: StreamFunction
+
+
+@asynccontextmanager
+async def connect(
+    options: SessionOptions | None = None, environ: Mapping[str, str] = os.environ
+) -> AsyncIterator[Connection]:
+    """The model that a session with these options would use, without the session; for an `Agent`."""
+    options = options or SessionOptions()
+    paths = user_paths(environ)
+    log.to(paths.logs)
+    async with AsyncExitStack() as services:
+        settings = load_settings(
+            paths, options.cwd, files=options.config_files, flags=options.settings
+        ).settings
+        runner = LocalRunner(shell=settings.shell_path)
+        services.callback(runner.close)
+        nothing = SessionLog.new(None, options.cwd)
+        models = await open_models(options, settings, paths, environ, runner, nothing, services)
+        yield Connection(models.found.model, options.stream or models.client.stream)
+
+
+def session_factory(options: SessionOptions, environ: Mapping[str, str] = os.environ) -> SessionFactory:
+    """Makes sessions like the one of `options`, for work that a session hands to another one."""
+
+    def make(
+        *, cwd: Path, model: str | None, tools: Sequence[str] | None, system_prompt: str | None
+    ) -> AbstractAsyncContextManager[Session]:
+        wanted = replace(
+            options,
+            cwd=cwd,
+            model=options.model if model is None else model,
+            tools=options.tools if tools is None else tuple(tools),
+            system_prompt=options.system_prompt if system_prompt is None else system_prompt,
+            resume=None,
+            fork=None,
+            continue_recent=False,
+        )
+        return create_session(wanted, environ)
+
+    return make
+
+
+async def call_tool(
+    name: str, arguments: dict[str, Any], cwd: Path, environ: Mapping[str, str] = os.environ
+) -> ToolOutput:
+    """What a model would get from this call. No model is asked, nothing is kept, nobody asks for approval.
+
+    Raises UsageError for an unknown tool, ToolError where the call fails.
+    """
+    paths = user_paths(environ)
+    log.to(paths.logs)
+    async with AsyncExitStack() as services:
+        settings = load_settings(paths, cwd).settings
+        runner = LocalRunner(shell=settings.shell_path)
+        services.callback(runner.close)
+        tools = create_tools((name, "read"), tool_settings_of(settings, environ))
+        artifacts = open_artifacts(None, services)
+        models = ModelRoles(faux.FAUX_MODEL)
+        fs = LocalFileSystem()
+        world = await open_world(cwd, fs, runner, artifacts, models, None, SessionJobs(), None, services)
+        ctx = CodingCall(world, ToolCall("call", name, arguments), lambda partial: None)
+        read, tool = tools[0], tools[-1]
+        params, _ = tool.decode(arguments)
+        if name == "edit":  # who types an edit has seen the files that it names
+            for path in tool.effects(params, cwd).reads:
+                with suppress(ToolError):
+                    await read.run(read.decode({"path": str(path)})[0], ctx)
+        return await tool.run(params, ctx)

@@ -1,0 +1,107 @@
+"""The models of a session: the one to begin with, those for particular work, the way to their servers."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+
+from msgspec import Struct
+
+from tau.ai.catalog import Catalog, load_catalog, pick_model
+from tau.ai.client import Client
+from tau.ai.http import HttpTransport
+from tau.ai.model import Model
+from tau.ai.transport import Timeouts
+from tau.base.errors import UsageError
+from tau.base.late import late
+from tau.base.run import LocalRunner
+from tau.coding.context import ModelRoles
+from tau.coding.models import FoundModel, ModelFinder, Wish
+from tau.coding.plan_mode import resumed_model
+from tau.coding.session.log import SessionLog
+from tau.config.auth_file import AuthFile
+from tau.config.credentials import KeyCredentials
+from tau.config.models_file import load_models_file, merge
+from tau.config.paths import Paths
+from tau.config.settings import Settings
+from tau.sdk.options import SessionOptions
+
+fallback = late("tau.coding.session.fallback")
+faux = late("tau.ai.faux")
+raw_events = late("tau.ai.raw_events")
+
+
+class Models(Struct, frozen=True):
+    """The model to begin with, those for particular work, and the way to their servers."""
+
+    found: FoundModel
+    roles: ModelRoles
+    client: Client
+    warnings: list[str]
+    resolve: Callable[[str], Awaitable[Model | None]] | None = None  # one to fall back to
+
+
+async def open_models(
+    options: SessionOptions,
+    settings: Settings,
+    paths: Paths,
+    environ: Mapping[str, str],
+    runner: LocalRunner,
+    conversation: SessionLog,
+    services: AsyncExitStack,
+) -> Models:
+    timeouts = _timeouts(settings)
+    http = HttpTransport(environ, timeouts)
+    services.push_async_callback(http.close)
+    keys: dict[str, str] = {}
+    file = load_models_file(paths.models)
+    catalog = merge(load_catalog(), file)
+    auth = AuthFile(paths.auth)
+    credentials = KeyCredentials(catalog, auth, runner, environ, flags=keys, models=file.keys)
+    watched = http if options.ui is None else raw_events.watched(http)  # a person may want to look
+    client = Client(watched, credentials, timeouts)
+    if options.stream is not None:
+        found = FoundModel(model=faux.FAUX_MODEL)
+        return Models(found, ModelRoles(found.model), client, file.warnings)
+    finder = ModelFinder(
+        catalog=catalog,
+        credentials=credentials,
+        settings=settings,
+        http=http,
+        run=runner,
+        environ=environ,
+        keys=keys,
+        services=services,
+    )
+    wish = Wish(
+        provider=options.provider,
+        model=options.model,
+        base_url=options.base_url,
+        key=options.api_key,
+        resumed=resumed_model(conversation),
+    )
+    found = await finder.find(wish)
+    roles, problems = _roles(settings, catalog)
+    warnings = [*file.warnings, *auth.warnings, *problems]
+    chains = settings.retry.fallback_chains
+    resolve = fallback.resolver(catalog, credentials, environ, runner) if chains else None
+    return Models(found, ModelRoles(found.model, roles), client, warnings, resolve)
+
+
+def _roles(settings: Settings, catalog: Catalog) -> tuple[dict[str, Model], list[str]]:
+    """The models of the setting modelRoles; one that is not known is told and left out."""
+    roles: dict[str, Model] = {}
+    problems: list[str] = []
+    for role, pattern in settings.model_roles.items():
+        try:
+            roles[role] = pick_model(catalog, pattern).model
+        except UsageError as error:
+            problems.append(f"modelRoles.{role} is left out. {error}")
+    return roles, problems
+
+
+def _timeouts(settings: Settings) -> Timeouts:
+    stream = settings.stream
+    return Timeouts(
+        connect=stream.connect_timeout_ms / 1000,
+        first_byte=stream.first_event_timeout_ms / 1000,
+        idle=stream.idle_timeout_ms / 1000,
+    )

@@ -1,0 +1,44 @@
+"""What a caller may ask of a session."""
+
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import force_setattr
+
+from tau.agent.hooks import Hooks
+from tau.agent.owner import StreamFunction
+from tau.agent.tool import Tool
+from tau.agent.ui import Ui
+from tau.ai.model import ThinkingLevel
+from tau.config.paths import current_folder
+
+
+class SessionOptions(Struct, frozen=True, kw_only=True):
+    """What a caller may ask for; everything else comes from the user's and the project's files."""
+
+    cwd: Path = field(default_factory=current_folder)
+    provider: str | None = None
+    model: str | None = None  # PATTERN[:thinking]
+    thinking: ThinkingLevel | None = None
+    api_key: str | None = None
+    base_url: str | None = None
+    system_prompt: str | None = None  # text, or the path of a file
+    append_system_prompt: str | None = None
+    tools: tuple[str, ...] | None = None  # None: the usual ones; (): none
+    add_tools: tuple[Tool[Any], ...] = ()  # of your own, beside those
+    resume: str | None = None  # id, beginning of an id, or path
+    fork: str | None = None  # the same, for a copy of that session
+    continue_recent: bool = False
+    save: bool = True
+    session_dir: Path | None = None
+    config_files: tuple[Path, ...] = ()
+    add_dirs: tuple[Path, ...] = ()  # folders that belong to the workspace beside cwd
+    settings: dict[str, Any] = {}  # above all files; dotted keys
+    ui: Ui | None = None
+    stream: StreamFunction | None = None  # takes the place of a real model; see tau.ai.faux
+    hooks: tuple[Hooks, ...] = ()  # asked in this order, the approval after them
+
+    def __post_init__(self) -> None:
+        """A folder that is given relative to the current one stays the same folder, wherever we go."""
+        force_setattr(self, "cwd", Path(self.cwd).resolve())
