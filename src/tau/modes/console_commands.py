@@ -102,10 +102,9 @@ class Commands:
 
     async def _compact(self, focus: str) -> None:
         self._transcript.line("Summarising; Ctrl+C stops it.")
-        before = self._session.compaction.usage().tokens
-        await self._session.compact(focus)
-        after = self._session.compaction.usage().tokens
-        self._transcript.line(f"The conversation was compacted from about {before:,} to {after:,} tokens.")
+        done = await self._session.compact(focus)
+        before, after = f"{done.tokens_before:,}", f"{done.tokens_after:,}"
+        self._transcript.line(f"The conversation was compacted from about {before} to {after} tokens.")
 
     async def _handoff(self, focus: str) -> None:
         self._transcript.line("Writing down what matters; Ctrl+C stops it.")

@@ -12,7 +12,7 @@ async def while_idle(session: Session, *, naming: bool, named: Callable[[], None
     `naming`: the face shows the session's name, so that it is worth a request; `named` is called then.
     """
     if naming and session.names.enabled:
-        with session.activities.begin() as abort:
+        with session.activities.quietly() as abort:
             await session.names.suggest(abort)
         if named is not None:
             named()

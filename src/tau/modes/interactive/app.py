@@ -10,10 +10,11 @@ from tau.agent.abort import Aborted
 from tau.agent.ui import Level, Ui
 from tau.ai.wire import ImageContent
 from tau.base import log
-from tau.base.errors import TauError
+from tau.base.errors import NothingToDo, TauError
 from tau.base.late import late
 from tau.base.tasks import spawn
 from tau.coding.session.session import Session
+from tau.config.layers import Given
 from tau.config.paths import Paths
 from tau.config.settings import Settings
 from tau.modes.idle import while_idle
@@ -27,12 +28,14 @@ from tau.modes.interactive.input import InputController
 from tau.modes.interactive.lane import Lane
 from tau.modes.interactive.status_line import StatusLine
 from tau.modes.interactive.themes import looks
+from tau.modes.interactive.themes.watching import ThemeWatch
 from tau.modes.interactive.ui import ScreenUi
 from tau.modes.interactive.welcome import Welcome
 from tau.modes.prompt import Prompt
-from tau.modes.verdict import INTERRUPTED, judge
+from tau.modes.verdict import judge
 from tau.tui.terminal.port import Background
 
+farewells = late("tau.modes.interactive.farewell")
 warming = late("tau.modes.interactive.render.warming")
 
 
@@ -45,19 +48,35 @@ class Change(NamedTuple):
     prompt: str = ""
     """What to send first."""
     draft: str = ""
-    """What stands in the editor then."""
+    """What stands in the editor then,"""
+    images: tuple[ImageContent, ...] = ()
+    """with its pictures."""
     notice: str = ""
+    model: str = ""
+    """The one that the person has chosen for it, whatever flags and settings name."""
 
 
 FIRST = Change("first")
+NOTHING_GIVEN = Given()
 Opening: TypeAlias = Callable[[Change, Ui], AbstractAsyncContextManager[Session]]
 
 
 class App:
-    """Holds the parts and the session; each part does one thing and is asked by the others through here."""
+    """Holds the parts and the session; each part does one thing and is asked by the others through here.
 
-    def __init__(self, front: Front, settings: Settings, paths: Paths, tasks: asyncio.TaskGroup) -> None:
+    `given` is what this run sets above the files, for whoever reads the settings again.
+    """
+
+    def __init__(
+        self,
+        front: Front,
+        settings: Settings,
+        paths: Paths,
+        tasks: asyncio.TaskGroup,
+        given: Given = NOTHING_GIVEN,
+    ) -> None:
         self.front = front
+        self.given = given
         self.settings = settings
         self.paths = paths
         self.screen = front.screen
@@ -75,6 +94,7 @@ class App:
         self._prompting = False
         self._task: asyncio.Task[Any] | None = None
         self._leaving: asyncio.Future[Change | None] | None = None
+        self.theme_watch = ThemeWatch(self)
         self.dialogs = Dialogs(self.screen, self.layout, self.editor)
         self.banner = Banner(self)
         self.lane = Lane(self)
@@ -103,6 +123,7 @@ class App:
         self._task = asyncio.current_task()
         self.input.attach()
         self.welcome.show()
+        looks.followed_theme(self, self.background)
         for problem in self.front.problems:
             self.say(problem, "warning")
         try:
@@ -112,6 +133,7 @@ class App:
                 raise
             self._task.uncancel()
         finally:
+            self.theme_watch.stop()
             for task in self._started:
                 task.cancel()
         return 0
@@ -123,10 +145,11 @@ class App:
             try:
                 async with opening(wanted, self.ui) as session:
                     last = str(session.log.path or "")
-                    change = await self._hold(session, wanted, prompts)
+                    # What was asked on the command line waits for a session that can be opened.
+                    first, prompts = prompts, ()
+                    change = await self._hold(session, wanted, first)
             except TauError as error:
                 change = await self._refused(error, wanted, last)
-            prompts = ()
 
     async def _hold(self, session: Session, change: Change, prompts: Sequence[Prompt]) -> Change | None:
         """Show this session until another one is wanted, or none."""
@@ -140,8 +163,7 @@ class App:
             self.attention.title()
             if change.notice:
                 self.say(change.notice)
-            if change.draft:
-                self.editor.set_text(change.draft)
+            self.input.sending.bring_back(change.draft, change.images)
             waiting = [*prompts, *([Prompt(change.prompt)] if change.prompt else [])]
             if waiting:
                 self.start(self._prompts(waiting))
@@ -151,6 +173,7 @@ class App:
             for stop in listening:
                 stop()
             self._not_idle()
+            self.front.farewell = farewells.farewell(session, self.paths)
             self.session = None
             self._leaving = None
             self.status_line.detach()
@@ -159,7 +182,7 @@ class App:
     async def _refused(self, error: TauError, change: Change, last: str) -> Change | None:
         """A session could not be opened: say why, and go back to the one before, or ask what to do."""
         if change.kind != "first" and last:
-            return Change("resume", session=last, notice=str(error), draft=change.draft)
+            return Change("resume", last, notice=str(error), draft=change.draft, images=change.images)
         return await self.ui.first_run(error)
 
     def leave(self, change: Change | None) -> None:
@@ -202,17 +225,31 @@ class App:
         self._prompting = True
         self._not_idle()
         self._warm()
+        left = list(prompts)
+        stopped = False
         try:
-            for prompt in prompts:
-                verdict = judge(await session.prompt(prompt.text, prompt.images))
+            while left and not stopped:
+                outcome = await session.prompt(left[0].text, left[0].images)
                 if session is not self.session:
                     return
-                if verdict.remark and verdict.code != INTERRUPTED:
+                stopped = outcome.aborted
+                if outcome.messages or not stopped:
+                    del left[0]
+                verdict = judge(outcome)
+                if verdict.remark and not stopped:
                     self.banner.show(verdict.remark)
         finally:
             self._prompting = False
-        self.events.settled()
-        self._aside = self.start(while_idle(session, naming=True, named=self._named))
+            if session is self.session:
+                self.events.settled(stopped=stopped)
+                for prompt in reversed(left):  # what was not said stands in the editor again
+                    self.input.sending.bring_back(prompt.text, prompt.images)
+        if stopped:
+            self.commands.send_waiting(session)
+        else:
+            self.attention.call("The agent has finished.")
+        if not self._prompting:
+            self._aside = self.start(while_idle(session, naming=True, named=self._named))
 
     def _named(self) -> None:
         """The session has a name now: tell it where it stands."""
@@ -244,6 +281,7 @@ class App:
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Do this beside everything else. A mistake of the user's becomes a line, a fault of ours too."""
         task = spawn(self._tasks, self._guarded(work))
+        task.add_done_callback(lambda _: work.close())  # for one that was cancelled before it began
         self._started.add(task)
         task.add_done_callback(self._started.discard)
         return task
@@ -253,6 +291,8 @@ class App:
             await work
         except Aborted:
             self.say("Stopped.")
+        except NothingToDo as error:
+            self.say(str(error))
         except TauError as error:
             self.banner.show(str(error))
         except Exception as error:

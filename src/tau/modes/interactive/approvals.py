@@ -10,11 +10,12 @@ from tau.base.sizes import KIB
 from tau.base.text import NotText, decode, is_binary
 from tau.coding.approval import ApprovalAnswer, ApprovalRequest
 from tau.coding.policy import Question
-from tau.modes.interactive.panel import Choice
+from tau.modes.interactive.editing.straying import GOES_ON
+from tau.modes.interactive.question_parts import Choice
 from tau.modes.interactive.questions import CANCEL, ChoicePanel
 from tau.modes.interactive.view import ToolView
 from tau.tui.component import Component
-from tau.tui.input.key import InputEvent
+from tau.tui.input.key import InputEvent, Key
 from tau.tui.style import Theme
 from tau.tui.text.clean import clean
 from tau.tui.text.wrap import wrap, wrap_hard
@@ -35,6 +36,8 @@ MAX_COMPARED_BYTES = 256 * KIB
 NO, WHY = "no", "why"
 DEAF_S = 0.3
 """A key that was meant for the question before must not answer one that nobody has read."""
+LETTERS_DEAF_S = 0.4
+"""Nor must the letters of a word that someone was about to write when it came: the editor gets them."""
 _LANGUAGES = {"bash": "bash", "ssh": "bash", "eval": "python"}
 _WISHES = {"run": "run this", "write": "write", "connect": "connect"}
 
@@ -85,11 +88,18 @@ class ApprovalPanel(ChoicePanel):
         self._writes = False
         now = app.front.timer.time()
         self._deaf_until = now + DEAF_S if now - answered_at < DEAF_S else now
+        self._letters_from = now + LETTERS_DEAF_S
 
     def handle_input(self, event: InputEvent) -> bool:
         if self._writes:
             return self._why.handle_input(event)
-        if self.app.front.timer.time() < self._deaf_until and not self.keys.matches(event, CANCEL):
+        now = self.app.front.timer.time()
+        if now < self._deaf_until and not self.keys.matches(event, CANCEL):
+            return True
+        if now < self._letters_from and isinstance(event, Key) and event.text and event.kind != "release":
+            self._letters_from = now + LETTERS_DEAF_S
+            self.app.editor.handle_input(event)
+            self.app.input.hint(GOES_ON)
             return True
         return super().handle_input(event)
 
@@ -111,13 +121,14 @@ class ApprovalPanel(ChoicePanel):
 
 
 def _choices(request: ApprovalRequest) -> list[Choice]:
-    found = [Choice("once", "Allow once")]
+    """Each has a letter of its own, the same in every question, whatever else is offered."""
+    found = [Choice("once", "Allow once", key="y")]
     if request.for_session:
-        found.append(Choice("session", "Allow for this session", _for_session(request.questions)))
+        found.append(Choice("session", "Allow for this session", _for_session(request.questions), key="s"))
     if request.patterns:
         kept = "Kept in your settings as tools.allow; nothing that it covers is asked again."
-        found.append(Choice("always", f"Always allow {', '.join(request.patterns)}", kept))
-    return [*found, Choice(NO, "No"), Choice(WHY, "No, and tell the agent why")]
+        found.append(Choice("always", f"Always allow {', '.join(request.patterns)}", kept, key="a"))
+    return [*found, Choice(NO, "No", key="n"), Choice(WHY, "No, and tell the agent why", key="w")]
 
 
 def _for_session(questions: Sequence[Question]) -> str:

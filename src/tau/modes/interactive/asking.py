@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from tau.coding.tools.ask import Answer, AskQuestion, answer_of, fallback
-from tau.modes.interactive.panel import Choice, ChoiceRows, Panel, Window, long_text
+from tau.modes.interactive.question_parts import Choice, ChoiceRows, Frame, Window, long_text
 from tau.modes.interactive.questions import CANCEL, CONFIRM, DOWN, PAGE_DOWN, PAGE_UP, UP
 from tau.tui.component import Component
 from tau.tui.input.key import InputEvent, Key, Paste
@@ -67,7 +67,7 @@ class Draft:
         return True
 
 
-class Questionnaire(Panel):
+class Questionnaire(Frame):
     """Single questions are answered with one key; several are shown together before they are sent."""
 
     def __init__(
@@ -183,7 +183,7 @@ class Questionnaire(Panel):
         matches = self.keys.matches
         if isinstance(event, Paste):
             return False
-        if (place := draft.rows.number_of(event)) is not None:
+        if (place := draft.rows.place_of(event)) is not None:
             draft.rows.at = place
             if draft.types:
                 return True
@@ -205,7 +205,7 @@ class Questionnaire(Panel):
 
     def _review(self, event: InputEvent) -> bool:
         matches = self.keys.matches
-        place = self._send.number_of(event)
+        place = self._send.place_of(event)
         if place is not None:
             self._send.at = place
         elif matches(event, UP) or matches(event, DOWN):

@@ -26,9 +26,8 @@ class Attention:
         match event:
             case AgentStart():
                 self.title(working=True)
-            case AgentEnd():
+            case AgentEnd():  # it may be tried again: who waits is called when the run is over
                 self.title()
-                self.call("The agent has finished.")
 
     def title(self, text: str | None = None, *, working: bool = False) -> None:
         """Name the window: by what an extension says, or by the session and the folder."""
@@ -47,6 +46,8 @@ class Attention:
 
     def _focus(self, focused: bool) -> None:
         self._focused = focused
+        if focused:
+            self._app.theme_watch.look()
 
     def _tell(self, method: str, *words: Any) -> None:
         """A terminal in memory has no window."""

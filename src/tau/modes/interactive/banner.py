@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from tau.agent.ui import Level
 from tau.modes.interactive.blocks.notice import noticed
+from tau.tui.component import Cached
 from tau.tui.widgets.live import Live
 
 if TYPE_CHECKING:
@@ -13,15 +14,13 @@ MAX_ROWS = 8
 _LOOKED_AT_CHARS = 4000
 
 
-class Banner(Live):
+class Banner(Cached, Live):
     """One message at a time. What the transcript has just said is not said again here."""
 
     def __init__(self, app: "App") -> None:
         self._app = app
         self._text = ""
         self._level: Level = "error"
-        self._rows: list[str] | None = None
-        self._width = -1
 
     def show(self, text: str, level: Level = "error") -> None:
         if not text.strip() or text == self._app.events.told:
@@ -37,14 +36,9 @@ class Banner(Live):
             self._app.layout.banner.clear()
             self._app.screen.request_render()
 
-    def invalidate(self) -> None:
-        self._rows = None
-
-    def render(self, width: int) -> list[str]:
-        if self._rows is None or width != self._width:
-            self._width = width
-            rows = noticed(self._app.theme, self._text, self._level, max(width, 1))
-            if len(rows) > MAX_ROWS:
-                rows = [*rows[: MAX_ROWS - 1], self._app.theme.symbols.ellipsis[: max(width, 1)]]
-            self._rows = rows if self._app.theme.linear else ["", *rows]
-        return self._rows
+    def _drawn(self, width: int) -> list[str]:
+        theme = self._app.theme
+        rows = noticed(theme, self._text, self._level, width)
+        if len(rows) > MAX_ROWS:
+            rows = [*rows[: MAX_ROWS - 1], theme.symbols.ellipsis[:width]]
+        return rows if theme.linear else ["", *rows]

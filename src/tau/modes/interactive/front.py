@@ -46,6 +46,8 @@ class Front:
         self.early: list[str] = []
         self.problems: list[str] = []
         """What is wrong with the user's files, to be told as soon as there is a transcript."""
+        self.farewell = ""
+        """A line to leave behind once the terminal is given back."""
         self.editor.on_submit = self.early.append
         for part in self.layout.parts():
             self.screen.root.add(part)

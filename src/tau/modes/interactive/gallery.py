@@ -1,12 +1,12 @@
 """`tau gallery`: how the calls of every tool look in every state, printed or to walk through."""
 
 import argparse
-import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tau.base.late import late
+from tau.modes.output import Output, tell
 
 if TYPE_CHECKING:
     from tau.tui.style import Theme
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 asyncio = late("asyncio")
 catalogue = late("tau.modes.interactive.specimens.catalogue")
 printing = late("tau.modes.interactive.specimens.printed")
+program = late("tau.tui.gallery.program")
 themes = late("tau.tui.gallery.printed")
 walking = late("tau.modes.interactive.specimens.walk")
 
-MAX_WIDTH = 1_000
 EXPANDED = "/expanded"
 """Behind the name of a specimen: shown in full."""
 
@@ -25,19 +25,28 @@ EXPANDED = "/expanded"
 def run(words: list[str]) -> int:
     """The command with these words behind it; the exit code."""
     options = _options(words)
-    palette = options.theme or ("none" if os.environ.get("NO_COLOR") else "dark")
-    theme = themes.theme_of(palette, ascii_only=options.ascii, linear=options.linear)
+    theme = themes.theme_of(options.theme, ascii_only=options.ascii, linear=options.linear)
     if options.list:
-        return _say(f"{name:28}{specimen.about}" for name, specimen in catalogue.SPECIMENS.items())
+        return _say([f"{name:28}{specimen.about}" for name, specimen in catalogue.SPECIMENS.items()])
     if options.print is not None:
         names = _chosen(options.print)
         if not names:
             return _refuse(f"There is no specimen {options.print!r}; --list shows all names.")
-        return _say(_rows(names, theme, max(1, min(options.width, MAX_WIDTH))))
+        return _say(_rows(names, theme, options.width))
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return _refuse("The gallery needs a terminal; --list and --print do without one.")
-    asyncio.run(walking.walk(theme, palette))
+    asyncio.run(walking.Walk.through(theme, options.theme))
     return 0
+
+
+def _say(rows: Sequence[str]) -> int:
+    Output().write("".join(f"{row}\n" for row in rows).encode())
+    return 0
+
+
+def _refuse(sentence: str) -> int:
+    tell(sentence)
+    return 2
 
 
 def _chosen(wanted: str) -> list[str]:
@@ -56,25 +65,10 @@ def _rows(names: Sequence[str], theme: "Theme", width: int) -> list[str]:
     return rows
 
 
-def _say(rows: Iterable[str]) -> int:
-    try:
-        sys.stdout.write("".join(f"{row}\n" for row in rows))
-        sys.stdout.flush()
-    except BrokenPipeError:  # whoever reads has seen enough; nothing more is to be written at the end either
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
-
-
-def _refuse(sentence: str) -> int:
-    sys.stderr.write(f"{sentence}\n")
-    return 2
-
-
 def _options(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="tau gallery", description="Shows how the calls of every tool look in every state."
     )
-    parser.add_argument("--list", action="store_true", help="print the names of all specimens")
     parser.add_argument(
         "--print",
         nargs="?",
@@ -82,8 +76,5 @@ def _options(words: list[str]) -> argparse.Namespace:
         metavar="NAME",
         help="print one specimen, those of one tool, or all; NAME/expanded is it in full",
     )
-    parser.add_argument("--width", type=int, default=80, help="columns for --print (default: 80)")
-    parser.add_argument("--theme", choices=["dark", "light", "none"], help="colours (default: dark)")
-    parser.add_argument("--ascii", action="store_true", help="signs of ASCII only")
-    parser.add_argument("--linear", action="store_true", help="as a screen reader gets it")
-    return parser.parse_args(words)
+    options: argparse.Namespace = program.parsed(words, parser)
+    return options

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 from tau.base import log
 from tau.base.errors import TauError
 from tau.base.late import late
-from tau.modes.interactive.editing.equip import equip
 from tau.modes.interactive.editing.history import Recall
 from tau.modes.interactive.editing.interrupts import Interrupts
 from tau.modes.interactive.editing.keeping import DraftKeeper
 from tau.modes.interactive.editing.modes import Mode, mode_of, show_mode
 from tau.modes.interactive.editing.pictures import Pictures
 from tau.modes.interactive.editing.sending import Sending
-from tau.tui.input.key import InputEvent, Key, Paste
+from tau.modes.interactive.editing.straying import Straying
+from tau.tui.input.key import InputEvent, Paste
 from tau.tui.render.screen import CONSUMED, Consumed
-from tau.tui.widgets.editor.bindings import keys_of
+from tau.tui.widgets.editor.bindings import ActionKeys
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
@@ -28,6 +28,7 @@ completion = late("tau.modes.interactive.editing.completion")
 cycle = late("tau.modes.interactive.editing.cycle")
 dropped = late("tau.modes.interactive.editing.dropped")
 external = late("tau.modes.interactive.editing.external")
+pictures = late("tau.modes.interactive.editing.pictures")
 past = late("tau.modes.interactive.selectors.history")
 toasts = late("tau.tui.widgets.toast")
 
@@ -35,6 +36,8 @@ ANYWHERE = frozenset(("app.suspend", "app.display.reset"))
 """What also works while something else than the editor has the focus."""
 MAY_DECLINE = frozenset(("app.interrupt", "app.exit", "app.suspend"))
 """Where the action has nothing to do, these keys are the editor's."""
+IN_POPUP = ("tui.select.up", "tui.select.down", "tui.select.pageUp", "tui.select.pageDown")
+"""While there is a list of completions, its keys are not those of the screen."""
 COMMANDS = {
     "app.model.select": "/model",
     "app.session.new": "/new",
@@ -53,13 +56,16 @@ class InputController:
         self._app = app
         self.recall = Recall(app)
         self.mode: Mode = ""
+        self.is_outside = False
+        """Whether an editor of the person's own has the terminal."""
         self._pictures = Pictures(app)
         self._keeper = DraftKeeper(app, self._pictures)
         self.sending = Sending(app, self.recall, self._keeper, self._pictures)
-        self._interrupts = Interrupts(app, self.sending)
+        self.interrupts = Interrupts(app, self.sending, self._keeper)
+        self._straying = Straying(app)
         self._does = self._actions()
-        self._by_key = {key: action for action in reversed(self._does) for key in app.keys.keys_of(action)}
-        self._tab_keys = frozenset(app.keys.keys_of("tui.input.tab"))
+        self._keys = ActionKeys(app.keys, self._does)
+        self._in_popup = ActionKeys(app.keys, IN_POPUP)
         self._tabbed = False
         self._follows_up = False
         self._had_session = False
@@ -70,18 +76,16 @@ class InputController:
         """Listen to the keys; bring back what was being written."""
         app = self._app
         editor = app.editor
-        equip(
-            editor,
-            history=self.recall,
-            completions=self,
-            popup_rows=app.settings.interaction.autocomplete_rows,
-        )
+        editor.set_history(self.recall)
+        editor.completing.completions = self
+        editor.completing.max_rows = app.settings.interaction.autocomplete_rows
         editor.completing.on_change = lambda: app.screen.render_component(editor)
         editor.completing.on_error = lambda error: log.warning("A completion failed.", error)
         editor.on_submit = self._submit
         editor.on_change = self._changed
         self.recall.on_loaded = self._walk_on
         app.screen.listen(self._hear)
+        app.screen.on_unhandled = self._straying.left_over
         self._changed()
         app.front.timer.call_soon(self._keeper.restore)
         app.start(self._until_the_end())
@@ -103,7 +107,7 @@ class InputController:
 
     def detach(self) -> None:
         """The end: keep what is being written, and let go of what still looks for files."""
-        self._keeper.close()
+        self._keeper.save_now()
         if self._completion is not None:
             self._completion.close()
         if self._hints is not None:
@@ -137,7 +141,7 @@ class InputController:
 
     def _actions(self) -> dict[str, Callable[[], object]]:
         """What each action does."""
-        app, interrupts = self._app, self._interrupts
+        app, interrupts = self._app, self.interrupts
         return {
             "app.interrupt": interrupts.escape,
             "app.clear": interrupts.clear,
@@ -145,19 +149,20 @@ class InputController:
             "app.suspend": interrupts.suspend,
             "app.display.reset": lambda: app.screen.reset_display(),
             "app.thinking.cycle": lambda: self.hint(cycle.next_thinking(app)),
-            "app.thinking.toggle": lambda: app.events.toggle_thinking(),
+            "app.thinking.toggle": lambda: _toggle_thinking(app),
             "app.model.cycleForward": lambda: app.start(cycle.next_model(app, 1)),
             "app.model.cycleBackward": lambda: app.start(cycle.next_model(app, -1)),
-            "app.tools.expand": lambda: app.events.toggle_expanded(),
-            "app.tools.expandOne": lambda: app.events.expand_one(),
+            "app.tools.expand": lambda: _toggle_expanded(app),
+            "app.tools.expandOne": lambda: _expand_one(app),
             "app.editor.external": lambda: app.start(external.write_outside(app)),
             "app.message.followUp": self._follow_up,
             "app.message.dequeue": self._dequeue,
             "app.clipboard.pasteImage": lambda: app.start(self._paste()),
             "app.clipboard.copyPrompt": lambda: app.start(self._copy(app.editor.text)),
             "app.clipboard.copyAnswer": lambda: app.start(self._copy(app.events.last_answer())),
-            "app.paste.expand": self._expand_paste,
+            "app.paste.expand": lambda: app.editor.do("tui.editor.expandPaste"),
             "app.history.search": lambda: app.start(past.choose_prompt(app)),
+            "tui.editor.historySearch": lambda: app.start(past.choose_prompt(app)),
             "app.plan.toggle": self._toggle_plan,
             "app.todo.toggle": lambda: app.events.todo.toggle(),
             **{action: self._running(command) for action, command in COMMANDS.items()},
@@ -170,11 +175,17 @@ class InputController:
         """Every key and paste, before the one who has the focus."""
         app = self._app
         writing = app.screen.focused is app.editor
+        if not writing and self._straying.takes(event):
+            return CONSUMED
+        if writing:
+            self._straying.written(event)
         if isinstance(event, Paste):
             return CONSUMED if writing and self._drop(event.text) else None
-        self._tabbed = event.name in self._tab_keys
-        action = self._by_key.get(event.name)
-        if action is None or event.kind == "release" or not (writing or action in ANYWHERE):
+        self._tabbed = app.keys.matches(event, "tui.input.tab")
+        action = self._keys.get(event.name)
+        if not action or event.kind == "release" or not (writing or action in ANYWHERE):
+            return None
+        if writing and app.editor.completing.is_open and self._in_popup.get(event.name):
             return None
         if event.kind == "repeat":  # a key that is held does its work once
             return None if action == "app.exit" and not app.editor.is_empty else CONSUMED
@@ -220,8 +231,12 @@ class InputController:
         if "." not in text or len(text) > dropped.MAX_CHARS:
             return False
         files = dropped.pictures_in(text, self._app.cwd)
-        attached = [self._pictures.attach(path) for path in files]
-        return bool(attached) and any(attached)
+        if not files or not any(map(pictures.is_picture, files)):
+            return False
+        for path in files:
+            if not self._pictures.attach(path):  # its name says picture, its content does not
+                self._app.editor.insert(f"{path} ")
+        return True
 
     async def _paste(self) -> None:
         found = await clipboard.Clipboard().read()
@@ -236,11 +251,6 @@ class InputController:
     async def _copy(self, text: str) -> None:
         self.hint(await clipboard.copied(text, self._app.front.terminal))
 
-    def _expand_paste(self) -> None:
-        keys = keys_of(self._app.keys, "tui.editor.expandPaste")
-        if keys:
-            self._app.editor.handle_input(Key(keys[0]))
-
     def _toggle_plan(self) -> None:
         session = self._app.session
         if session is not None:
@@ -250,7 +260,22 @@ class InputController:
 
     def _walk_on(self) -> None:
         """Older prompts are there now: the step that asked for them is made."""
-        keys = self._app.keys.keys_of("tui.editor.cursorUp")
-        if keys and self._app.screen.focused is self._app.editor:
-            self._app.editor.handle_input(Key(keys[0]))
+        if self._app.screen.focused is self._app.editor:
+            self._app.editor.do("tui.editor.cursorUp")
             self._app.screen.request_render()
+
+
+def _toggle_thinking(app: "App") -> None:
+    """What changes may be out of sight, so it is told."""
+    hidden = app.events.toggle_thinking()
+    app.input.hint("Thinking is hidden." if hidden else "Thinking is shown.", seconds=2)
+
+
+def _toggle_expanded(app: "App") -> None:
+    whole = app.events.toggle_expanded()
+    app.input.hint("All output is shown." if whole else "Long output is shortened.", seconds=2)
+
+
+def _expand_one(app: "App") -> None:
+    if not app.events.expand_one():
+        app.input.hint("No call has more output than is shown.", seconds=2)

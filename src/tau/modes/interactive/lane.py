@@ -23,8 +23,8 @@ class Lane:
     def __init__(self, app: "App") -> None:
         self._app = app
         self._line: _Line | None = None
-        self._shown: tuple[str, str] | None = None
-        """What somebody else shows, and the action that stops it."""
+        self._shown: dict[str, tuple[str, str]] = {}
+        """What others show, and the action that stops it; the last one is to be seen."""
         self._doing: str | None = None
         """What the agent does; None while it rests."""
         self._began = 0.0
@@ -36,16 +36,16 @@ class Lane:
         self._retry_at = 0.0
         self._tick: Handle | None = None
 
-    def show(self, text: str, *, stop_key_action: str = INTERRUPT) -> None:
-        """Tell this until `hide`, whatever the agent does."""
-        if self._shown is None and self._doing is None:
+    def show(self, text: str, *, stop_key_action: str = INTERRUPT, beside: str = "") -> None:
+        """Tell this until `hide`, whatever the agent does; `beside` names what goes on beside the agent."""
+        if not self._shown and self._doing is None:
             self._began = self._app.front.timer.time()
-        self._shown = (text, stop_key_action)
+        self._shown[beside] = (text, stop_key_action)
         self._draw()
 
-    def hide(self) -> None:
-        """What was shown is over; what the agent does comes back."""
-        self._shown = None
+    def hide(self, beside: str = "") -> None:
+        """What was shown is over; what else goes on comes back."""
+        self._shown.pop(beside, None)
         if self._is_stopping and not self._app.session_runs:
             self._is_stopping, self._doing = False, None
         self._draw()
@@ -62,7 +62,7 @@ class Lane:
     def doing(self, text: str) -> None:
         """What it does now; who waits for its end is not told of the way there."""
         self._stop_counting_down()
-        if self._doing is None and self._shown is None and not self._continues:
+        if self._doing is None and not self._shown and not self._continues:
             self._began = self._app.front.timer.time()
         self._doing = STOPPING if self._is_stopping else text
         self._draw()
@@ -78,24 +78,28 @@ class Lane:
         self._retry_at = self._app.front.timer.time() + delay_s
         self._count_down(attempt)
 
-    def stopping(self) -> None:
-        """The person wants it to stop; until it does."""
-        if self._doing is not None or self._shown is not None:
-            self._shown = None
+    def stopping(self, *, agent: bool = True) -> None:
+        """The person wants it to stop; until it does. Without `agent`, only the last thing beside it."""
+        beside = next(reversed(self._shown), "")
+        if not agent:
+            if beside:
+                self._shown[beside] = (STOPPING, "")
+                self._draw()
+        elif self._doing is not None or self._shown:
+            self._shown.pop("", None)
             self._is_stopping = True
             self.doing(STOPPING)
 
     def end(self) -> None:
         """The agent rests."""
         self._stop_counting_down()
-        self._is_stopping = False
+        self._is_stopping = self._continues = False
         self._doing = None
         self._draw()
 
     def clear(self) -> None:
         """Nothing runs at all."""
-        self._shown = None
-        self._continues = False
+        self._shown.clear()
         self.end()
 
     def heard(self, chars: int) -> None:
@@ -130,7 +134,7 @@ class Lane:
 
     def _draw(self) -> None:
         app = self._app
-        text, action = self._shown or (self._doing, INTERRUPT)
+        text, action = next(reversed(self._shown.values()), (self._doing, INTERRUPT))
         if text is None:
             if self._line is not None:
                 self._line.stop()
@@ -144,10 +148,9 @@ class Lane:
             self._line.start()
             app.screen.request_render()
         self._line.began = self._began
-        label = app.keys.label(action)
-        self._line.hint = f"{label} stops it" if label and text != STOPPING else ""
+        self._line.stop_action = action if text != STOPPING else ""
         self._line.message = text
-        if self._shown is not None:
+        if self._shown:
             self._line.detail = ""
         else:
             self._tell_tokens()
@@ -164,15 +167,17 @@ class _Line(Loader):
             request_render=app.screen.render_component,
             show_elapsed=not app.theme.linear,
         )
-        self.began = self._timer.time()
-        self.hint = ""
+        self._app = app
+        self.began = app.front.timer.time()
+        self.stop_action = ""
 
     @property
     def elapsed_s(self) -> float:
-        return self._timer.time() - self.began
+        return self._app.front.timer.time() - self.began
 
-    def _hint(self) -> str:
-        return self.hint
+    def hint_text(self) -> str:
+        label = self._app.keys.label(self.stop_action)
+        return f"{label} stops it" if label else ""
 
 
 def short_count(number: int) -> str:

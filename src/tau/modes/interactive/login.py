@@ -11,13 +11,11 @@ from tau.config.auth_file import AuthFile
 from tau.config.json_file import read_json
 from tau.config.models_file import load_models_file, merge
 from tau.config.pasted_key import KEY_PAGES, doubt_about, freed, wrong_with
-from tau.modes.interactive.panel import Choice
+from tau.modes.interactive.question_parts import Choice
 from tau.modes.interactive.questions import ChoicePanel, LinePanel
+from tau.modes.interactive.selectors.pick_list import pick
 from tau.tui.component import Component
-from tau.tui.input.key import InputEvent
-from tau.tui.widgets.container import Container
-from tau.tui.widgets.select_list import SelectItem, SelectList
-from tau.tui.widgets.text import Text
+from tau.tui.widgets.select_list import SelectItem
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
@@ -81,13 +79,7 @@ async def choose_provider(app: "App", catalog: Catalog) -> Provider | None:
         for row in rows
     ]
 
-    def make(done: Callable[[str | None], None]) -> Component:
-        rows = max(4, min(15, app.front.terminal.rows - 10))
-        choices = SelectList(app.theme, app.keys, items, rows, on_cancel=lambda: done(None))
-        choices.on_select = lambda item: done(item.value)
-        return _Titled(app, "Whose key is it?", choices)
-
-    chosen = await app.dialogs.ask(make)
+    chosen = await pick(app, "Whose key is it?", items, verb="take it")
     return None if chosen is None else catalog.provider(chosen)
 
 
@@ -163,22 +155,3 @@ def _still_set(row: Provider | None) -> str:
 
 def _models(row: Provider) -> str:
     return f" /model chooses one of its models, such as {row.default_model}." if row.default_model else ""
-
-
-class _Titled(Container):
-    """A list below a line that says what it is about; the list has the keys."""
-
-    def __init__(self, app: "App", title: str, choices: "SelectList[str]") -> None:
-        super().__init__([Text(app.theme, title, "accent"), choices])
-        self._choices = choices
-
-    @property
-    def focused(self) -> bool:
-        return self._choices.focused
-
-    @focused.setter
-    def focused(self, focused: bool) -> None:
-        self._choices.focused = focused
-
-    def handle_input(self, event: InputEvent) -> bool:
-        return self._choices.handle_input(event)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tau.tui.component import Cached
 from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import truncate
 from tau.tui.widgets.live import Live
@@ -14,14 +15,12 @@ MAX_ROWS = 5
 _LOOKED_AT_CHARS = 1000
 
 
-class Pending(Live):
+class Pending(Cached, Live):
     """One row for each message. It puts itself on the screen while something waits."""
 
     def __init__(self, app: "App") -> None:
         self._app = app
         self._waiting: list[tuple[str, str]] = []
-        self._rows: list[str] | None = None
-        self._width = -1
 
     def show(self, steering: Sequence[str], follow_ups: Sequence[str]) -> None:
         """What waits now: for the next step of the agent, and for its end."""
@@ -38,15 +37,6 @@ class Pending(Live):
 
     def clear(self) -> None:
         self.show((), ())
-
-    def invalidate(self) -> None:
-        self._rows = None
-
-    def render(self, width: int) -> list[str]:
-        if self._rows is None or width != self._width:
-            self._width = width
-            self._rows = self._drawn(max(width, 1))
-        return self._rows
 
     def _drawn(self, width: int) -> list[str]:
         theme = self._app.theme

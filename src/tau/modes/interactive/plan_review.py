@@ -10,7 +10,7 @@ from tau.base.files import make_private, write_atomic
 from tau.base.late import late
 from tau.coding.plan_mode import MAX_PLAN_BYTES
 from tau.coding.plan_rules import PLAN_FILE, Plan, PlanAnswer, title_of
-from tau.modes.interactive.panel import Choice
+from tau.modes.interactive.question_parts import Choice
 from tau.modes.interactive.questions import CANCEL, ChoicePanel
 from tau.tui.component import Component
 from tau.tui.input.key import InputEvent
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 apps = late("tau.modes.interactive.app")
 markdown = late("tau.tui.widgets.markdown.component")
-outside = late("tau.modes.interactive.outside_text")
+external = late("tau.modes.interactive.editing.external")
 
 Wish = Literal["approve", "new", "edit", "reject", "keep"]
 HANDED_OVER = "Carry out this plan, which the user has approved:"
@@ -41,7 +41,7 @@ class PlanPanel(ChoicePanel):
         super().__init__(
             app,
             f"Plan: {plan.title}",
-            markdown.Markdown(app.theme, plan.text),
+            markdown.Markdown(app.theme, _below_title(plan)),
             [
                 Choice("approve", "Approve it and go to work"),
                 Choice("new", "Approve it and go to work in a new session", "It begins with the plan alone."),
@@ -86,6 +86,13 @@ class PlanPanel(ChoicePanel):
         self._writes = False
 
 
+def _below_title(plan: Plan) -> str:
+    """The plan without a first heading that says what the frame says."""
+    first, _, rest = plan.text.partition("\n")
+    same = first.startswith("# ") and first[2:].strip() == plan.title
+    return rest.strip("\n") if same and rest.strip() else plan.text
+
+
 def _dialog(app: "App", plan: Plan) -> Callable[[Callable[[Said | None], None]], Component]:
     return lambda done: PlanPanel(app, plan, done)
 
@@ -114,7 +121,7 @@ async def review(app: "App", plan: Plan) -> PlanAnswer | None:
 async def _edited(app: "App", plan: Plan) -> Plan:
     """The plan as the person has left it, written to its file."""
     try:
-        text = (await outside.edited(app, plan.text, "plan.md")).strip()
+        text = (await external.edited(app, plan.text, "plan.md")).strip()
         if text == plan.text:
             return plan
         data = text.encode("utf-8", "replace")

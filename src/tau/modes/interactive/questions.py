@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from tau.base.late import late
-from tau.modes.interactive.panel import Choice, ChoiceRows, Panel, Window, long_text
+from tau.modes.interactive.question_parts import Choice, ChoiceRows, Frame, Window, long_text
 from tau.tui.component import Component
 from tau.tui.input.key import InputEvent
 from tau.tui.text.wrap import wrap
@@ -16,20 +16,22 @@ from tau.tui.widgets.text import Text
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
 
-outside = late("tau.modes.interactive.outside_text")
+external = late("tau.modes.interactive.editing.external")
 
 T = TypeVar("T")
 Done = Callable[[T | None], None]
 
 MAX_OPTIONS = 1_000
 NUMBERED_OPTIONS = 9
+HEADING_CHARS = 70
+"""A question of this length stands in the frame, a longer one below it."""
 UP, DOWN = "tui.select.up", "tui.select.down"
 PAGE_UP, PAGE_DOWN = "tui.select.pageUp", "tui.select.pageDown"
 CONFIRM, CANCEL = "tui.select.confirm", "tui.select.cancel"
 
 
-class ChoicePanel(Panel):
-    """A text, then numbered answers. A digit answers at once; Enter takes the one that is highlighted."""
+class ChoicePanel(Frame):
+    """A text, then answers. A digit or A letter answers at once; Enter takes the one that is highlighted."""
 
     def __init__(
         self,
@@ -50,12 +52,12 @@ class ChoicePanel(Panel):
         self.on_cancel = on_cancel
         self._cancels = cancels
         inside = Text(app.theme, long_text(text)) if isinstance(text, str) else text
-        self.window = Window(app.theme, inside, self._window_rows, self._scroll_hint(), ends=ends)
+        self.window = Window(app.theme, inside, self._window_rows, self._scroll_keys(), ends=ends)
         self._below_rows = 0
 
     def handle_input(self, event: InputEvent) -> bool:
         matches = self.keys.matches
-        if (place := self.choices.number_of(event)) is not None:
+        if (place := self.choices.place_of(event)) is not None:
             self.choices.at = place
             self.on_answer(self.choices.chosen)
         elif matches(event, UP) or matches(event, DOWN):
@@ -87,8 +89,9 @@ class ChoicePanel(Panel):
 
     def _hints(self) -> list[str]:
         count = min(len(self.choices.choices), NUMBERED_OPTIONS)
+        at_once = "A letter answers" if self.choices.lettered else f"1-{count} answers" if count > 1 else ""
         return [
-            f"1-{count} answers" if count > 1 else "",
+            at_once,
             self.key(CONFIRM, "takes the marked one"),
             self.key(CANCEL, self._cancels),
         ]
@@ -96,12 +99,12 @@ class ChoicePanel(Panel):
     def _window_rows(self) -> int:
         return self.room(self._below_rows)
 
-    def _scroll_hint(self) -> str:
+    def _scroll_keys(self) -> tuple[str, ...]:
         up, down = self.keys.label(PAGE_UP), self.keys.label(PAGE_DOWN)
-        return f"{up} and {down} scroll" if up and down else ""
+        return (up, down) if up and down else ()
 
 
-class ListPanel(Panel):
+class ListPanel(Frame):
     """A text, then a long list that is narrowed by typing."""
 
     def __init__(self, app: "App", title: str, text: str, options: Sequence[str], done: "Done[int]") -> None:
@@ -113,6 +116,7 @@ class ListPanel(Panel):
         self._list = SelectList(app.theme, app.keys, items, rows, on_cancel=lambda: done(None))
         self._list.on_select = lambda item: done(item.value)
         self._left_out = max(len(options) - MAX_OPTIONS, 0)
+        self._announced = False
 
     @property
     def focused(self) -> bool:
@@ -130,13 +134,19 @@ class ListPanel(Panel):
         self._list.invalidate()
 
     def body(self, width: int) -> Sequence[str]:
-        rows = [*self._window.render(width), *self._list.render(width)]
+        rows = list(self._window.render(width))
+        if self.theme.linear and not self._announced:
+            # A screen reader is told what is chosen and nothing else that came with it: the question first.
+            self._announced = True
+            self.app.front.timer.call_soon(self.app.screen.request_render)
+        else:
+            rows += self._list.render(width)
         if self._left_out:
             rows += wrap(self.theme["warning"](f"{self._left_out:,} more options are not shown."), width)
         return [*rows, *self.hint_rows([self.key(CANCEL, "cancels")], width)]
 
 
-class LinePanel(Panel):
+class LinePanel(Frame):
     """A text, then a field of one line."""
 
     def __init__(
@@ -185,7 +195,7 @@ class LinePanel(Panel):
         return [*self._window.render(width), *self.field.render(width), *self.hint_rows(hints, width)]
 
 
-class TextPanel(Panel):
+class TextPanel(Frame):
     """A longer text in an editor of its own, whose border is the frame."""
 
     framed = False
@@ -235,7 +245,7 @@ class TextPanel(Panel):
         return [*self._title.render(width), *self.editor.render(width), *self.hint_rows(hints, width)]
 
     async def _write_outside(self) -> None:
-        text = await outside.edited(self.app, self.editor.text)
+        text = await external.edited(self.app, self.editor.text)
         if text != self.editor.text:
             self.editor.set_text(text)
         self.app.screen.request_render()
@@ -246,19 +256,18 @@ def ask_choice(
 ) -> "Callable[[Done[str]], Component]":
     """Makes the dialog of `Ui.select`."""
     shown = list(options)
-    first, _, rest = long_text(title).partition("\n")
-    text = long_text(title) if rest or len(first) > max(app.front.terminal.columns - 8, 1) else ""
+    first, _, text = long_text(title).partition("\n")
+    if len(first) > HEADING_CHARS:
+        first, text = "", long_text(title)
 
     def make(done: "Done[str]") -> Component:
         if not shown:
             done(None)
         if len(shown) > NUMBERED_OPTIONS:
-            return ListPanel(
-                app, "" if text else first, text, shown, lambda at: done(None if at is None else shown[at])
-            )
+            return ListPanel(app, first, text, shown, lambda at: done(None if at is None else shown[at]))
         return ChoicePanel(
             app,
-            "" if text else first,
+            first,
             text,
             [Choice(option, option) for option in shown] or [Choice("", "Nothing to choose from")],
             at=at,

@@ -55,6 +55,13 @@ def tell(story: Story, log: SessionLog, max_messages: int = MAX_MESSAGES) -> Non
     story.settle()
 
 
+def is_unanswered(log: SessionLog) -> bool:
+    """Whether the last thing said is a message that nobody has answered: tau was killed meanwhile."""
+    last = next((node for node in reversed(log.branch()) if node.type in _SHOWN), None)
+    entry = None if last is None else _entry(log, last)
+    return isinstance(entry, s.MessageEntry) and isinstance(entry.message, UserMessage)
+
+
 def _tell_entry(story: Story, entry: s.KnownEntry | None) -> None:
     match entry:
         case s.MessageEntry(message=message):

@@ -16,6 +16,7 @@ socket = late("socket")
 
 FULL_PERCENT = 90
 PATH_CHARS = 32
+NAME_CHARS = 32
 FILLING_PERCENT = 70
 
 
@@ -104,7 +105,8 @@ def _counted(sign: str, word: str, count: Callable[[Session], int]) -> Callable[
         number = count(facts.session)
         if not number:
             return Part("")
-        return Part(f"{tokens(number)} {word}" if facts.linear else f"{sign}{tokens(number)}")
+        in_words = facts.linear or (not sign.isascii() and facts.ellipsis.isascii())
+        return Part(f"{tokens(number)} {word}" if in_words else f"{sign}{tokens(number)}")
 
     return part
 
@@ -129,6 +131,11 @@ def _jobs(facts: Facts) -> Part:
     return Part(f"{running} running" if running else "")
 
 
+def _name(facts: Facts) -> Part:
+    name = facts.session.names.name or ""
+    return Part(name if len(name) <= NAME_CHARS else f"{name[: NAME_CHARS - 1].rstrip()}{facts.ellipsis}")
+
+
 SEGMENTS: dict[Segment, Callable[[Facts], Part]] = {
     "model": _model,
     "thinking": _thinking,
@@ -145,7 +152,7 @@ SEGMENTS: dict[Segment, Callable[[Facts], Part]] = {
     "cost": _cost,
     "time": lambda facts: Part(time.strftime("%H:%M")),
     "elapsed": lambda facts: Part(elapsed(time.monotonic() - facts.begun_s)),
-    "session": lambda facts: Part(facts.session.names.name or ""),
+    "session": _name,
     "jobs": _jobs,
     "queue": _queue,
     "host": lambda facts: Part(socket.gethostname()),
@@ -175,4 +182,9 @@ PRESETS: dict[str, Preset] = {
         ),
     ),
 }
+GIVE_WAY: tuple[Segment, ...] = (
+    *("host", "elapsed", "time", "cacheWrite", "cacheRead", "cacheHit", "tokensIn", "tokensOut", "session"),
+    *("path", "queue", "thinking", "jobs", "git", "cost", "contextTokens"),
+)
+"""What leaves a line without room for all, in this order: how full the window is stays longest."""
 SEPARATORS = {"dot": " · ", "pipe": " | ", "slash": " / ", "powerline": " \ue0b1 ", "none": " "}

@@ -32,7 +32,8 @@ class Signs:
             self._texts.pop(key, None)
         elif key in self._texts or len(self._texts) < MAX_SIGNS:
             self._texts[key] = _line(self._app, text)
-        separator = ", " if self._app.theme.linear else f" {self._app.theme['dim']('·')} "
+        theme = self._app.theme
+        separator = ", " if theme.linear else f" {theme['dim'](theme.symbols.separator)} "
         words = separator.join(self._texts[name] for name in sorted(self._texts))
         self._below.show([words] if words else [])
         self._place()

@@ -1,7 +1,7 @@
 """What the upper border of the editor tells: the model, the folder, how full the window is."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from tau.base.text import clean_line
 from tau.coding.session.session import Session
 from tau.config.appearance import Segment
 from tau.modes.interactive.git import Checkout, branch_of, is_dirty
-from tau.modes.interactive.segments import PRESETS, SEGMENTS, SEPARATORS, Facts, Part
+from tau.modes.interactive.segments import GIVE_WAY, PRESETS, SEGMENTS, SEPARATORS, Facts, Part
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
@@ -59,17 +59,22 @@ class StatusLine:
         facts = Facts(
             session, self._checkout, self._begun_s, self._home, app.theme.linear, app.theme.symbols.ellipsis
         )
-        app.editor.set_border_text(self._line(left, facts), self._line(right, facts))
+        texts = {name: self._text(name, facts) for name in (*left, *right)}
+        shown, *shorter = ((self._line(left, kept), self._line(right, kept)) for kept in _narrower(texts))
+        app.editor.set_border_text(*shown, shorter)
         app.screen.request_render()
 
-    def _line(self, names: Sequence[Segment], facts: Facts) -> str:
+    def _text(self, name: Segment, facts: Facts) -> str:
+        part = _part(name, facts)
+        return self._app.theme[part.token](clean_line(part.text)) if part.text else ""
+
+    def _line(self, names: Sequence[Segment], texts: Mapping[Segment, str]) -> str:
         theme = self._app.theme
         wanted = SEPARATORS[self._app.settings.status_line.separator]
         separator = theme["dim"](
             wanted if wanted.isascii() or not theme.symbols.ellipsis.isascii() else " | "
         )
-        parts = (_part(name, facts) for name in names)
-        return separator.join(theme[part.token](clean_line(part.text)) for part in parts if part.text)
+        return separator.join(text for name in names if (text := texts.get(name)))
 
     def _hear(self, event: AgentEvent) -> None:
         if isinstance(event, _TELLING):
@@ -92,6 +97,16 @@ def _part(name: Segment, facts: Facts) -> Part:
     except Exception as error:
         log.warning(f"The part {name} of the status line failed.", error)
         return Part("")
+
+
+def _narrower(texts: Mapping[Segment, str]) -> Iterator[dict[Segment, str]]:
+    """All texts, then ever fewer of them: what matters least goes first."""
+    kept = {name: text for name, text in texts.items() if text}
+    yield kept
+    for name in GIVE_WAY:
+        if name in kept:
+            kept = {other: text for other, text in kept.items() if other != name}
+            yield kept
 
 
 def _nothing() -> None:

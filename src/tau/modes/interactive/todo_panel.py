@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from tau.coding.todo_list import Phases, Status, TodoItem, TodoPhase, tasks_of
+from tau.tui.component import Cached
 from tau.tui.style import Theme
 from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import truncate
@@ -21,7 +22,7 @@ _WORDS: dict[Status, str] = {
 }
 
 
-class TodoPanel(Live):
+class TodoPanel(Cached, Live):
     """`refresh` reads the list anew; an empty list takes no room. `toggle` is the person's wish to see it."""
 
     def __init__(self, app: "App") -> None:
@@ -29,8 +30,6 @@ class TodoPanel(Live):
         self._phases: Phases = ()
         self._wanted = True
         self.expanded = False
-        self._rows: list[str] | None = None
-        self._width = -1
 
     @property
     def shown(self) -> bool:
@@ -56,15 +55,6 @@ class TodoPanel(Live):
     def clear(self) -> None:
         self._phases = ()
         self._put()
-
-    def invalidate(self) -> None:
-        self._rows = None
-
-    def render(self, width: int) -> list[str]:
-        if self._rows is None or width != self._width:
-            self._width = width
-            self._rows = self._drawn(max(width, 1))
-        return self._rows
 
     def _put(self) -> None:
         box = self._app.layout.todo

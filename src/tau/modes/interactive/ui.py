@@ -163,9 +163,7 @@ class ScreenUi:
 
     async def stop_run(self) -> None:
         """The person has turned away: the run that asked ends here, as with Escape anywhere else."""
-        session = self._app.session
-        if session is not None and self._app.session_runs:
-            session.abort()
+        if self._app.input.interrupts.stop_agent():
             await asyncio.sleep(0)
 
     async def _until_quiet(self) -> None:

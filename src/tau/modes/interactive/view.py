@@ -9,8 +9,10 @@ import msgspec
 from tau.ai.wire import ImageContent, TextContent, UserContent
 from tau.tui.component import Component
 
-State = Literal["streaming", "pending", "running", "done", "failed", "aborted"]
-"""streaming: its arguments arrive; pending: they are complete; running: it has begun; then how it ended."""
+State = Literal["streaming", "pending", "running", "done", "failed", "aborted", "declined"]
+"""streaming: its arguments arrive; pending: they are complete; running: it has begun; then how it ended.
+
+A declined call is one that the person did not allow."""
 
 T = TypeVar("T")
 
@@ -32,7 +34,7 @@ class ToolView(NamedTuple):
 
     @property
     def over(self) -> bool:
-        return self.state in ("done", "failed", "aborted")
+        return self.state in ("done", "failed", "aborted", "declined")
 
     @property
     def text(self) -> str:

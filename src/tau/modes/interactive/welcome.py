@@ -33,8 +33,9 @@ class Greeting(Component):
             theme, label = self._app.theme, self._app.keys.label
             hints = (
                 f"Type a message and press {label('tui.input.submit')}. @ names a file, / a command, "
-                f"! runs one, {label('app.interrupt')} stops the agent.",
-                f"/help tells more, {label('app.help.hotkeys')} all keys.",
+                "! runs one.",
+                f"{label('app.interrupt')} stops the agent. /help tells more, "
+                f"{label('app.help.hotkeys')} all keys.",
             )
             title = theme["accent"](theme["strong"](f"tau {VERSION}"))
             self._rows = wrap("\n".join((title, *(theme["muted"](hint) for hint in hints))), width)

@@ -6,11 +6,12 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from tau.agent.calls import NOT_STARTED, SKIPPED, STOPPED
+from tau.agent.calls import NOT_STARTED, SKIPPED, STOPPED, UNFINISHED
 from tau.agent.events import ToolResult
 from tau.ai.assembler import partial_arguments
 from tau.ai.wire import ImageContent, TextContent, ToolCall, ToolResultMessage, UserContent, text_of
 from tau.base.sizes import KIB
+from tau.coding.approval import declined
 from tau.modes.interactive.blocks.piece import KEPT_CHARS, kept
 from tau.modes.interactive.blocks.scene import Scene
 from tau.modes.interactive.blocks.user import picture
@@ -19,6 +20,7 @@ from tau.modes.interactive.view import State, ToolView
 _READ_AGAIN_FROM = 16 * KIB
 """Arguments longer than this are read again only when they have grown by an eighth."""
 LOST = "No result of this call was recorded; it may have done part of its work."
+_CUT_SHORT = (STOPPED, UNFINISHED)
 _NEVER_RAN = (NOT_STARTED, SKIPPED)
 
 
@@ -58,7 +60,7 @@ class Call:
 
     @property
     def over(self) -> bool:
-        return self.state in ("done", "failed", "aborted")
+        return self.state in ("done", "failed", "aborted", "declined")
 
     def feed(self, delta: str) -> None:
         """More of its arguments; they are read when somebody looks."""
@@ -90,12 +92,11 @@ class Call:
     def finish(self, result: ToolResultMessage) -> None:
         """Its result. What a stopped call had shown so far stays."""
         words = text_of(result.content) if result.is_error else ""
-        stopped = words in (STOPPED, *_NEVER_RAN)
-        self.state = "aborted" if stopped else "failed" if result.is_error else "done"
-        if not (words == STOPPED and self._content):
+        self.state = _end(words) if result.is_error else "done"
+        if not (words in _CUT_SHORT and self._content):
             self._content = _shorter_content(result.content)
             self._details = _small(result.details)
-        if self._began is not None and words not in _NEVER_RAN:
+        if self._began is not None and words not in _NEVER_RAN and self.state != "declined":
             self._elapsed_ms = round((self._scene.now() - self._began) * 1000)
         self.changed += 1
 
@@ -136,9 +137,16 @@ class Call:
         )
 
 
+def _end(words: str) -> State:
+    """How a call ended that did not end well, by what the model is told of it."""
+    if words in (*_CUT_SHORT, *_NEVER_RAN):
+        return "aborted"
+    return "failed" if declined(words) is None else "declined"
+
+
 def was_stopped(result: ToolResultMessage) -> bool:
     """Whether the person stopped the run when this call was at work, or before it began."""
-    return result.is_error and text_of(result.content) in (STOPPED, NOT_STARTED)
+    return result.is_error and text_of(result.content) in (*_CUT_SHORT, NOT_STARTED)
 
 
 def _shorter(args: dict[str, Any]) -> dict[str, Any]:

@@ -1,21 +1,35 @@
 """Lines that are not part of the conversation: what to know, to mind, or to mend."""
 
 from tau.agent.ui import Level
-from tau.modes.interactive.blocks.piece import KEPT_CHARS, Piece, hung, kept, wrapped
+from tau.modes.interactive.blocks.piece import KEPT_CHARS, Piece, hung, indent_of, kept, wrapped
 from tau.modes.interactive.blocks.scene import Scene
 from tau.tui.style import Theme
+from tau.tui.text.clean import clean_line
+from tau.tui.text.cut import truncate
 
+_TYPED_CHARS = 400
 _TOKENS: dict[Level, str] = {"info": "muted", "warning": "warning", "error": "error"}
 
 
 class NoticeBlock(Piece):
-    def __init__(self, scene: Scene, text: str, level: Level = "info") -> None:
+    """`typed` is the command whose answer it is; it stands above."""
+
+    def __init__(self, scene: Scene, text: str, level: Level = "info", typed: str = "") -> None:
         super().__init__(scene)
+        self._typed = clean_line(typed[:_TYPED_CHARS])
         self._text = kept(text, KEPT_CHARS // 4).rstrip()
         self._level: Level = level
 
     def _drawn(self, width: int) -> list[str]:
-        return noticed(self._theme, self._text, self._level, width)
+        theme = self._theme
+        if not self._typed:
+            return noticed(theme, self._text, self._level, width)
+        if theme.linear:
+            return [*wrapped(f"Answer to {self._typed}:", width), *wrapped(self._text, width)]
+        sign, token = theme.symbols.pointer, theme[_TOKENS[self._level]]
+        typed = truncate(self._typed, max(width - indent_of(width), 1), theme.symbols.ellipsis)
+        rows = [token(row) for row in wrapped(self._text, width)]
+        return hung(theme["dim"](sign), [theme["dim"](typed), *rows], width)
 
 
 def noticed(theme: Theme, text: str, level: Level, width: int) -> list[str]:

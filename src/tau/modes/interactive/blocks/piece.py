@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tau.base.sizes import KIB, format_bytes
 from tau.modes.interactive.blocks.scene import Scene
-from tau.tui.component import Seam
+from tau.tui.component import Cached, Seam
 from tau.tui.text.clean import clean
 from tau.tui.text.wrap import wrap
 from tau.tui.widgets.transcript import Block
@@ -17,7 +17,7 @@ KEPT_CHARS = 256 * KIB
 """What a block keeps of a text; sessions keep all of it."""
 
 
-class Piece(Block):
+class Piece(Cached, Block):
     """A block that keeps its rows until something of it changes."""
 
     def __init__(self, scene: Scene) -> None:
@@ -25,8 +25,6 @@ class Piece(Block):
         self._theme = scene.theme
         self.alone = False
         """Whether this one is shown in full while others are not."""
-        self._rows: Sequence[str] | None = None
-        self._width = -1
 
     @property
     def expanded(self) -> bool:
@@ -37,20 +35,8 @@ class Piece(Block):
         """Whether there may be more to show than it shows when folded."""
         return False
 
-    def render(self, width: int) -> Sequence[str]:
-        if self._rows is None or self._width != width:
-            self._width = width
-            self._rows = self._drawn(max(width, 1))
-        return self._rows
-
-    def invalidate(self) -> None:
-        self._rows = None
-
     def leave(self) -> None:
         """It is not shown any more: what the terminal holds for it is given back."""
-
-    def _drawn(self, width: int) -> Sequence[str]:
-        raise NotImplementedError
 
 
 class Unfinished(Piece):

@@ -49,9 +49,13 @@ class Scene:
         count = max(self.unfinished, 1)
         return max((self._room(width) - count) // count, 1)
 
-    def hint(self, hidden: int, what: str = "line") -> str:
-        """What stands where something is left out, with the key that shows it."""
-        plural = "" if hidden == 1 else "s"
+    def hint(self, hidden: int, what: str = "line", *, missing: int = 0) -> str:
+        """What stands where something is left out, with the key that shows it.
+
+        `missing` more are not here at all, so that no key can show them.
+        """
+        plural = "" if hidden + missing == 1 else "s"
         key = self._keys.label("app.tools.expand")
-        shows = f" ({key} shows all)" if key else ""
-        return f"{self.theme.symbols.ellipsis} {hidden:,} more {what}{plural}{shows}"
+        shown = f"{hidden:,} of them" if missing else "all"
+        shows = f" ({key} shows {shown})" if key and hidden else ""
+        return f"{self.theme.symbols.ellipsis} {hidden + missing:,} more {what}{plural}{shows}"

@@ -1,5 +1,6 @@
 """A line that the person ran: for the shell, or Python; its output as it comes."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Literal
 
@@ -17,13 +18,15 @@ from tau.modes.interactive.blocks.piece import (
     wrapped,
 )
 from tau.modes.interactive.blocks.scene import Scene
-from tau.tui.widgets.loader import elapsed_text
+from tau.modes.interactive.render.words import took
 from tau.tui.widgets.text import Text
 
 Kind = Literal["bash", "python"]
 Ran = BashExecutionMessage | PythonExecutionMessage
 
 LAST_LINES = 20
+_GAP = re.compile(r"^\[… (\d+) lines not shown …\]$", re.MULTILINE)
+"""The row that stands for what a recorded output leaves out."""
 _TAIL_CHARS = 16_000
 _CODE_LINES = 8
 
@@ -46,6 +49,8 @@ class ShellLine(Unfinished):
         self._exclude = exclude
         self._on_change = on_change
         self._output = ""
+        self._missing = 0
+        """Lines that are not in the output: the file has them, or nobody."""
         self._message: Ran | None = None
         self._problem = ""
         self._began = scene.now()
@@ -69,6 +74,7 @@ class ShellLine(Unfinished):
         if self._message is None and not self._problem:
             self._output += chunk
             if len(self._output) > 2 * KEPT_CHARS:
+                self._missing += self._output.count("\n", 0, -KEPT_CHARS)
                 self._output = self._output[-KEPT_CHARS:]
             self._changed()
 
@@ -103,6 +109,8 @@ class ShellLine(Unfinished):
     def _take(self, message: Ran) -> None:
         self._message = message
         self._output = kept(message.output)
+        gap = _GAP.search(message.output) if message.truncated else None
+        self._missing = int(gap[1]) if gap is not None else 0
         self._exclude = message.exclude_from_context is True
 
     def _changed(self) -> None:
@@ -133,8 +141,10 @@ class ShellLine(Unfinished):
         if not self.expanded:
             lines = text[-_TAIL_CHARS:].split("\n")
             hidden = text.count("\n") + 1 - min(len(lines), LAST_LINES)
-            if hidden:
-                hint = self._scene.hint(hidden)
+            if self._message is not None and self._missing:
+                hidden -= 1  # the row that stands for what is missing is no line
+            if hidden or self._missing:
+                hint = self._scene.hint(hidden, missing=self._missing)
                 rows += indented([self._theme["dim"](row) for row in wrapped(hint, width)], width)
             text = "\n".join(lines[-LAST_LINES:])
         inner = Text(self._theme, text, styled=True).render(max(width - indent_of(width), 1))
@@ -154,8 +164,8 @@ class ShellLine(Unfinished):
             notes.append(f"exit {message.exit_code}")
         elif not self._output.strip():
             notes.append("no output")
-        if self._elapsed_s is not None and self._elapsed_s >= 1:
-            notes.append(elapsed_text(self._elapsed_s))
+        if self._elapsed_s is not None and (time := took(round(self._elapsed_s * 1000))):
+            notes.append(time)
         if self._exclude:
             notes.append("the model is not told")
         if message.full_output_path is not UNSET and message.truncated:

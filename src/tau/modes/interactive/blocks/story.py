@@ -39,8 +39,8 @@ summaries = late("tau.modes.interactive.blocks.summary")
 class Story:
     """The one who adds to the transcript. It knows which calls wait for a result and how the last turn ended.
 
-    `told` is what the last failure said, so that nobody says it twice. `max_pictures` is how many pictures
-    are kept; `shows_usage` adds the tokens to each answer.
+    `told` is what the last failure said, so that nobody says it twice; a stop is told once, too.
+    `max_pictures` is how many pictures are kept; `shows_usage` adds the tokens to each answer.
     """
 
     def __init__(self, scene: Scene, transcript: Transcript) -> None:
@@ -52,11 +52,14 @@ class Story:
         self._calls: dict[str, Call] = {}
         self._reads: ToolBlock | None = None
         self._failure: TurnEnd | None = None
+        self._stop_told = False
         self._pictured: deque[Call] = deque()
 
     def add(self, block: Component) -> None:
-        """One more block; reads that come later begin another list."""
+        """One more block: reads that come later begin another list, and a retry has come to something."""
         self._close_reads()
+        if self._failure is not None and self._failure.is_retried:
+            self._settle_failure()
         self.transcript.add(block)
 
     def message(self, message: AppMessage) -> None:
@@ -65,6 +68,7 @@ class Story:
             case UserMessage():
                 self._settle_failure()
                 self.told = ""
+                self._stop_told = False
                 self.add(UserBlock(self.scene, message.content))
             case AssistantMessage():
                 self._whole_answer(message)
@@ -88,9 +92,9 @@ class Story:
 
     def begin_answer(self) -> None:
         """An answer begins: if the one before failed, this is another attempt."""
+        self._stop_told = False
         if self._failure is not None:
             self._failure.retried()
-            self._failure = None
             self.told = ""
 
     def text(self, text: str | None = None) -> TextBlock:
@@ -141,8 +145,10 @@ class Story:
                 self.stopped()
             case "error":
                 self.told = judge(Outcome(message=message, messages=[])).remark
-                self._failure = TurnEnd(self.scene, "failed", self.told, is_open=True)
-                self.add(self._failure)
+                if self._failure is None or not self._failure.again(self.told):
+                    failure = TurnEnd(self.scene, "failed", self.told, is_open=True)
+                    self.add(failure)
+                    self._failure = failure
             case "length" if not message.tool_calls:
                 self.told = judge(Outcome(message=message, messages=[])).remark
                 self.add(TurnEnd(self.scene, "cut off", self.told))
@@ -151,7 +157,9 @@ class Story:
 
     def stopped(self) -> None:
         """The person stopped the run."""
-        self.add(TurnEnd(self.scene, "stopped"))
+        if not self._stop_told and not self.told:
+            self._stop_told = True
+            self.add(TurnEnd(self.scene, "stopped"))
 
     def settle(self) -> None:
         """Nothing that is open goes on: the run is over."""

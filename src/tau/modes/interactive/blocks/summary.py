@@ -13,8 +13,8 @@ markdown = late("tau.tui.widgets.markdown")
 _SHOWN_LINES = 4
 
 
-class SummaryBlock(Piece):
-    """One line, which opens to a text in Markdown."""
+class _Titled(Piece):
+    """A title on one line, and a text below it, which is not always shown."""
 
     def __init__(self, scene: Scene, title: str, text: str) -> None:
         super().__init__(scene)
@@ -25,36 +25,31 @@ class SummaryBlock(Piece):
     def can_expand(self) -> bool:
         return True
 
+    def _head(self, sign: str, width: int) -> list[str]:
+        theme = self._theme
+        title = truncate(self._title, max(width - indent_of(width), 1), theme.symbols.ellipsis)
+        return hung("" if theme.linear else theme["info"](sign), [theme["info"](title)], width)
+
+
+class SummaryBlock(_Titled):
+    """One line, which opens to a text in Markdown."""
+
     def _drawn(self, width: int) -> Sequence[str]:
         theme = self._theme
-        symbols = theme.symbols
-        sign = "" if theme.linear else symbols.unfolded if self.expanded else symbols.folded
-        title = theme["info"](truncate(self._title, max(width - indent_of(width), 1), symbols.ellipsis))
-        rows = hung(theme["info"](sign), [title], width)
+        rows = self._head(theme.symbols.unfolded if self.expanded else theme.symbols.folded, width)
         if self.expanded and self._text:
             inner = markdown.Markdown(theme, self._text, hyperlinks=self._scene.hyperlinks)
             rows += indented(inner.render(max(width - indent_of(width), 1)), width)
         return rows
 
 
-class CustomBlock(Piece):
+class CustomBlock(_Titled):
     """What somebody other than the person and the model has said, such as a job that has ended."""
-
-    def __init__(self, scene: Scene, kind: str, text: str) -> None:
-        super().__init__(scene)
-        self._kind = clean_line(kind)
-        self._text = kept(text).strip()
-
-    @property
-    def can_expand(self) -> bool:
-        return True
 
     def _drawn(self, width: int) -> Sequence[str]:
         theme = self._theme
         shown, hidden = (self._text, 0) if self.expanded else first_lines(self._text, _SHOWN_LINES)
-        sign = "" if theme.linear else theme["info"](theme.symbols.bullet)
-        title = truncate(self._kind, max(width - indent_of(width), 1), theme.symbols.ellipsis)
-        rows = hung(sign, [theme["info"](title)], width)
+        rows = self._head(theme.symbols.bullet, width)
         for text, token in ((shown, "muted"), (self._scene.hint(hidden) if hidden else "", "dim")):
             if text:
                 rows += indented([theme[token](row) for row in wrapped(text, width)], width)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tau.modes.interactive.todo_panel import TodoPanel
 
 WAITING = "Waiting for the model"
+NOTING = "Noting what has changed"
 _MAX_NAMED = 3
 
 
@@ -47,14 +48,14 @@ class Telling:
             e.ToolUpdate: self._tool_update,
             e.ToolEnd: self._tool_end,
             e.TurnEnd: self._turn_end,
-            e.RetryStart: lambda event: self._app.lane.retry(
-                event.delay_ms / 1000, f"attempt {event.attempt} of {event.max_attempts}"
-            ),
+            e.RetryStart: self._retry_start,
             e.RetryEnd: self._retry_end,
             e.FallbackApplied: lambda event: self._app.lane.goes_on(f"Going on with {event.to}"),
             e.CompactionStart: self._compaction_start,
             e.CompactionEnd: self._compaction_end,
-            e.Compacted: self._compacted,
+            e.Compacted: lambda event: self.story.compaction(
+                event.summary, event.tokens_before, event.tokens_after
+            ),
             e.QueueChanged: lambda event: self._pending.show(event.steering, event.follow_up),
             e.BashEnd: self._bash_end,
             e.TodoReminder: self._todo_reminder,
@@ -95,7 +96,11 @@ class Telling:
         self._app.lane.begin(WAITING)
 
     def _agent_end(self, event: e.AgentEnd) -> None:
-        self._app.lane.end()
+        """The model has stopped; the run is over when what it did is noted, which may take a moment."""
+        if self._app.session_runs:
+            self._app.lane.doing(NOTING)
+        else:
+            self._app.lane.end()
 
     def _message_start(self, event: e.MessageStart) -> None:
         message = event.message
@@ -146,6 +151,12 @@ class Telling:
             self.story.stopped()
         self._todo.refresh()
 
+    def _retry_start(self, event: e.RetryStart) -> None:
+        words = f"attempt {event.attempt} of {event.max_attempts}"
+        if self._app.theme.linear:  # the record tells the reason only when it is known what came of it
+            words += f": {event.error_message}"
+        self._app.lane.retry(event.delay_ms / 1000, words)
+
     def _retry_end(self, event: e.RetryEnd) -> None:
         if not event.success:
             self._app.lane.end()
@@ -165,16 +176,11 @@ class Telling:
         if line is not None:
             self._say(line, "info" if event.aborted else "warning")
         elif event.result is None and event.skipped is not True:
-            self._say("Older output was dropped to make room.", "info")
+            self._say("The longest parts were shortened to make room; the session keeps them whole.", "info")
         if self._app.session_runs:
             self._app.lane.goes_on(WAITING)
         else:
             self._app.lane.end()
-
-    def _compacted(self, event: e.Compacted) -> None:
-        session = self._app.session
-        after = None if session is None else session.compaction.usage().tokens
-        self.story.compaction(event.summary, event.tokens_before, after)
 
     def _bash_end(self, event: e.BashEnd) -> None:
         """A line whose block is there ends in it; one that somebody else ran gets a block."""

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from tau.base.late import late
 from tau.base.sizes import KIB
-from tau.base.text import shortened
 from tau.modes.interactive.blocks.piece import Piece, hung, indent_of, indented, kept, wrapped
 from tau.modes.interactive.blocks.scene import Scene
 from tau.tui.text.clean import clean_line
@@ -16,6 +15,7 @@ markdown = late("tau.tui.widgets.markdown")
 TAIL_ROWS = 5
 """So few that they never leave the window: what folds away later must not be in the terminal's history."""
 _TAIL_CHARS = 4 * KIB
+_SHOWN_COLUMNS = 120
 _FIRST_CHARS = 200
 
 
@@ -54,7 +54,8 @@ class ThinkingBlock(Piece):
         if not self._text.strip():
             return self._titled("its text is withheld by the provider", "", width) if self._redacted else []
         if not self.expanded:
-            first = shortened(clean_line(self._text[:_FIRST_CHARS].replace("*", "")), 120)
+            words = clean_line(self._text[:_FIRST_CHARS].replace("*", ""))
+            first = truncate(words, _SHOWN_COLUMNS, self._theme.symbols.ellipsis)
             return self._titled(first, self._theme.symbols.folded, width)
         inner = markdown.Markdown(self._theme, self._text.strip(), hyperlinks=self._scene.hyperlinks)
         muted = self._theme["muted"]

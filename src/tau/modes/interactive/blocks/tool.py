@@ -27,7 +27,7 @@ GROUPED = "read"
 _LAST_LINES = 6
 _TAIL_CHARS = 8_000
 _SHORT_CHARS = 200
-_BY_WEIGHT: tuple[State, ...] = ("running", "streaming", "pending", "failed", "aborted")
+_BY_WEIGHT: tuple[State, ...] = ("running", "streaming", "pending", "failed", "aborted", "declined")
 _WORDS: dict[State, str] = {
     "streaming": "Call",
     "pending": "Call",
@@ -35,6 +35,7 @@ _WORDS: dict[State, str] = {
     "done": "Done",
     "failed": "Failed",
     "aborted": "Stopped",
+    "declined": "Declined",
 }
 
 
@@ -128,7 +129,7 @@ def plainly_drawn(view: ToolView, theme: Theme) -> Drawn:
 def _title(theme: Theme, state: State, drawn: Drawn, width: int) -> str:
     """Sign, title and note in one row; of a title that is too long the end is cut, the note stays."""
     note = drawn.note
-    if not note and state in ("aborted", "failed"):
+    if not note and state in ("aborted", "failed") and not theme.linear:  # there, the first word tells it
         note = theme["error"]("failed") if state == "failed" else theme["warning"]("stopped")
     sign = f"{_WORDS[state]}:" if theme.linear else _sign(theme, state)
     ellipsis = theme.symbols.ellipsis
@@ -147,7 +148,7 @@ def _sign(theme: Theme, state: State) -> str:
             return theme["success"](symbols.check)
         case "failed":
             return theme["error"](symbols.cross)
-        case "aborted":
+        case "aborted" | "declined":
             return theme["warning"]("!")
         case "running":
             return theme["accent"](symbols.bullet)

@@ -3,14 +3,20 @@
 from typing import Literal
 
 from tau.ai.wire import Usage
+from tau.base.late import late
 from tau.base.text import sentence
 from tau.modes.interactive.blocks.notice import noticed
 from tau.modes.interactive.blocks.piece import Piece, indented, kept, wrapped
 from tau.modes.interactive.blocks.scene import Scene
 
+failures = late("tau.ai.apis.failure")
+
 End = Literal["stopped", "failed", "retried", "cut off"]
 
 _ERROR_CHARS = 8_000
+_ANOTHER_KEY = "/login gives tau another one."
+"""On the screen there is a shorter way than the one that holds everywhere."""
+_ANOTHER_MODEL = "/model chooses another one; /retry sends it again then."
 _NEXT = {
     "stopped": "Type to go on, or /retry.",
     "failed": "Type to go on, or /retry to send it again.",
@@ -25,12 +31,26 @@ class TurnEnd(Piece):
         super().__init__(scene)
         self._end = end
         self._is_open = is_open
+        self._tries = 0
         self.reason = kept(reason, _ERROR_CHARS)
 
     def retried(self) -> None:
-        """It was tried again."""
+        """It is tried again; it stays open until that brings something else."""
         self._end = "retried"
-        self.settle()
+        self._tries += 1
+        self._rows = None
+
+    @property
+    def is_retried(self) -> bool:
+        return self._end == "retried"
+
+    def again(self, reason: str) -> bool:
+        """The next attempt failed too; whether it did so in the same way and is told here."""
+        if not self._is_open or kept(reason, _ERROR_CHARS) != self.reason:
+            return False
+        self._end = "failed"
+        self._rows = None
+        return True
 
     def settle(self) -> None:
         """It stays as it is."""
@@ -47,14 +67,20 @@ class TurnEnd(Piece):
             case "stopped":
                 return noticed(theme, f"Stopped. {_NEXT['stopped']}", "warning", width)
             case "retried":
-                return noticed(theme, f"{reason} It was tried again.", "warning", width)
+                times = f" {self._tries} times" if self._tries > 1 else ""
+                return noticed(theme, f"{reason} It was tried again{times}.", "warning", width)
             case "cut off":
                 return noticed(theme, f"{reason} {_NEXT['cut off']}", "warning", width)
             case "failed":
-                rows = noticed(theme, f"Failed: {reason or 'no answer came.'}", "error", width)
+                times = f" {self._tries + 1} times" if self._tries else ""
+                reason = reason.replace(failures.ANOTHER_KEY, _ANOTHER_KEY)
+                lacks_model = failures.ANOTHER_MODEL in reason
+                reason = reason.replace(failures.ANOTHER_MODEL, "").rstrip()
+                rows = noticed(theme, f"Failed{times}: {reason or 'no answer came.'}", "error", width)
                 if self._is_open:
                     return rows
-                hint = [theme["muted"](row) for row in wrapped(_NEXT["failed"], width)]
+                then = _ANOTHER_MODEL if lacks_model else _NEXT["failed"]
+                hint = [theme["muted"](row) for row in wrapped(then, width)]
                 return [*rows, *indented(hint, width)]
 
 

@@ -6,6 +6,8 @@ from tau.ai.wire import ImageContent, UserContent, text_of
 from tau.modes.interactive.blocks.piece import Piece, first_lines, hung, kept, wrapped
 from tau.modes.interactive.blocks.scene import Scene
 
+MARK = "[Image #"
+"""How the mark begins that the editor leaves in a text for a picture."""
 FOLDED_LINES = 16
 """A message with more lines, a paste most likely, shows so many of them."""
 
@@ -14,9 +16,9 @@ class UserBlock(Piece):
     def __init__(self, scene: Scene, content: str | Sequence[UserContent]) -> None:
         super().__init__(scene)
         self._text = kept(content if isinstance(content, str) else text_of(content))
-        self._pictures = (
-            [] if isinstance(content, str) else [picture(part) for part in content if is_picture(part)]
-        )
+        pictures = [] if isinstance(content, str) else [picture(part) for part in content if is_picture(part)]
+        self._pictures = pictures[self._text.count(MARK) :]
+        """Those that the text does not name itself."""
 
     @property
     def can_expand(self) -> bool:
@@ -43,4 +45,4 @@ def is_picture(part: UserContent) -> bool:
 def picture(part: UserContent) -> str:
     """A few words in the place of a picture."""
     assert isinstance(part, ImageContent)
-    return f"[picture: {part.mime_type}]"
+    return f"[Image: {part.mime_type}]"

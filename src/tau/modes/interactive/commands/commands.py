@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tau.ai.wire import ImageContent
+from tau.ai.wire import ImageContent, UserMessage
 from tau.base.errors import TauError, UsageError
 from tau.base.late import late
 from tau.modes.interactive.commands import table
 
 if TYPE_CHECKING:
+    from tau.coding.session.session import Session
     from tau.modes.interactive.app import App
     from tau.modes.interactive.commands.completing import Completing
     from tau.modes.interactive.commands.files import FileCommands
@@ -50,6 +51,7 @@ class Commands:
         self._app = app
         self._message: str | None = None
         self._images: Sequence[ImageContent] = ()
+        self._typed = ""
 
     @cached_property
     def files(self) -> "FileCommands":
@@ -94,15 +96,27 @@ class Commands:
             app.say(BUSY.format(key=app.keys.label("app.interrupt") or "/exit"), "warning")
             self._put_back(text)
         elif row is not None:
+            session = app.session
+            waited = session is not None and len(session.queue)
+            self._typed = text
             try:
                 await getattr(MODULES[row.module], row.function)(app, rest)
             except UsageError:
                 self._put_back(text)
                 raise
+            finally:
+                self._typed = ""
+                if session is not None and not waited:
+                    self.send_waiting(session)
         elif (file := self.files.get(name)) is not None:
             self.send(self.files.prompt(file, rest))
         else:
             self._unknown(name, text)
+
+    def asked_for(self) -> str:
+        """The command that is being run, once: what it tells at length stands below it."""
+        typed, self._typed = self._typed, ""
+        return typed
 
     def complete(self, text: str, cursor: int) -> "Suggestions | None":
         """How the text up to the cursor may go on; None if it is no command, or nothing is known."""
@@ -117,6 +131,20 @@ class Commands:
             self._app.submit(text, self._images)
         finally:
             self._message, self._images = None, ()
+
+    def send_waiting(self, session: "Session") -> None:
+        """What was sent while a command kept the agent from its work goes now, first the first."""
+        app = self._app
+        if app.session is not session or app.session_runs:
+            return
+        for item in session.queue.waiting():
+            message = item.message
+            if item.kind in ("steering", "followUp") and isinstance(message, UserMessage):
+                session.queue.settle(message)
+                content = [] if isinstance(message.content, str) else message.content
+                self._images = [part for part in content if isinstance(part, ImageContent)]
+                self.send(item.text)
+                return
 
     def names(self) -> list[str]:
         """All that can stand behind the slash."""

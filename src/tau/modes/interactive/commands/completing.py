@@ -115,6 +115,8 @@ class Completing:
             rows.append((file.name, f"({file.origin}) {hint}{file.description}", True))
         if typed:
             rows += [(alias, f"The same as /{name}", False) for alias, name in table.ALIASES.items()]
+        else:
+            rows.sort(key=lambda row: row[0] != "help")  # what Enter runs behind a bare slash changes nothing
         found = Ranker([name for name, _, _ in rows]).best(typed, MAX_ITEMS)
         items = [
             Item(f"/{name}", f"/{name} " if more else f"/{name}", description, more=more)

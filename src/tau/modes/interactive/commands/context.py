@@ -24,6 +24,7 @@ from tau.ai.wire import (
 from tau.base.clock import now_ms
 from tau.base.errors import UsageError
 from tau.coding.export.frame import money_text, percent_text, tokens_text
+from tau.coding.history.shown import folder_text
 from tau.coding.session.compaction.estimate import frame_tokens, json_tokens, message_tokens, text_tokens
 from tau.coding.session.compaction.limits import limit_tokens
 from tau.coding.session.session import Session
@@ -265,6 +266,7 @@ def _stats_lines(app: App, summary: UsageSummary) -> list[str]:
     span = f"{summary.first_day} to {summary.last_day}"
     if not total.requests:
         return [f"Nothing was used from {span}."]
+    home = str(Path.home())
     days = [day for day in summary.days if day.requests]
     lines = [
         f"{span}: {count(summary.sessions, 'session')}, {count(total.requests, 'request')}, "
@@ -275,7 +277,10 @@ def _stats_lines(app: App, summary: UsageSummary) -> list[str]:
         ("model", summary.models[:SHOWN_SHARES]),
         ("folder", summary.folders[:SHOWN_SHARES]),
     ):
-        rows = [(share.name, *_figures(share.requests, share.usage)) for share in shares]
+        named = (folder_text(share.name, home) if title == "folder" else share.name for share in shares)
+        rows = [
+            (name, *_figures(share.requests, share.usage)) for name, share in zip(named, shares, strict=True)
+        ]
         lines += ["", *_table(app, [(title, "requests", "input", "cached", "output", "cost"), *rows])]
     lines += ["", "tau stats shows all of it, and draws it with --html."]
     return lines

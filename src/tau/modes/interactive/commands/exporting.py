@@ -7,15 +7,13 @@ from pathlib import Path
 from tau.base.errors import TauError, UsageError
 from tau.base.files import make_private, temporary_folder, typed_path, write_atomic
 from tau.coding.export.files import MASKED, Format, exported, format_of, write_export
-from tau.coding.export.secrets import Masker, masked_text, secret_variables
+from tau.coding.export.secrets import Masker, known_secrets, masked_text
 from tau.coding.session.log import SessionLog
 from tau.coding.session.session import Session
-from tau.config.json_file import read_json
 from tau.modes.interactive.app import App
 from tau.modes.interactive.commands.saying import session_of
 from tau.modes.interactive.editing.clipboard import Clipboard, copy
 
-_NO_SECRETS = ("type", "email", "expires")
 OPTIONS = ("--no-mask", "--force")
 USAGE = "Write it as /export [--no-mask] [--force] [FILE.html|FILE.md|FILE.json]."
 
@@ -69,22 +67,7 @@ async def dump(app: App, rest: str) -> None:
 
 
 def _known_secrets(app: App) -> list[str]:
-    """What the environment and `auth.json` hold: to be masked wherever it turns up."""
-    values = secret_variables(os.environ)
-    try:
-        waiting: list[object] = [read_json(app.paths.auth).content]
-    except TauError as error:
-        app.say(f"The keys in auth.json are not looked for: {error}", "warning")
-        return values
-    while waiting:
-        match waiting.pop():
-            case dict() as part:
-                waiting += [value for key, value in part.items() if key not in _NO_SECRETS]
-            case list() as part:
-                waiting += part
-            case str() as text if not text.startswith("!") and text not in os.environ:
-                values.append(text)
-    return values
+    return known_secrets(os.environ, app.paths.auth, lambda problem: app.say(problem, "warning"))
 
 
 async def _exported(

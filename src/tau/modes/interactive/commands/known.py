@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 looks = late("tau.modes.interactive.themes.looks")
 model_rows = late("tau.modes.interactive.selectors.model_rows")
+shown = late("tau.coding.history.shown")
 session_files = late("tau.modes.interactive.selectors.session_files")
 
 FRESH_S = 10.0
@@ -45,7 +46,7 @@ class Known:
             found, _ = session_files.list_sessions(place, everywhere=False, sort="time", progress=_nobody)
             current = None if app.session is None else app.session.log.path
             return [
-                (one.row.id, f"{one.title}, {session_files.ago(one.row.changed_ms)}")
+                (one.row.id, f"{one.title}, {shown.age_text(one.row.changed_ms)}")
                 for one in found[:MAX_SESSIONS]
                 if one.row.path != current
             ]

@@ -8,13 +8,15 @@ from tau.modes.interactive.commands.saying import session_of
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
 
+BESIDE = "lines"
+
 
 class Lines:
     """Runs any number of them beside each other; the lane tells of them while one runs."""
 
     def __init__(self, app: "App") -> None:
         self._app = app
-        self._running = 0
+        self._running: list[str] = []
 
     async def run(self, text: str) -> None:
         """Run one to its end, with its output as it comes. Raises TauError."""
@@ -26,7 +28,8 @@ class Lines:
             example = "!ls" if sign == "!" else "$1 + 1"
             raise UsageError(f"There is nothing to run; type it behind the sign, as in {example}.")
         run = session.bash if sign == "!" else session.python
-        self._begin("Running your command" if sign == "!" else "Running your Python")
+        told = "Running your command" if sign == "!" else "Running your Python"
+        self._begin(told)
         block = self._app.events.shell_line(sign, code, exclude=exclude)
         try:
             block.finish(await run(code, exclude=exclude, show=block.write))
@@ -34,13 +37,15 @@ class Lines:
             block.fail(str(error))
         finally:
             block.finish()
-            self._end()
+            self._end(told)
 
     def _begin(self, told: str) -> None:
-        self._running += 1
-        self._app.lane.show(told)
+        self._running.append(told)
+        self._app.lane.show(told, beside=BESIDE)
 
-    def _end(self) -> None:
-        self._running -= 1
-        if not self._running:
-            self._app.lane.hide()
+    def _end(self, told: str) -> None:
+        self._running.remove(told)
+        if self._running:
+            self._app.lane.show(self._running[-1], beside=BESIDE)
+        else:
+            self._app.lane.hide(BESIDE)

@@ -16,7 +16,7 @@ HERE = Path(__file__)
 CHANGELOGS = (HERE.parents[3] / "CHANGELOG.md", HERE.parents[5] / "CHANGELOG.md")
 NAME_COLUMNS = 21
 _KEYS = (
-    ("tui.input.submit", "send; while the agent works, it is told at its next step"),
+    ("tui.input.submit", "send; while the agent works, it is told soon"),
     ("app.message.followUp", "send when the agent has finished"),
     ("app.message.dequeue", "take back what waits to be sent"),
     ("app.interrupt", "stop what runs"),
@@ -44,8 +44,8 @@ async def help(app: App, rest: str) -> None:
             "",
         ]
     signs = [
-        ("!COMMAND", "run it in the shell; !!COMMAND does not tell the model"),
-        ("$CODE", "run it in Python; $$CODE does not tell the model"),
+        ("!COMMAND", "run it in the shell; with !! the model is not told"),
+        ("$CODE", "run it in Python; with $$ the model is not told"),
         ("@FILE", "name a file"),
     ]
     keys = [(app.keys.label(action), text) for action, text in _KEYS if app.keys.label(action)]

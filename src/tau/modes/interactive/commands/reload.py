@@ -4,17 +4,13 @@ from typing import Any
 
 from tau.base.errors import ConfigError
 from tau.config.keybindings import load_keybindings
-from tau.config.layers import load_settings
 from tau.config.models_file import load_models_file
 from tau.config.settings import setting_values
 from tau.config.words import show_value
 from tau.modes.interactive.app import App, Change
-from tau.modes.interactive.bindings import APP_BINDINGS
 from tau.modes.interactive.commands.saying import count, next_session, session_of
-from tau.modes.interactive.selectors.applying import background_of, restyle, show
+from tau.modes.interactive.selectors.applying import background_of, read_settings, restyle, show
 from tau.modes.interactive.themes.looks import load_theme, wanted_name
-from tau.tui.input.bindings import Keymap
-from tau.tui.widgets.editor.bindings import EDITOR_BINDINGS
 
 MAX_TOLD = 12
 
@@ -22,16 +18,22 @@ MAX_TOLD = 12
 async def reload(app: App, rest: str) -> None:
     """Raises TauError where a file is broken: then nothing of it counts, and all stays as it was."""
     session = session_of(app)
-    load_settings(app.paths, app.cwd)
+    read_settings(app)
     load_models_file(app.paths.models)
-    told = [*_keys(app), *_commands(app)]
+    overrides = load_keybindings(app.paths.keybindings)
+    told = [*_keys(app, overrides), *_commands(app)]
     path = session.log.path
     if path is None:
         app.say("\n".join(["Settings and instructions stay: this session is in memory only.", *told]))
+        _warn_of_keys(app)
         return
     before = setting_values(app.settings)
-    # A session reads settings, models and instructions when it is opened: so it is opened again.
-    app.leave(Change("resume", session=str(path)) if path.exists() else Change("new"))
+    # A session reads settings, models and instructions when it is opened: so it is opened again, with the
+    # model that is in use now, whatever one the command line named.
+    model = session.model.key
+    app.leave(
+        Change("resume", session=str(path), model=model) if path.exists() else Change("new", model=model)
+    )
     opened = await next_session(app, session)
     show(app, opened.settings)
     after = setting_values(opened.settings)
@@ -43,6 +45,7 @@ async def reload(app: App, rest: str) -> None:
         *_theme(app),
     ]
     app.say("\n".join(told))
+    _warn_of_keys(app)
     app.status_line.refresh()
 
 
@@ -64,16 +67,27 @@ def _theme(app: App) -> list[str]:
     return []
 
 
-def _keys(app: App) -> list[str]:
-    """What is wrong with the keys in the file, and which of them differ from those in use."""
-    fresh = Keymap(load_keybindings(app.paths.keybindings), extra={**EDITOR_BINDINGS, **APP_BINDINGS})
+def _keys(app: App, overrides: dict[str, list[str]]) -> list[str]:
+    """The keys as they are in the file now, in force at once; which of them are others."""
+    keys = app.keys
+    before = {action: keys.keys_of(action) for action in keys.bindings}
+    keys.use(overrides)
     changed = [
-        f"{fresh.bindings[action].description}: {fresh.label(action) or 'no key'}"
-        for action in fresh.bindings
-        if fresh.keys_of(action) != app.keys.keys_of(action)
+        f"{keys.bindings[action].description}: {keys.label(action) or 'no key'}"
+        for action in before
+        if keys.keys_of(action) != before[action]
     ]
-    told = [f"Other keys count when tau is started again: {'; '.join(changed)}."] if changed else []
-    return [*told, *fresh.problems, *map(str, fresh.conflicts)]
+    if changed:  # what is on the screen names keys
+        app.screen.invalidate()
+        app.screen.request_render()
+    more = len(changed) - MAX_TOLD
+    told = [f"{line}." for line in changed[:MAX_TOLD]]
+    return told + ([f"{count(more, 'more key')} changed; /hotkeys shows them all."] if more > 0 else [])
+
+
+def _warn_of_keys(app: App) -> None:
+    for problem in (*app.keys.problems, *map(str, app.keys.conflicts)):
+        app.say(problem, "warning")
 
 
 def _commands(app: App) -> list[str]:

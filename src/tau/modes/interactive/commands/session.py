@@ -4,7 +4,8 @@ import os
 import stat
 from pathlib import Path
 
-from tau.ai.wire import TextContent, UserMessage
+from tau.agent.queue import spoken_text
+from tau.ai.wire import UserMessage
 from tau.base.clock import from_iso, now_ms
 from tau.base.errors import TauError, UsageError
 from tau.base.files import mode_of, typed_path
@@ -14,6 +15,7 @@ from tau.coding.export.frame import money_text, tokens_text
 from tau.coding.session.navigation import Move
 from tau.coding.session.session import Session
 from tau.coding.session.store import SessionStore
+from tau.coding.session.titles import UNTITLED, first_words
 from tau.modes.interactive.app import App, Change
 from tau.modes.interactive.commands.saying import columns, count, next_session, session_of
 
@@ -27,7 +29,9 @@ SHOWN_ID_CHARS = 8
 
 
 async def new(app: App, rest: str) -> None:
-    app.leave(Change("new"))
+    path = session_of(app).log.path
+    before = " /resume goes back to the one before." if path is not None and path.exists() else ""
+    app.leave(Change("new", notice=f"This is a new session.{before}"))
 
 
 async def resume(app: App, rest: str) -> None:
@@ -92,7 +96,7 @@ def _tell_facts(app: App, session: Session) -> None:
         ("File", _file(log.path)),
         ("Folder", str(session.cwd)),
         ("Begun", f"{_age(now_ms() - from_iso(log.header.timestamp))} ago"),
-        ("Model", f"{session.model.key}, thinking {session.thinking}"),
+        ("Model", session.model.key + (f", thinking {session.thinking}" if session.model.reasoning else "")),
         ("Said", ", ".join(said)),
         ("Entries", f"{sum(1 for _ in log.nodes()):,}"),
         ("Tokens", f"{tokens_text(tokens.total)}: {tokens_text(tokens.output)} output, {cached}"),
@@ -129,7 +133,8 @@ async def _delete(app: App) -> None:
         raise TauError("The agent is at work; stop it before you delete the session.")
     if path is None or not path.exists():
         raise TauError("Nothing of this session is on the disk yet.")
-    title = old.names.name or old.log.header.id[:SHOWN_ID_CHARS]
+    said = next((message for message in old.log.messages() if isinstance(message, UserMessage)), None)
+    title = old.names.name or (first_words(spoken_text(said)) if said is not None else UNTITLED)
     days = trash.KEPT_DAYS
     question = f'"{title}" goes to the trash, where it is kept for {days} days.'
     if not await app.ui.confirm("Delete this session?", question):
@@ -180,8 +185,7 @@ def show_move(app: App, move: Move) -> None:
     if not move.editor_text and not move.images:
         app.say("The next message goes on from here.")
         return
-    message = UserMessage([TextContent(move.editor_text or ""), *move.images], now_ms())
-    app.input.sending.take_back([message])
+    app.input.sending.bring_back(move.editor_text or "", move.images)
     app.say("Change the message and send it again; the way that was left stays in the session.")
 
 

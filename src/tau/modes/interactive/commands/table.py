@@ -43,7 +43,7 @@ _TABLE = {
         ("name rename", "[NAME]", "Name the session, or show its name", "session.name", ANY_TIME),
         ("session", "[delete]", "Show facts about the session, or delete it", "session.session", ANY_TIME),
         ("tree", "", "Look at all branches and go on from another place", "session.tree", IDLE),
-        ("branch", "", "Go back to a message of yours and go on from there", "session.branch", IDLE),
+        ("branch", "", "Go back to an earlier message and go on from there", "session.branch", IDLE),
         ("goto", "ID", "Go on from the entry with this id", "session.goto", IDLE),
         ("fork", "", "Copy the session into a new one and go on there", "session.fork", IDLE),
         (

@@ -1,14 +1,10 @@
 """Commands about the conversation: plan, retry, what waits, and making it shorter."""
 
-from contextlib import suppress
 from pathlib import Path
 
-from tau.agent.abort import Aborted
-from tau.agent.loop import Outcome
 from tau.agent.queue import Waiting
-from tau.ai.wire import AssistantMessage, ToolResultMessage, UserMessage
-from tau.base.errors import SessionError, TauError, UsageError
-from tau.coding.session.session import Session
+from tau.ai.wire import UserMessage
+from tau.base.errors import UsageError
 from tau.modes.interactive.app import App, Change
 from tau.modes.interactive.commands.saying import columns, count, session_of
 from tau.modes.verdict import INTERRUPTED, judge
@@ -36,47 +32,14 @@ async def plan(app: App, rest: str) -> None:
 
 
 async def retry(app: App, rest: str) -> None:
-    """Send the last request again. The log gets the new answer and nothing else."""
+    """Send the last request again. Raises TauError where there is none."""
     session = session_of(app)
-    items = session.log.context().items
-    told = (UserMessage, AssistantMessage, ToolResultMessage)
-    last = next((item for item in reversed(items) if isinstance(item.message, told)), None)
-    if last is None:
-        raise TauError("There is nothing to send again yet.")
-    message = last.message
-    if isinstance(message, AssistantMessage):
-        if message.stop_reason not in ("error", "aborted"):
-            raise TauError("The last answer is complete; there is nothing to send again.")
-        if message.stop_reason == "aborted" and last is items[-1]:
-            _step_back(app, session, last.id)
-    outcome = await _go_on(session)
+    outcome = await session.go_on(moved=lambda: app.events.rebuild(elsewhere=False))
     if session is app.session:
         verdict = judge(outcome)
         if verdict.remark and verdict.code != INTERRUPTED:
             app.banner.show(verdict.remark)
-        app.events.settled()
-
-
-def _step_back(app: App, session: Session, answer: str) -> None:
-    """Before half an answer: most models would go on with it, rather than begin anew."""
-    node = session.log.node(answer)
-    if node is not None:
-        session.log.move(node.parent_id)
-        app.events.rebuild()
-
-
-async def _go_on(session: Session) -> Outcome:
-    with session.activities.begin(run=True) as abort:
-        try:
-            session.note_changes()
-            return await session.retry.run([], abort)
-        except Aborted:
-            return Outcome(message=None, messages=[], aborted=True)
-        finally:
-            with suppress(SessionError):
-                session.queue.release(session.log.append_message)
-            if session.recorder is not None:
-                await session.recorder.settle()
+        app.events.settled(stopped=outcome.aborted)
 
 
 async def queue(app: App, rest: str) -> None:

@@ -12,6 +12,7 @@ from tau.modes.interactive.app import App
 from tau.modes.interactive.commands.saying import count, session_of
 from tau.modes.interactive.editing.clipboard import copied
 
+LEGEND = "Tasks: # a phase, - [ ] a task, - [/] under way, - [x] done"
 FILE = "TODO.md"
 MAX_FILE_BYTES = 256 * KIB
 USAGE = (
@@ -69,7 +70,7 @@ def listed(phases: Phases) -> list[str]:
 
 
 async def _edit(app: App, phases: Phases) -> None:
-    text = await app.ui.editor("Tasks: # a phase, - [ ] a task, - [x] done", to_markdown(phases))
+    text = await app.ui.editor(LEGEND, to_markdown(phases))
     if text is None or text.strip() == to_markdown(phases).strip():
         app.say("The list of tasks stays as it was.")
     else:

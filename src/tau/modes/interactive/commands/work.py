@@ -5,13 +5,14 @@ from collections.abc import Callable, Sequence
 from tau.base.errors import TauError, UsageError
 from tau.base.files import typed_path
 from tau.coding.command_files import split_arguments
-from tau.coding.job_texts import duration_text, words_of
+from tau.coding.job_texts import words_of
 from tau.coding.ports import Job
 from tau.coding.undo.plan import UndoPlan
 from tau.coding.undo.report import result_lines, summary, turn_lines
 from tau.coding.undo.undo import Undo
 from tau.modes.interactive.app import App
 from tau.modes.interactive.commands.saying import columns, count, session_of
+from tau.modes.interactive.render.words import duration
 
 SHOWN_LINES = 40
 UNDO_USAGE = "Write it as /undo [N] [PATH ...], /undo list, or /undo --force PATH ..."
@@ -83,7 +84,7 @@ def _list(app: App, known: Sequence[Job]) -> None:
     if not known:
         app.say("Nothing runs in the background, and nothing has ended there lately.")
         return
-    rows = [(job.id, job.status, duration_text(job.duration_ms), job.label) for job in known]
+    rows = [(job.id, job.status, duration(job.duration_ms), job.label) for job in known]
     note = "/jobs ID shows what one says, /jobs cancel ID stops it."
     app.say("\n".join([*columns(app, rows, right=(2,)), note]))
 
@@ -91,6 +92,6 @@ def _list(app: App, known: Sequence[Job]) -> None:
 def _tell(app: App, job: Job) -> None:
     lines = words_of(job).splitlines()
     left_out = len(lines) - SHOWN_LINES
-    head = f"{job.id} {job.status}, {duration_text(job.duration_ms)}: {job.label}"
+    head = f"{job.id} {job.status}, {duration(job.duration_ms)}: {job.label}"
     more = [f"({count(left_out, 'line')} before)"] if left_out > 0 else []
     app.say("\n".join([head, *more, *(lines[-SHOWN_LINES:] or ["It has said nothing."])]))

@@ -12,7 +12,7 @@ from tau.base.errors import TauError
 from tau.base.late import late
 from tau.base.run import Limits, LocalRunner
 from tau.base.sizes import format_bytes
-from tau.modes.interactive.panel import Choice
+from tau.modes.interactive.question_parts import Choice
 from tau.modes.interactive.questions import ChoicePanel
 from tau.tui.component import Component
 
@@ -138,9 +138,9 @@ async def _caches(app: "App") -> bool:
         app.say("There is nothing to clear.")
         return False
     message = (
-        f"{len(found.outputs)} full outputs of sessions that are older than 30 days, and {len(found.cache)} "
-        f"entries of the cache: {format_bytes(found.bytes)} together. The sessions themselves stay, "
-        "and so does what undo needs."
+        f"Full outputs in sessions that are older than 30 days: {len(found.outputs):,}. "
+        f"Entries of the cache: {len(found.cache):,}. Together {format_bytes(found.bytes)}. "
+        "The sessions themselves stay, and so does what undo needs."
     )
     if not await app.ui.confirm("Remove what can be done without?", message):
         return True

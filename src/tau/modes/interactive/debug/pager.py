@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tau.base.late import late
-from tau.modes.interactive.panel import Panel
+from tau.modes.interactive.question_parts import Frame
 from tau.modes.interactive.questions import CANCEL, PAGE_DOWN, PAGE_UP
 from tau.tui.input.key import InputEvent, Key
 from tau.tui.text.wrap import wrap
@@ -27,7 +27,7 @@ class Does(NamedTuple):
     do: Callable[[], None]
 
 
-class Pager(Panel):
+class Pager(Frame):
     """`read` gives the text; it is asked again by `refresh`. The view begins at the end."""
 
     def __init__(
@@ -95,8 +95,9 @@ class Pager(Panel):
 
     def _hints(self) -> list[str]:
         up, down = self.keys.label(PAGE_UP), self.keys.label(PAGE_DOWN)
-        scrolls = f"{up} and {down} scroll" if up and down else ""
-        return [scrolls, *(f"{one.letter} {one.words}" for one in self._does), self.key(CANCEL, "goes back")]
+        scrolls = f"{up} and {down} scroll" if up and down and self._text else ""
+        does = self._does if self._text else self._does[:-1]  # nothing is there to be copied
+        return [scrolls, *(f"{one.letter} {one.words}" for one in does), self.key(CANCEL, "goes back")]
 
     def _named(self, letter: str) -> Does | None:
         return next((one for one in self._does if one.letter == letter), None)

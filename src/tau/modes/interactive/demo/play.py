@@ -3,35 +3,30 @@
 import asyncio
 import os
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
+from tau.agent.events import AgentEvent, AgentStart
 from tau.agent.ui import Ui
-from tau.ai.faux import Faux
+from tau.ai.faux import FAUX_MODEL, Faux
 from tau.coding.session.session import Session
-from tau.config.layers import load_settings
+from tau.config.layers import Given, load_settings
 from tau.config.paths import Paths, user_paths
-from tau.config.settings import Settings
+from tau.config.settings import Settings, setting_values
 from tau.modes.interactive.app import App, Change
 from tau.modes.interactive.demo.repository import make_repository
 from tau.modes.interactive.demo.script import ENDING, OPENING, REQUEST, answers
 from tau.modes.interactive.front import Front
 from tau.modes.interactive.opening import open_front
+from tau.modes.interactive.selectors.applying import LIVE_GROUPS
 from tau.sdk import SessionOptions, create_session
 
-NAME = "scripted"
-MODEL = {
-    "id": "scripted-demo",
-    "name": "scripted demo",
-    "reasoning": True,
-    "contextWindow": 200_000,
-    "maxTokens": 8192,
-}
-# Nothing is ever sent there: the script stands in for the request.
-PROVIDER = {"baseUrl": "http://127.0.0.1:9", "api": "openai-completions", "apiKey": "none", "models": [MODEL]}
+# It stands in the status line all the time, so that nobody takes it for a real one.
+MODEL = msgspec.structs.replace(FAUX_MODEL, id="scripted-demo", name="scripted demo", provider="scripted")
 FLAGS = {
     "titles.enabled": False,
     "edit.mode": "replace",
@@ -40,37 +35,64 @@ FLAGS = {
     "contextFiles.enabled": False,
     "display.hideThinking": False,
 }
-KEY_S, PAUSE_S, LOOK_S = 0.045, 1.2, 0.02
+KEY_S, READ_S, PAUSE_S, LOOK_S = 0.06, 6.0, 0.6, 0.02
 
 
-def play(*, fast: bool) -> int:
-    """Until the person leaves; with `fast` it runs at full speed and leaves by itself. The exit code."""
-    with tempfile.TemporaryDirectory(prefix="tau-demo-", ignore_cleanup_errors=True) as name:
-        folder = Path(name).resolve()
-        home, project = folder / "home", folder / "shop"
-        home.mkdir()
-        (home / "models.json").write_bytes(msgspec.json.encode({"providers": {NAME: PROVIDER}}))
-        # The look is the user's own; all that is written goes into the temporary folder.
-        settings = load_settings(user_paths(), folder, flags=FLAGS).settings
-        paths = user_paths({**os.environ, "TAU_HOME": str(home)})
-        asyncio.run(make_repository(project))
-        front, loop = open_front(settings, paths, project)
+class Guard(Protocol):
+    """Around the work: the first signal calls `stop`, or cancels the task while there is none.
 
-        async def main() -> int:
-            loop.attach(asyncio.get_running_loop())
-            return await _run(front, settings, paths, fast=fast)
+    `code` is the exit code that a signal asks for.
+    """
 
+    code: int | None
+    stop: Callable[[], None] | None
+
+    def __enter__(self) -> "Guard": ...
+    def __exit__(self, *_: object) -> None: ...
+
+
+def play(guard: Callable[[], Guard], *, fast: bool) -> int:
+    """Until the person leaves; with `fast` it runs at full speed and leaves by itself. The exit code.
+
+    `guard` is made in the loop; nothing is on the disk before it is there.
+    """
+    return asyncio.run(_play(guard, fast=fast))
+
+
+async def _play(guard: Callable[[], Guard], *, fast: bool) -> int:
+    with guard() as signals:
         try:
-            return asyncio.run(main())
-        finally:
-            front.close()
+            with tempfile.TemporaryDirectory(prefix="tau-demo-", ignore_cleanup_errors=True) as name:
+                code = await _show(Path(name).resolve(), signals, fast=fast)
+        except asyncio.CancelledError:
+            if signals.code is None:
+                raise
+            code = signals.code
+        return code if signals.code is None else signals.code
 
 
-async def _run(front: Front, settings: Settings, paths: Paths, *, fast: bool) -> int:
+async def _show(folder: Path, signals: Guard, *, fast: bool) -> int:
+    home, project = folder / "home", folder / "shop"
+    home.mkdir()
+    # The look is the user's own; all that is written goes into the temporary folder.
+    settings = load_settings(user_paths(), folder, flags=FLAGS).settings
+    look = {key: value for key, value in setting_values(settings).items() if key.split(".")[0] in LIVE_GROUPS}
+    given = Given(flags={**look, **FLAGS})
+    paths = user_paths({**os.environ, "TAU_HOME": str(home)})
+    await make_repository(project)
+    front, loop = open_front(settings, paths, project)
+    try:
+        loop.attach(asyncio.get_running_loop())
+        return await _run(front, settings, paths, given, signals, fast=fast)
+    finally:
+        front.close()
+
+
+async def _run(
+    front: Front, settings: Settings, paths: Paths, given: Given, signals: Guard, *, fast: bool
+) -> int:
     faux = Faux(answers(fast=fast))
-    options = SessionOptions(
-        cwd=front.cwd, provider=NAME, model=str(MODEL["id"]), stream=faux.stream, settings=FLAGS
-    )
+    options = SessionOptions(cwd=front.cwd, stream=faux.stream, settings=given.flags)
     environ = {**os.environ, "TAU_HOME": str(paths.home)}
 
     @asynccontextmanager
@@ -82,10 +104,12 @@ async def _run(front: Front, settings: Settings, paths: Paths, *, fast: bool) ->
             fork=change.session if change.kind == "fork" else None,
         )
         async with create_session(wanted, environ) as session:
+            session.models.default = MODEL
             yield session
 
     async with asyncio.TaskGroup() as tasks:
-        app = App(front, settings, paths, tasks)
+        app = App(front, settings, paths, tasks, given)
+        signals.stop = app.quit
         app.start(_person(app, fast=fast))
         return await app.run(opening, ())
 
@@ -94,18 +118,21 @@ async def _person(app: App, *, fast: bool) -> None:
     """Types the request, sends it, and says at the end how to go on."""
     while app.session is None:  # noqa: ASYNC110
         await asyncio.sleep(LOOK_S)
+    session = app.session
+    begun = asyncio.Event()
+
+    def hear(event: AgentEvent) -> None:
+        if isinstance(event, AgentStart):
+            begun.set()
+
+    session.subscribe(hear)
     app.say(OPENING)
     if not fast:
-        await asyncio.sleep(PAUSE_S)
-        for end in range(1, len(REQUEST) + 1):
-            app.editor.set_text(REQUEST[:end])
-            app.screen.request_render()
-            await asyncio.sleep(KEY_S)
-        await asyncio.sleep(PAUSE_S / 2)
-        app.editor.set_text("")
-    session = app.session
-    app.submit(REQUEST)
-    await asyncio.sleep(LOOK_S)
+        await asyncio.sleep(READ_S)
+        await _type(app)
+    if not begun.is_set():  # else the person was faster
+        app.submit(REQUEST)
+    await begun.wait()
     while app.session_runs:  # noqa: ASYNC110
         await asyncio.sleep(LOOK_S)
     if app.session is session:
@@ -113,3 +140,15 @@ async def _person(app: App, *, fast: bool) -> None:
         app.screen.request_render()
     if fast:
         app.quit()
+
+
+async def _type(app: App) -> None:
+    """One key after the other, as long as nobody else types; what they have typed stays."""
+    typed = ""
+    while typed != REQUEST and app.editor.text == typed:
+        typed = REQUEST[: len(typed) + 1]
+        app.editor.set_text(typed)
+        app.screen.request_render()
+        await asyncio.sleep(KEY_S)
+    await asyncio.sleep(PAUSE_S)
+    app.editor.set_text(app.editor.text.removeprefix(typed))

@@ -55,7 +55,8 @@ async def make_repository(folder: Path) -> None:
             for words in _STEPS:
                 # The hooks and signatures of the user's own configuration have no part in this.
                 env = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
-                await capture(await runner.start(["git", *words], cwd=folder, env=env))
+                async with await runner.start(["git", *words], cwd=folder, env=env) as git:
+                    await capture(git)
     except (OSError, TimeoutError) as error:
         log.error("The demonstration has no repository.", error)
     finally:

@@ -12,6 +12,7 @@ OPENING = (
     "This is a demonstration: the model is a script, and so is the person who types. The screen, the tools, "
     "the files and the tests are real; they are in a temporary folder, which goes when you leave."
 )
+READ_S, WORD_S, CALL_S = 4.0, 0.1, 1.0
 ENDING = (
     "That was the demonstration; its folder goes when you leave ({quit}). "
     "To start for real, go to the folder of your project and type tau; /login gives it a key."
@@ -61,18 +62,19 @@ def answers(*, fast: bool) -> list[list[Step]]:
 
 
 def _paced(steps: Sequence[Step], *, fast: bool) -> Iterator[Step]:
-    """Words arrive one by one; before a call there is a moment of silence."""
+    """Words arrive one by one; before an answer there is time to read, before a call a moment of silence."""
+    if not fast:
+        yield Wait(READ_S)
     for step in steps:
         if fast or not isinstance(step, Say | Use | Think):
             yield step
         elif isinstance(step, Say):
-            yield Wait(0.5)
             for word in step.text.split(" "):
                 yield Say(f"{word} ")
-                yield Wait(0.05)
+                yield Wait(WORD_S)
         else:
-            yield Wait(0.7)
             yield step
+            yield Wait(CALL_S)
 
 
 def _python() -> str:

@@ -46,7 +46,10 @@ def next_thinking(app: "App") -> str:
 
 
 def choices(settings: "Settings", paths: "Paths") -> list[Choice]:
-    """The models of the setting enabledModels that can be used here; without it, each provider's default."""
+    """The models of the setting enabledModels that can be used here.
+
+    Without it: the default of each provider that has a key; if that is one only, all models of this provider.
+    """
     file = load_models_file(paths.models)
     catalog = merge(load_catalog(), file)
     keys = KeyCredentials(catalog, AuthFile(paths.auth), LocalRunner(), os.environ, models=file.keys)
@@ -60,7 +63,9 @@ def choices(settings: "Settings", paths: "Paths") -> list[Choice]:
     if found or settings.enabled_models:
         return list(found.values())
     defaults = {id: catalog.providers[id].default_model for id in usable if keys.available(id)}
-    return [Choice(model) for model in catalog.models if defaults.get(model.provider) == model.id]
+    ready = [model for model in catalog.models if model.provider in defaults]
+    first = [model for model in ready if defaults[model.provider] == model.id]
+    return [Choice(model) for model in (first if len(first) > 1 else ready)]
 
 
 async def next_model(app: "App", step: int) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -67,6 +68,9 @@ class Drafts:
         self._path: Path | None = None
         self._todo: bytes | None = None
         self._working = False
+        self._writing = threading.Lock()
+        self._asked = 0
+        self._written = 0
 
     def found(self) -> Kept | None:
         """The draft that was left here, taken over from who left it. One of a tau that still runs stays.
@@ -103,12 +107,25 @@ class Drafts:
         try:
             while self._todo is not None:
                 data, self._todo = self._todo, None
-                await asyncio.to_thread(self.put_now, data)
+                await asyncio.to_thread(self._put, data, self._number())
         finally:
             self._working = False
 
     def put_now(self, data: bytes) -> None:
         """Write it, or remove the file if there is nothing. What goes wrong is logged."""
+        self._put(data, self._number())
+
+    def _number(self) -> int:
+        self._asked += 1
+        return self._asked
+
+    def _put(self, data: bytes, number: int) -> None:
+        with self._writing:
+            if number > self._written:  # a thread may come late with what is old by now
+                self._written = number
+                self._write(data)
+
+    def _write(self, data: bytes) -> None:
         try:
             if data:
                 make_private(self._folder)

@@ -48,28 +48,52 @@ def chosen(environ: Mapping[str, str] = os.environ) -> list[str]:
 
 async def write_outside(app: "App") -> None:
     """Let the person go on with the text in another editor. Where that fails, nothing changes here."""
-    argv = chosen()
-    editor, screen = app.editor, app.screen
-    before = editor.text
-    with _private_file(before) as file:
+    before = app.editor.text
+    after = await edited(app, before)
+    if after != before:
+        app.editor.set_text(after)
+
+
+async def edited(app: "App", text: str, name: str = "message.md") -> str:
+    """The text as the person has left it. Raises TauError; what was saved till then is in the history."""
+    argv, screen = chosen(), app.screen
+    if app.input.is_outside:  # the key was pressed twice before it could be opened
+        return text
+    with _private_file(text, name) as file:
+        app.input.is_outside = True
         screen.suspend()
         try:
             code = await run([*argv, str(file)], app.cwd)
         finally:
+            app.input.is_outside = False
             screen.resume()
             screen.request_render(force=True)
         if code != 0:
-            raise TauError(f"{argv[0]} ended with code {code}; the text is as it was.")
-        after = _text_in(file)
-    if after != before:
-        editor.set_text(after)
+            how = f"was ended by signal {code - 128}" if code > 128 else f"ended with code {code}"
+            raise TauError(f"{argv[0]} {how}; the text is as it was.{_rescued(app, file, text)}")
+        after = _text_in(file, text)
+    if "\ufffd" in after and "\ufffd" not in text:
+        app.input.hint("What was not UTF-8 in the text is shown as \ufffd.", "warning")
+    return after
+
+
+def _rescued(app: "App", file: Path, before: str) -> str:
+    """What an editor had saved before it failed goes into the history; a word to the person about it."""
+    try:
+        after = _text_in(file, before)
+    except TauError:
+        return ""
+    if after == before or not after.strip():
+        return ""
+    app.input.recall.add(after)
+    return f" What it had saved is in the history: {app.keys.label('app.history.search')} finds it."
 
 
 async def run(argv: Sequence[str], cwd: Path, runner: Runner | None = None) -> int:
     """The exit code of a program that has the terminal meanwhile. Raises TauError if it cannot be started."""
     columns, rows = _size()
     runner = runner or LocalRunner()
-    with _private_file("", "tty") as told:
+    with _private_file("", "tty.txt") as told:
         try:
             process = await runner.start(
                 (*_TELLING, str(told), *argv),
@@ -157,11 +181,11 @@ def _size() -> tuple[int, int]:
 
 
 @contextmanager
-def _private_file(text: str, ending: str = "md") -> Iterator[Path]:
+def _private_file(text: str, name: str) -> Iterator[Path]:
     """A file that only we can read, in a folder of its own, which an editor may fill as it likes."""
     folder = temporary_folder() / f"tau-edit-{os.urandom(6).hex()}"
     folder.mkdir(mode=0o700)
-    file = folder / f"message.{ending}"
+    file = folder / name
     try:
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
             out.write(text.encode("utf-8", "replace"))
@@ -170,13 +194,13 @@ def _private_file(text: str, ending: str = "md") -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _text_in(file: Path) -> str:
-    """What the editor has left; most of them end a file with a newline that nobody typed."""
+def _text_in(file: Path, before: str) -> str:
+    """What the editor has left; most of them end a file with a newline that nobody typed. Raises TauError."""
     try:
         size = file.stat().st_size
         if size > MAX_BYTES:
             raise TauError(f"The text has {format_bytes(size)}, which is too long; the old one is kept.")
-        data = file.read_bytes()
+        text = file.read_bytes().decode("utf-8", "replace")
     except OSError as error:
         raise TauError(f"The text cannot be read back: {error.strerror}; the old one is kept.") from None
-    return data.decode("utf-8", "replace").removesuffix("\n")
+    return text if before.endswith("\n") else text.removesuffix("\n")

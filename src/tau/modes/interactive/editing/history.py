@@ -1,12 +1,14 @@
 """What was asked before: the prompts of this session first, then those of all sessions, a step at a time."""
 
 import asyncio
+import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tau.agent.queue import spoken_text
 from tau.ai.wire import UserMessage
+from tau.base.clock import now_ms
 from tau.base.late import late
 from tau.base.tasks import shielded
 from tau.tui.widgets.editor.draft import Draft
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from tau.modes.interactive.app import App
 
 prompts = late("tau.coding.history.prompts")
+secrets = late("tau.coding.export.secrets")
 
 MAX_PROMPTS = 2_000
 MAX_CHARS = 4_000_000
@@ -45,10 +48,11 @@ class Recall:
         self._sent = []
 
     def add(self, text: str) -> None:
-        """Something was sent: remember it here, and for other sessions."""
+        """Something was sent: remember it here, and, without what looks like a secret, for other sessions."""
         self.note(text)
+        app = self._app
         # Also if that is the last thing that is sent here.
-        self._app.start(shielded(asyncio.to_thread(_remember, self._path, text, self._app.cwd)))
+        app.start(shielded(asyncio.to_thread(_remember, self._path, text, app.cwd, app.paths.auth)))
 
     def note(self, text: str) -> None:
         """Remember it here only."""
@@ -86,8 +90,12 @@ class Recall:
         own = [*reversed(self._sent), *of_session(app.session)]
         past: list[PastPrompt] = await asyncio.to_thread(_recent, self._path)
         times = {prompt.text: prompt for prompt in reversed(past)}
-        here = str(app.cwd)
-        found = {text: times.get(text) or prompts.PastPrompt(text, here, 0) for text in own}
+        here, now = str(app.cwd), now_ms()
+        found = {
+            # What was sent a moment ago may not be written yet.
+            text: times.get(text) or prompts.PastPrompt(text, here, now if text in self._sent else 0)
+            for text in own
+        }
         for prompt in past:
             found.setdefault(prompt.text, prompt)
         return list(found.values())
@@ -131,9 +139,12 @@ def _bounded(texts: Iterable[str]) -> Iterable[str]:
         yield text
 
 
-def _remember(path: Path, text: str, cwd: Path) -> None:
+def _remember(path: Path, text: str, cwd: Path, auth: Path) -> None:
+    if text.startswith("/login"):
+        text = "/login"  # whatever stands behind it may be a key
+    known = secrets.known_secrets(os.environ, auth, lambda problem: None)
     history = prompts.PromptHistory(path)
-    history.add(text, cwd)
+    history.add(secrets.Masker(known).text(text), cwd)
     history.close()
 
 

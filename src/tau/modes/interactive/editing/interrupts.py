@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
+    from tau.modes.interactive.editing.keeping import DraftKeeper
     from tau.modes.interactive.editing.sending import Sending
 
 TWICE_S = 0.5
@@ -12,9 +13,12 @@ TWICE_S = 0.5
 class Interrupts:
     """Each method says whether the key meant something; if not, it is the editor's."""
 
-    def __init__(self, app: "App", sending: "Sending") -> None:
+    def __init__(self, app: "App", sending: "Sending", keeper: "DraftKeeper") -> None:
         self._app = app
         self._sending = sending
+        self._keeper = keeper
+        self._cleared = ""
+        """What stood in the editor before it was cleared for the last time."""
         self._escaped_at = float("-inf")
         self._cleared_at = float("-inf")
 
@@ -28,6 +32,7 @@ class Interrupts:
             return True
         if app.input.mode:
             app.editor.clear()
+            app.input.hint(f"Cleared; {app.keys.label('tui.editor.undo')} brings it back.", seconds=2)
             return True
         if not app.editor.is_empty:
             return False
@@ -38,12 +43,24 @@ class Interrupts:
         return True
 
     def stop(self) -> bool:
-        """Stop the innermost thing that runs; what waits in the queue comes back into the editor."""
+        """Stop the innermost thing that runs; if that is the agent, as `stop_agent` does."""
         session = self._app.session
         if session is None or not session.busy:
             return False
-        self._sending.take_back(session.queue.clear())
+        if session.activities.innermost_is_run:
+            return self.stop_agent()
         session.abort()
+        self._app.lane.stopping(agent=False)
+        self._app.screen.request_render()
+        return True
+
+    def stop_agent(self) -> bool:
+        """Stop the agent; what waits in the queue comes back into the editor."""
+        session = self._app.session
+        if session is None or not session.activities.running:
+            return False
+        self._sending.take_back(session.queue.clear())
+        session.activities.abort_run()
         self._app.lane.stopping()
         self._app.screen.request_render()
         return True
@@ -52,8 +69,11 @@ class Interrupts:
         """Empty the editor, or stop what runs; twice: quit."""
         app = self._app
         if self._twice("_cleared_at"):
+            if self._cleared and app.editor.is_empty:  # meant was the end, and not to lose this
+                app.input.recall.add(self._cleared)
             app.quit()
             return True
+        self._cleared = app.editor.text
         app.editor.completing.close()
         key = app.keys.label("app.clear")
         if not app.editor.is_empty:
@@ -79,6 +99,7 @@ class Interrupts:
         if stop is None:
             return False
         screen = self._app.screen
+        self._keeper.save_now()  # who is put aside may never come back
         screen.suspend()
         try:
             stop()

@@ -8,7 +8,7 @@ from tau.tui.timer import Handle
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
-    from tau.modes.interactive.editing.drafts import Drafts, Kept
+    from tau.modes.interactive.editing.drafts import Drafts
     from tau.modes.interactive.editing.pictures import Pictures
 
 drafts = late("tau.modes.interactive.editing.drafts")
@@ -40,11 +40,13 @@ class DraftKeeper:
         for picture in kept.pictures:
             self._pictures.remember(picture.token, picture.path)
         self._saved = True
+        if below := _text(kept.draft.get("below")):
+            app.input.recall.add(below)
         if app.editor.is_empty and app.editor.restore(kept.draft):
             app.input.hint(f"Your draft of {when} is back.", seconds=8)
-        elif text := _text(kept):
+        elif text := _text(kept.draft.get("parts")):
             # Something is being written already: the two do not mix.
-            app.input.recall.note(text)
+            app.input.recall.add(text)
             key = app.keys.label("tui.editor.cursorUp")
             app.input.hint(f"Your draft of {when} is in the history: {key} brings it back.", seconds=8)
         app.screen.request_render()
@@ -53,7 +55,7 @@ class DraftKeeper:
 
     def changed(self) -> None:
         """The text is another one."""
-        if self._app.editor.is_empty:
+        if self._app.editor.is_empty and not self._app.editor.draft()["parts"]:
             self.forget()
         elif self._due is None:
             self._due = self._app.front.timer.call_later(PAUSE_S, self._save)
@@ -65,12 +67,14 @@ class DraftKeeper:
             self._saved = False
             self._drafts.remove()
 
-    def close(self) -> None:
-        """Save at once what is not saved yet: nobody comes back here."""
-        if self._cancel():
-            data = self._data()
-            if data is not None:
-                self._drafts.put_now(data)
+    def save_now(self) -> None:
+        """Save at once what is not saved yet."""
+        self._cancel()
+        if self._opened is None and not self._app.editor.draft()["parts"]:
+            return
+        data = self._data()
+        if data is not None:
+            self._drafts.put_now(data)
 
     @property
     def _drafts(self) -> "Drafts":
@@ -106,9 +110,10 @@ class DraftKeeper:
         return due is not None
 
 
-def _text(kept: "Kept") -> str:
-    parts: list[Any] = kept.draft.get("parts") or []
-    texts = [part if isinstance(part, str) else part.get("text", "") for part in parts]
+def _text(parts: object) -> str:
+    """The text of the parts of a draft, as far as they are any."""
+    found: list[Any] = parts if isinstance(parts, list) else []
+    texts = [part.get("text") if isinstance(part, dict) else part for part in found]
     return "".join(text for text in texts if isinstance(text, str))
 
 

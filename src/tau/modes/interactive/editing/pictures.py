@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tau.ai.wire import ImageContent, TextContent, UserMessage
+from tau.ai.wire import ImageContent
 from tau.base.errors import TauError
 from tau.base.files import make_private, write_atomic
 from tau.base.late import late
@@ -14,8 +14,10 @@ from tau.tui.text.clean import clean_line
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
+    from tau.tui.widgets.editor.draft import Part
     from tau.tui.widgets.editor.editor import Editor
 
+base64 = late("base64")
 hashlib = late("hashlib")
 images = late("tau.coding.images")
 
@@ -27,15 +29,32 @@ _ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "ima
 
 
 class Picture:
-    """Where it is, and its content as soon as it was read; `problem` says why it cannot be."""
+    """Where it is, and its content as soon as it was read; `problem` says why it cannot be.
 
-    __slots__ = ("content", "path", "problem", "reading")
+    `label` is what the editor shows for it.
+    """
 
-    def __init__(self, path: Path | None, content: ImageContent | None = None) -> None:
+    __slots__ = ("_sent", "content", "label", "path", "problem", "reading")
+
+    def __init__(self, path: Path | None, content: ImageContent | None = None, label: str = "") -> None:
         self.path = path
         self.content = content
+        self.label = label
         self.problem = ""
         self.reading: asyncio.Event | None = None
+        self._sent: int | None = None
+
+    def let_go(self) -> None:
+        """It was sent: where there is a file, that is enough from here on."""
+        if self.content is not None and self.path is not None:
+            self._sent = hash(self.content.data)
+            self.content = None
+
+    def is_same(self, content: ImageContent) -> bool:
+        """Whether this content is that of the picture, which may have been let go."""
+        if self.content is not None:
+            return self.content.data == content.data
+        return self._sent == hash(content.data)
 
 
 class Pictures:
@@ -52,15 +71,9 @@ class Pictures:
 
     def attach(self, path: Path) -> bool:
         """Put the picture in this file at the cursor; False if it is none."""
-        try:
-            with path.open("rb") as file:
-                head = file.read(images.HEADER_BYTES)
-            size = path.stat().st_size
-        except OSError:
+        if not is_picture(path):
             return False
-        if images.read_header(head) is None:
-            return False
-        self._mark(path.name, size, Picture(path))
+        self._mark(path.name, path.stat().st_size, Picture(path))
         return True
 
     async def attach_data(self, data: bytes, name: str = "clipboard") -> None:
@@ -76,9 +89,7 @@ class Pictures:
     def remember(self, token: str, path: str) -> None:
         """A mark of an earlier life of tau, as a draft has kept it."""
         self._note(token, Picture(Path(path)))
-        number = token.removeprefix("[Image #").partition(":")[0]
-        if number.isdigit():
-            self._last_number = max(self._last_number, int(number))
+        self._last_number = max(self._last_number, _number(token))
 
     def marks(self, text: str) -> list[str]:
         """The marks in a text, as they stand in it, each once."""
@@ -110,29 +121,66 @@ class Pictures:
     def let_go(self, text: str) -> None:
         """It was sent: the files are enough from here on."""
         for token in self.marks(text):
-            if self._known[token].path is not None:
-                self._known[token].content = None
+            self._known[token].let_go()
 
-    def text_of(self, message: UserMessage) -> str:
-        """The text of a message that comes back, with a mark for each of its pictures."""
-        if isinstance(message.content, str):
-            return message.content
-        text = "\n".join(part.text for part in message.content if isinstance(part, TextContent))
-        known = len(self.marks(text))
-        for content in [part for part in message.content if isinstance(part, ImageContent)][known:]:
+    def come_back(self, text: str, contents: Sequence[ImageContent]) -> str:
+        """The text of a message that was sent before, with a mark for each of its pictures.
+
+        Marks of another session or of an earlier life of tau may be in use for other pictures by now: then
+        they get new numbers.
+        """
+        marks = _marks(text)
+        if len(marks) != len(contents):  # one that the person has typed stands for nothing
+            marks = self.marks(text)[: len(contents)]
+        self._last_number = max(self._last_number, *map(_number, marks), 0)
+        for mark, content in zip(marks, contents, strict=False):
+            known = self._known.get(mark)
+            if known is not None and known.is_same(content):
+                known.content = content
+                continue
+            name = mark.partition(": ")[2].removesuffix("]")
+            token = mark if known is None else self._token(name)
+            text = text.replace(mark, token)
+            self._came_back(token, name, content)
+        for content in contents[len(marks) :]:
             token = self._token("picture")
-            self._note(token, Picture(None, content))
             text = f"{text} {token}" if text else token
+            self._came_back(token, "picture", content)
         return text
+
+    def parts(self, text: str) -> "list[Part]":
+        """A text for the editor, in which every mark is one unit; none is at the end, where one types on."""
+        parts: list[Part] = []
+        for token in self.marks(text):
+            before, _, text = text.partition(token)
+            label = self._known[token].label or token
+            parts += [*([before] if before else []), {"paste": 0, "label": label, "text": token}]
+        return [*parts, text or " "]
+
+    def _came_back(self, token: str, name: str, content: ImageContent) -> None:
+        size = len(content.data) * 3 // 4
+        picture = Picture(None, content, _label(name, size))
+        self._note(token, picture)
+        self._app.start(self._keep(picture, content))
+
+    async def _keep(self, picture: Picture, content: ImageContent) -> None:
+        """Give it a file, so that a draft can name it and its content need not be held."""
+        try:
+            data = base64.b64decode(content.data)
+        except ValueError:
+            return
+        ending = _ENDINGS.get(content.mime_type, ".png")
+        picture.path = await asyncio.to_thread(_saved, self._app.paths.cache / "pasted", data, ending)
 
     def _mark(self, name: str, size: int, picture: Picture, data: bytes | None = None) -> None:
         name = clean_line(name).replace("[", "(").replace("]", ")")[-MAX_NAME_CHARS:]
         token = self._token(name)
+        picture.label = _label(name, size)
         self._note(token, picture)
         editor = self._app.editor
         if not _at_blank(editor):
             editor.insert(" ")
-        editor.insert_marker(f"[{name} {format_bytes(size)}]", token)
+        editor.insert_marker(picture.label, token)
         editor.insert(" ")
         self._app.screen.request_render()
         self._app.start(self._read(picture, data))
@@ -166,6 +214,35 @@ class Pictures:
         finally:
             picture.reading.set()
             picture.reading = None
+
+
+def _label(name: str, size: int) -> str:
+    return f"[{name} {format_bytes(size)}]"
+
+
+def _marks(text: str) -> list[str]:
+    """What looks like a mark in a text, in order, each once."""
+    found: dict[str, None] = {}
+    for piece in text.split("[Image #")[1:]:
+        inside, end, _ = piece.partition("]")
+        token = f"[Image #{inside}{end}"
+        if end and ": " in inside and _number(token):
+            found[token] = None
+    return list(found)
+
+
+def _number(token: str) -> int:
+    number = token.removeprefix("[Image #").partition(":")[0]
+    return int(number) if number.isascii() and number.isdecimal() else 0
+
+
+def is_picture(path: Path) -> bool:
+    """Whether the content of the file is one that can be sent."""
+    try:
+        with path.open("rb") as file:
+            return images.read_header(file.read(images.HEADER_BYTES)) is not None
+    except OSError:
+        return False
 
 
 def _at_blank(editor: "Editor") -> bool:

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from tau.ai.wire import ImageContent, UserMessage
+from tau.ai.wire import ImageContent, UserContent, UserMessage, text_of
 from tau.base.errors import TauError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Sending:
         if problem:
             app.banner.show(problem)
             return False
-        self._keeper.forget()
+        self._keeper.changed()  # a draft may have been below what was sent
         if text.strip() not in _NOT_REMEMBERED:
             self._recall.add(text)
         return self._deliver(Sent(text, follow_up))
@@ -61,25 +61,43 @@ class Sending:
                 self._waiting.appendleft(Sent(text))
         self._go_on()
 
+    def later(self, command: str) -> None:
+        """Run this as soon as there is a session. Nobody has typed it, so it is not remembered."""
+        self._waiting.append(Sent(command))
+
     def take_back(self, messages: Sequence[UserMessage]) -> bool:
         """Messages from the queue stand in the editor again, before what is being written."""
-        texts = [self._pictures.text_of(message) for message in messages]
-        return self.put_back("\n\n".join(text for text in texts if text))
+        texts = []
+        for message in messages:
+            content = message.content
+            said, images = (content, []) if isinstance(content, str) else (text_of(content), _images(content))
+            texts.append(self._pictures.come_back(said, images))
+        return self.put_back(self._as_message("\n\n".join(text for text in texts if text)))
+
+    def bring_back(self, text: str, images: Sequence[ImageContent] = ()) -> bool:
+        """An old message stands in the editor, to be changed and sent again."""
+        return self.put_back(self._as_message(self._pictures.come_back(text, images)))
 
     def put_back(self, text: str) -> bool:
         """A text stands in the editor again; what is being written stays behind it."""
         if not text:
             return False
         editor = self._app.editor
-        if editor.is_empty:
+        self._app.screen.request_render()
+        if editor.is_empty and not self._pictures.marks(text):
             editor.set_text(text)
             return True
         draft = editor.draft()
         parts, cursor = draft["parts"], draft["cursor"]
         assert isinstance(parts, list) and isinstance(cursor, int)
-        text += "\n\n"
-        editor.restore({"parts": [text, *parts], "cursor": cursor + len(text)})
+        before = [*self._pictures.parts(text), *(["\n\n"] if parts else [])]
+        length = sum(len(part) if isinstance(part, str) else 1 for part in before)
+        editor.restore({"parts": [*before, *parts], "cursor": cursor + length})
         return True
+
+    def _as_message(self, text: str) -> str:
+        """With a blank before it where it would be run otherwise: text of a command file may begin anyhow."""
+        return f" {text}" if text and self._app.commands.takes(text) else text
 
     def _problem(self, session: "Session | None", text: str) -> str:
         """Why this cannot be sent to the model."""
@@ -134,3 +152,7 @@ class Sending:
                 await asyncio.sleep(0)
         finally:
             self._busy = False
+
+
+def _images(content: Sequence[UserContent]) -> list[ImageContent]:
+    return [part for part in content if isinstance(part, ImageContent)]

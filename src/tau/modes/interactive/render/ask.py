@@ -41,7 +41,7 @@ def draw(view: ToolView, theme: Theme) -> Drawn:
     questions = _questions(view, details)
     title = f"{theme['strong']('Ask')} {theme['accent'](_title(questions)) or theme.symbols.ellipsis}"
     body: list[Component] = []
-    if questions:
+    if questions and (view.state != "running" or view.expanded):  # then, the dialog shows them
         body.append(Painted(theme, lambda width: _paint(view, theme, questions, width)))
     body += unhappy(view, theme)
     if view.state == "done" and details is None and view.text.strip():

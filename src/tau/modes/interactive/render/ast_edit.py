@@ -20,10 +20,10 @@ from tau.modes.interactive.render.words import (
     changes,
     counted,
     ending,
+    in_paths,
     list_arg,
     one_line,
     shown_path,
-    shown_paths,
     titled,
 )
 from tau.modes.interactive.view import Drawn, ToolView, details_as
@@ -38,9 +38,7 @@ def draw(view: ToolView, theme: Theme) -> Drawn:
     ops = list_arg(view, "ops")
     first = _op(theme, ops[0]) if ops else ""
     title = titled(theme, "Rewrite code", first)
-    where = shown_paths(list_arg(view, "paths", "path"), view.cwd)
-    if where not in ("", "."):
-        title += f" {theme['muted']('in')} {where}"
+    title += in_paths(view, theme)
     body: list[Component] = []
     if len(ops) > 1:
         body.append(_ops(view, theme, ops))

@@ -7,7 +7,7 @@ from tau.modes.interactive.render import matches
 from tau.modes.interactive.render.endings import unhappy
 from tau.modes.interactive.render.pieces import HEAD_ROWS, head, rows_limit
 from tau.modes.interactive.render.search import found_words, told
-from tau.modes.interactive.render.words import ending, list_arg, one_line, shown_paths, text_arg, titled
+from tau.modes.interactive.render.words import ending, in_paths, one_line, text_arg, titled
 from tau.modes.interactive.view import Drawn, ToolView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme
@@ -15,9 +15,7 @@ from tau.tui.style import Theme
 
 def draw(view: ToolView, theme: Theme) -> Drawn:
     title = titled(theme, "Search code", one_line(text_arg(view, "pat", "pattern")))
-    where = shown_paths(list_arg(view, "paths", "path"), view.cwd)
-    if where not in ("", "."):
-        title += f" {theme['muted']('in')} {where}"
+    title += in_paths(view, theme)
     details = details_as(AstGrepDetails, view.details)
     body: list[Component] = unhappy(view, theme)
     if not body and view.over:

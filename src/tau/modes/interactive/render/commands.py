@@ -7,7 +7,7 @@ from msgspec import UNSET, UnsetType
 
 from tau.base.late import late
 from tau.coding.output import OutputMeta, Truncation
-from tau.modes.interactive.render.endings import failure, stopped
+from tau.modes.interactive.render.endings import failure, not_allowed, stopped
 from tau.modes.interactive.render.lines import first_lines
 from tau.modes.interactive.render.pieces import (
     LIVE_ROWS,
@@ -19,7 +19,7 @@ from tau.modes.interactive.render.pieces import (
     rows_limit,
     tail,
 )
-from tau.modes.interactive.render.words import MAX_TITLE_CHARS, duration
+from tau.modes.interactive.render.words import MAX_TITLE_CHARS, took
 from tau.modes.interactive.view import ToolView
 from tau.tui.component import Component
 from tau.tui.style import Theme
@@ -81,9 +81,9 @@ def command_note(view: ToolView, theme: Theme, ran: Ran) -> str:
         parts.append(theme["warning"]("stopped"))
     elif ran.ending or view.state == "failed":
         parts.append(theme["error"](ran.ending or "failed"))
-    took = view.elapsed_ms if ran.duration_ms is None else ran.duration_ms
-    if took is not None and view.state != "pending" and not ran.in_background:
-        parts.append(theme["muted"](duration(took)))
+    time = took(view.elapsed_ms if ran.duration_ms is None else ran.duration_ms)
+    if time and view.state != "pending" and not ran.in_background:
+        parts.append(theme["muted"](time))
     if ran.aside:
         parts.append(theme["muted"](ran.aside))
     return ", ".join(parts)
@@ -92,6 +92,8 @@ def command_note(view: ToolView, theme: Theme, ran: Ran) -> str:
 def command_body(view: ToolView, theme: Theme, ran: Ran) -> list[Component]:
     """The rest of the command, the end of the output, and what has to be said about it."""
     parts = _rest_of_command(view, theme, ran)
+    if view.state == "declined":
+        return parts + not_allowed(view, theme)
     if view.state == "aborted":
         return parts + stopped(view, theme)
     text, remarks = _without_remarks(view.text)

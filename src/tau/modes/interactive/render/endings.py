@@ -1,6 +1,7 @@
-"""What is said of calls that failed or were stopped."""
+"""What is said of calls that failed, were stopped or were not allowed."""
 
-from tau.agent.calls import NOT_STARTED, SKIPPED, STOPPED
+from tau.agent.calls import NOT_STARTED, SKIPPED, STOPPED, UNFINISHED
+from tau.coding.approval import declined
 from tau.modes.interactive.render.pieces import HEAD_ROWS, head, remark, rows_limit, tail
 from tau.modes.interactive.view import ToolView
 from tau.tui.component import Component
@@ -9,6 +10,7 @@ from tau.tui.style import Theme
 _MAY_HAVE = "Stopped; it may have done part of its work."
 INTERRUPTED = {
     STOPPED: _MAY_HAVE,
+    UNFINISHED: "Stopped before it ended.",
     NOT_STARTED: "Stopped before it began.",
     SKIPPED: "Not run: your new message comes first.",
 }
@@ -35,8 +37,15 @@ def stopped(view: ToolView, theme: Theme) -> list[Component]:
     return [remark(theme, _MAY_HAVE if began else INTERRUPTED[NOT_STARTED], "warning")]
 
 
+def not_allowed(view: ToolView, theme: Theme) -> list[Component]:
+    """What the person said when they were asked about it."""
+    return [remark(theme, declined(view.text) or "You said no.", "warning")]
+
+
 def unhappy(view: ToolView, theme: Theme) -> list[Component]:
-    """The sentence about a call that failed or was stopped; nothing for one that went well or goes on."""
+    """The sentence about a call that did not end well; nothing for one that did, or that goes on."""
+    if view.state == "declined":
+        return not_allowed(view, theme)
     if view.state == "failed":
         return failure(view, theme)
     return stopped(view, theme) if view.state == "aborted" else []

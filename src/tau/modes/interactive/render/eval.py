@@ -11,7 +11,7 @@ from tau.modes.interactive.render.endings import unhappy
 from tau.modes.interactive.render.lines import first_lines
 from tau.modes.interactive.render.pictures import pictures
 from tau.modes.interactive.render.pieces import LIVE_ROWS, MAX_ROWS, Painted, remark, tail
-from tau.modes.interactive.render.words import counted, duration, ending, first_line, list_arg, one_line
+from tau.modes.interactive.render.words import counted, ending, first_line, list_arg, one_line, took
 from tau.modes.interactive.view import Drawn, ToolView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme
@@ -108,10 +108,10 @@ def _title(view: ToolView, theme: Theme, cells: Sequence[Cell]) -> str:
 
 
 def _took(view: ToolView, cells: Sequence[Cell]) -> str:
-    took = sum(cell.duration_ms for cell in cells) if view.over else 0
-    if took or view.elapsed_ms is None:
-        return duration(took) if took else ""
-    return duration(view.elapsed_ms) if view.state != "pending" else ""
+    known = sum(cell.duration_ms for cell in cells) if view.over else 0
+    if known or view.state == "pending":
+        return took(known)
+    return took(view.elapsed_ms)
 
 
 def _body(view: ToolView, theme: Theme, cells: Sequence[Cell]) -> list[Component]:
@@ -140,8 +140,7 @@ def _heading(theme: Theme, cell: Cell, language: str, number: int, count: int) -
         sign = ""
         if cell.status and not theme.linear:
             sign = theme[_LOOKS[cell.status]](getattr(theme.symbols, _SIGNS[cell.status])) + " "
-        took = duration(cell.duration_ms) if cell.duration_ms else ""
-        facts = [_WORDS.get(cell.status, ""), took, language]
+        facts = [_WORDS.get(cell.status, ""), took(cell.duration_ms), language]
         note = theme["muted"](", ".join(fact for fact in facts if fact))
         row = f"{sign}{theme['strong'](f'{number}/{count}')} {one_line(cell.title)}".rstrip()
         return [truncate(f"{row}  {note}".rstrip(), width, theme.symbols.ellipsis)]

@@ -18,7 +18,7 @@ from tau.modes.interactive.render.pieces import (
     rows_limit,
     tail,
 )
-from tau.modes.interactive.render.words import duration, ending, one_line, shown_path
+from tau.modes.interactive.render.words import ending, one_line, shown_path, took
 from tau.modes.interactive.view import Drawn, ToolView
 from tau.tui.component import Component
 from tau.tui.style import Theme
@@ -43,8 +43,8 @@ def draw(view: ToolView, theme: Theme) -> Drawn:
     title = theme["strong"](name)
     if telling:
         title += f" {theme['accent'](_value(view, telling, args[telling], 400))}"
-    took = "" if view.elapsed_ms is None or view.state == "pending" else duration(view.elapsed_ms)
-    return Drawn(title, _body(view, theme, args, telling), ending(view, theme, took))
+    time = "" if view.state == "pending" else took(view.elapsed_ms)
+    return Drawn(title, _body(view, theme, args, telling), ending(view, theme, time))
 
 
 def _telling(view: ToolView, args: Mapping[Any, Any]) -> str:

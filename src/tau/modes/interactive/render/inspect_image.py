@@ -4,7 +4,7 @@ from tau.coding.tools.inspect_image import InspectImageDetails
 from tau.modes.interactive.render.endings import unhappy
 from tau.modes.interactive.render.pieces import HEAD_ROWS, head, rows_limit
 from tau.modes.interactive.render.prose import prose
-from tau.modes.interactive.render.words import duration, ending, one_line, shown_path, text_arg, titled
+from tau.modes.interactive.render.words import ending, one_line, shown_path, text_arg, titled, took
 from tau.modes.interactive.view import Drawn, ToolView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme
@@ -21,5 +21,5 @@ def draw(view: ToolView, theme: Theme) -> Drawn:
     if view.state == "done":
         body += prose(view, theme, view.text)
     facts = "" if details is None else one_line(details.model, 80)
-    took = duration(view.elapsed_ms) if view.state == "running" and view.elapsed_ms is not None else ""
-    return Drawn(title, body, ending(view, theme, facts, took))
+    time = took(view.elapsed_ms) if view.state == "running" else ""
+    return Drawn(title, body, ending(view, theme, facts, time))

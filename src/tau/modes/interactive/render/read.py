@@ -55,7 +55,7 @@ def draw_group(views: Sequence[ToolView], theme: Theme) -> Drawn:
     else:
         body.append(_list(views, theme))
         for view in views:
-            body += unhappy(view, theme) if view.state == "failed" else []
+            body += unhappy(view, theme) if view.state in ("failed", "declined") else []
             body += pictures(view, theme, _name(view))
     failed = sum(view.state == "failed" for view in views)
     stopped = sum(view.state == "aborted" for view in views)
@@ -80,7 +80,7 @@ def _item(view: ToolView, theme: Theme, width: int, *, last: bool) -> str:
     guide = ""
     if not theme.linear:
         guide = theme["border"](symbols.tree_last if last else symbols.tree_branch) + " "
-    if view.state in ("failed", "aborted") and not theme.linear:
+    if view.state in ("failed", "aborted", "declined") and not theme.linear:
         guide += theme["error"](symbols.cross) + " "
     facts = ending(view, theme, _facts(view, details_as(ReadDetails, view.details)))
     name = theme["accent"](_name(view) or symbols.ellipsis)
@@ -89,7 +89,7 @@ def _item(view: ToolView, theme: Theme, width: int, *, last: bool) -> str:
 
 def _heading(view: ToolView, theme: Theme) -> Component:
     symbols = theme.symbols
-    sad = view.state in ("failed", "aborted")
+    sad = view.state in ("failed", "aborted", "declined")
     sign = theme["error"](symbols.cross) if sad else theme["muted"](symbols.unfolded)
     facts = ending(view, theme, _facts(view, details_as(ReadDetails, view.details)))
     text = f"{theme['strong'](_name(view) or symbols.ellipsis)}  {facts}".rstrip()

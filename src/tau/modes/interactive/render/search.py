@@ -12,9 +12,8 @@ from tau.modes.interactive.render.words import (
     counted,
     ending,
     flag_arg,
-    list_arg,
+    in_paths,
     one_line,
-    shown_paths,
     text_arg,
     titled,
 )
@@ -26,9 +25,7 @@ from tau.tui.style import Theme
 def draw(view: ToolView, theme: Theme) -> Drawn:
     pattern = text_arg(view, "pattern", "regex")
     title = titled(theme, "Search", f"/{one_line(pattern)}/" if pattern else "")
-    where = shown_paths(list_arg(view, "paths", "path"), view.cwd)
-    if where not in ("", "."):
-        title += f" {theme['muted']('in')} {where}"
+    title += in_paths(view, theme)
     details = details_as(SearchDetails, view.details)
     body: list[Component] = unhappy(view, theme)
     if not body and view.over:

@@ -74,6 +74,12 @@ def shown_paths(paths: list[Any], cwd: Path, most: int = 3) -> str:
     return ", ".join(named) + (f" and {more} more" if more > 0 else "")
 
 
+def in_paths(view: ToolView, theme: Theme) -> str:
+    """Where a call looks, behind its title; nothing for the working folder."""
+    where = shown_paths(list_arg(view, "paths", "path"), view.cwd)
+    return "" if where in ("", ".") else f" {theme['muted']('in')} {where}"
+
+
 def counted(number: int, noun: str, plural: str = "") -> str:
     """`1 line`, `1,200 lines`."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
@@ -95,6 +101,11 @@ def duration(milliseconds: int) -> str:
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
+def took(milliseconds: int | None) -> str:
+    """How long something took, if that is long enough to be felt."""
+    return "" if milliseconds is None or milliseconds < 95 else duration(milliseconds)
+
+
 def titled(theme: Theme, verb: str, what: str = "", *, token: str = "accent") -> str:
     """What is done, and to what; an ellipsis where that is not known yet."""
     return f"{theme['strong'](verb)} {theme[token](what or theme.symbols.ellipsis)}"
@@ -109,7 +120,11 @@ def changes(theme: Theme, added: int, removed: int) -> str:
 
 def ending(view: ToolView, theme: Theme, *facts: str) -> str:
     """The note behind a title: facts, and how the call ended if not well."""
+    if view.state == "declined":  # nothing came of it
+        return ""
     told = [fact for fact in facts if fact]
+    if theme.linear:  # the block begins with the word
+        return ", ".join(told)
     if view.state == "failed":
         return ", ".join([theme["error"]("failed"), *(theme["muted"](fact) for fact in told)])
     if view.state == "aborted":

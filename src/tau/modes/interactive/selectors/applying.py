@@ -7,7 +7,7 @@ from msgspec import convert, json, to_builtins
 
 from tau.base.late import late
 from tau.config.layers import LoadedSettings, load_settings
-from tau.config.settings import Settings, setting_values
+from tau.config.settings import Settings
 from tau.config.values import reset_setting, set_setting
 
 if TYPE_CHECKING:
@@ -21,30 +21,26 @@ LIVE_GROUPS = frozenset({"theme", "statusLine", "display", "interaction", "branc
 NEEDS_RESTART = frozenset({"display.screenReader", "display.hardwareCursor", "display.tabWidth"})
 
 
-def run_flags(app: "App") -> dict[str, Any]:
-    """What this run sets above the files, with flags or --config: where the files alone say otherwise."""
-    now = setting_values(app.settings)
-    files = setting_values(load_settings(app.paths, app.cwd).settings)
-    return {key: value for key, value in now.items() if value != files[key]}
+def read_settings(app: "App") -> LoadedSettings:
+    """The settings as the files are now, below what this run sets. Raises TauError."""
+    return load_settings(app.paths, app.cwd, files=app.given.files, flags=app.given.flags)
 
 
-def save_setting(app: "App", key: str, value: Any, *, flags: dict[str, Any] | None = None) -> LoadedSettings:
+def save_setting(app: "App", key: str, value: Any) -> LoadedSettings:
     """Write one value to the user's file. Raises TauError where that cannot be done."""
-    flags = run_flags(app) if flags is None else flags
     set_setting(app.paths, key, json.encode(value).decode())
-    return _read_again(app, flags)
+    return _read_again(app)
 
 
-def forget_setting(app: "App", key: str, *, flags: dict[str, Any] | None = None) -> LoadedSettings:
+def forget_setting(app: "App", key: str) -> LoadedSettings:
     """Take one value out of the user's file."""
-    flags = run_flags(app) if flags is None else flags
     reset_setting(app.paths, key)
-    return _read_again(app, flags)
+    return _read_again(app)
 
 
-def _read_again(app: "App", flags: dict[str, Any]) -> LoadedSettings:
+def _read_again(app: "App") -> LoadedSettings:
     """The settings as the files are now, in force from here on."""
-    loaded = load_settings(app.paths, app.cwd, flags=flags)
+    loaded = read_settings(app)
     show(app, loaded.settings)
     return loaded
 
@@ -84,14 +80,16 @@ def show(app: "App", settings: Settings) -> None:
         app.events.toggle_thinking()  # a key had hidden it, or shown it, before
     drawn = ("show_images", "max_inline_images", "hyperlinks", "show_token_usage")
     if any(getattr(was, name) != getattr(now, name) for name in drawn) and not app.session_runs:
-        app.events.rebuild()
+        app.events.rebuild(elsewhere=False)
     app.screen.request_render()
 
 
 def restyle(app: "App") -> None:
     """Colours, signs and motion as the settings want them now."""
     capabilities = app.screen.terminal.capabilities
-    look = looks.look_of(app.settings, capabilities, os.environ, background_of(app))
+    background = background_of(app)
+    theme = looks.followed_theme(app, background)
+    look = looks.look_of(app.settings, capabilities, os.environ, background, theme)
     app.theme.symbols, app.theme.motion = look.symbols, look.motion
     app.theme.use(look.tokens, look.depth)
     app.screen.invalidate()

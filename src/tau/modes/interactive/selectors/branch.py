@@ -46,13 +46,14 @@ async def choose_branch(app: "App") -> None:
     point = next((point for point in points if point.entry_id == chosen), None)
     if point is None or app.session is not session:
         return
+    text, images = session.tree.to_edit(point.entry_id)
     before = _parent(log, point.entry_id)
     if before is None:
-        app.leave(apps.Change("new", draft=point.text))
+        app.leave(apps.Change("new", draft=text, images=tuple(images)))
         return
     new = await asyncio.to_thread(_copy, log.path, session.cwd, before, log.blobs)
     notice = "This session has all that was said before; the other one is as it was (/resume)."
-    app.leave(apps.Change("resume", session=str(new), draft=point.text, notice=notice))
+    app.leave(apps.Change("resume", str(new), draft=text, images=tuple(images), notice=notice))
 
 
 def branch_items(points: "list[BranchPoint]", active: set[str]) -> list[SelectItem[str]]:
@@ -60,10 +61,14 @@ def branch_items(points: "list[BranchPoint]", active: set[str]) -> list[SelectIt
     items = []
     for number, point in reversed(list(enumerate(points, 1))):
         here = point.entry_id in active
-        label = snippets.one_line(point.text, SHOWN_CHARS)
+        label = snippets.one_line(point.text, SHOWN_CHARS) or _pictures(point.image_count)
         group = "" if here else "On other branches"
         items.append(SelectItem(point.entry_id, label, "", group, f"{number}"))
     return sorted(items, key=lambda item: bool(item.group))
+
+
+def _pictures(count: int) -> str:
+    return "(a picture)" if count == 1 else f"({count} pictures)"
 
 
 def _parent(log: "SessionLog", id: str) -> str | None:

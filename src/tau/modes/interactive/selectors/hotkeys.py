@@ -1,16 +1,19 @@
 """Shows all keys: what they do, and what is wrong with those of the user's own file."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tau.modes.interactive.selectors.keys import key_label
-from tau.modes.interactive.selectors.pick_list import pick
+from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel
+from tau.modes.interactive.selectors.pick_list import Everything, PickList
+from tau.tui.component import Component
+from tau.tui.input.names import label as key_label
 from tau.tui.widgets.select_list import SelectItem
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
     from tau.tui.input.bindings import Keymap
 
-SHOWN_KEYS = 2
+SHOWN_KEYS = 1
 """More of them stand behind what they do."""
 PROBLEMS = "Problems in keybindings.json"
 _GROUPS = (
@@ -28,13 +31,37 @@ _GROUPS = (
 
 async def choose_hotkeys(app: "App") -> None:
     """All keys, to be searched by what they do or by their names; nothing is changed."""
-    items = hotkey_items(app.keys)
-    note = f"your keys: {app.paths.keybindings.name}"
-    await pick(app, "Keys", items, verb="close", note=note)
+
+    def make(done: Callable[[None], None]) -> Component:
+        listed = PickList(app, hotkey_items(app.keys), kind=ByName, on_cancel=lambda: done(None))
+        listed.on_select = lambda item: done(None)
+        hints = (Hint(CONFIRM, "close"), Hint(CANCEL, "leave"))
+        panel = Panel(app, "Keys", listed, hints=hints, fit=listed.fit)
+
+        def name(item: SelectItem[str] | None) -> None:
+            """What the marked one is called in the file."""
+            action = "" if item is None or item.group == PROBLEMS else f"{item.value}, "
+            panel.set_title(note=f"{action}{app.paths.keybindings.name}")
+
+        listed.on_change = name
+        name(listed.selected)
+        return panel
+
+    await app.dialogs.ask(make)
+
+
+class ByName(Everything[str]):
+    """Actions are found by their names too, which are not shown with them: rows have no room for them."""
+
+    def matching(self, query: str) -> list[int]:
+        found = super().matching(query)
+        wanted, known = query.strip().lower(), set(found)
+        named = [at for at, item in enumerate(self.items) if wanted in item.value.lower() and at not in known]
+        return [*found, *named]
 
 
 def hotkey_items(keys: "Keymap") -> list[SelectItem[str]]:
-    """First what is wrong, then every action in its group: keys, what they do, the name to bind."""
+    """First what is wrong, then every action in its group: keys, and what they do."""
     wrong = [*keys.problems, *map(str, keys.conflicts)]
     items = [SelectItem(f"problem {place}", text, "", PROBLEMS) for place, text in enumerate(wrong)]
     bindings = keys.bindings
@@ -45,7 +72,7 @@ def hotkey_items(keys: "Keymap") -> list[SelectItem[str]]:
         shown = ", ".join(labels[:SHOWN_KEYS]) or "(no key)"
         also = f", also {', '.join(labels[SHOWN_KEYS:])}" if len(labels) > SHOWN_KEYS else ""
         group = group_of(action, binding.scope)
-        words = f"{binding.description}{also} ({action})"
+        words = f"{binding.description}{also}"
         grouped.setdefault(group, []).append(SelectItem(action, shown, words, group))
     order = dict.fromkeys(group for _, _, group in _GROUPS)
     return items + [item for group in [*order, *grouped] if group in grouped for item in grouped.pop(group)]

@@ -76,11 +76,13 @@ async def served_models(environ: Mapping[str, str] = os.environ) -> tuple[list[M
     return models, {server.provider: f"{server.name} (this machine)" for server in found}
 
 
-def model_items(known: Known, enabled: Sequence[str], *, scoped: bool) -> list[SelectItem[str]]:
+def model_items(
+    known: Known, enabled: Sequence[str], *, scoped: bool, separator: str = " · "
+) -> list[SelectItem[str]]:
     """The user's own set first, then by provider; what lacks a key comes last. `scoped`: only the set."""
     own = models_in_order(known.catalog, enabled) if enabled else []
     own.sort(key=lambda model: model.provider not in known.usable)
-    items = [_item(known, model, YOURS) for model in own]
+    items = [_item(known, model, YOURS, separator)._replace(hint=_missing(known, model)) for model in own]
     if scoped:
         return items
     listed = {model.key for model in own}
@@ -88,19 +90,27 @@ def model_items(known: Known, enabled: Sequence[str], *, scoped: bool) -> list[S
     rest.sort(key=lambda model: model.provider not in known.usable)
     for model in rest:
         name = known.names.get(model.provider, model.provider)
-        items.append(_item(known, model, name if model.provider in known.usable else f"{name}, no key"))
+        missing = _missing(known, model)
+        items.append(_item(known, model, f"{name}: {missing}" if missing else name, separator))
     return items
 
 
-def _item(known: Known, model: Model, group: str) -> SelectItem[str]:
+def _item(known: Known, model: Model, group: str, separator: str) -> SelectItem[str]:
     usable = model.provider in known.usable
+    named = model.key if group == YOURS else model.id  # a provider's own group need not name it again
+    return SelectItem(model.key, model.name, facts(model, separator, named), group, "", not usable)
+
+
+def _missing(known: Known, model: Model) -> str:
+    """Why it cannot be used, in a few words."""
+    if model.provider in known.usable:
+        return ""
     row = known.catalog.provider(model.provider)
     variables = row.key_variables if row is not None else []
-    hint = "" if usable else f"set {variables[-1]}" if variables else "no key"
-    return SelectItem(model.key, model.name, facts(model), group, hint, not usable)
+    return f"no key, set {variables[-1]}" if variables else "no key"
 
 
-def facts(model: Model) -> str:
+def facts(model: Model, separator: str = " · ", named: str = "") -> str:
     """What it takes, what it costs for a million tokens in and out, what it can do, and its id."""
     free = not model.cost.input and not model.cost.output
     parts = [
@@ -108,9 +118,9 @@ def facts(model: Model) -> str:
         "no price" if free else f"${model.cost.input:g}/${model.cost.output:g}",
         "thinks" if model.reasoning else "",
         "images" if "image" in model.input else "",
-        model.key,
+        named or model.key,
     ]
-    return " · ".join(part for part in parts if part)
+    return separator.join(part for part in parts if part)
 
 
 def tokens(count: int) -> str:

@@ -104,7 +104,9 @@ class ModelPicker:
             self._app.screen.request_render()
 
     def _items(self) -> "list[SelectItem[str]]":
-        return model_items(self._known, self._enabled, scoped=self._scoped)
+        theme = self._app.theme
+        separator = ", " if theme.linear else f" {theme.symbols.separator} "
+        return model_items(self._known, self._enabled, scoped=self._scoped, separator=separator)
 
     def _hints(self) -> list[Hint]:
         hints = [Hint(CONFIRM, "use here"), Hint(CANCEL, "leave"), Hint(SAVE, "use, and make it the default")]

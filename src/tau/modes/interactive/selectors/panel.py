@@ -66,7 +66,7 @@ class Panel(Live):
         self._fit = fit
         self._message = ""
         self._level: Level = "info"
-        self._announced = False
+        self._announced: tuple[object, ...] = ()
         self._parts: list[Sequence[str]] = []
         self._drawn_for: tuple[object, ...] = ()
         self._rows: list[str] = []
@@ -116,9 +116,9 @@ class Panel(Live):
         told = (width, height, hints, self._title, self._note, self._message, self._level)
         changed = told != self._drawn_for
         above, below = (self._parts[0], self._parts[2]) if not changed else self._around(width, height, hints)
-        if self._app.theme.linear and not self._announced:
+        if self._app.theme.linear and self._announced != (self._title, self._note, hints):
             # A screen reader is told what is chosen, and nothing else that came with it: so the title first.
-            self._announced = True
+            self._announced = (self._title, self._note, hints)
             self._app.front.timer.call_soon(self._app.screen.request_render)
             return [*above, *below]
         if self._fit is not None:
@@ -148,7 +148,7 @@ class Panel(Live):
 
 
 def title_row(theme: "Theme", title: str, note: str, width: int) -> str:
-    """A line across with a title in it, and a note at its end if there is room."""
+    """A line across with a title in it, and at its end as much of the note as there is room for."""
     symbols = theme.symbols
     if theme.linear:
         return truncate(f"{title} ({note})" if note else title, width, symbols.ellipsis)
@@ -157,7 +157,9 @@ def title_row(theme: "Theme", title: str, note: str, width: int) -> str:
     if width < 8:
         return theme["accent"](truncate(title, width, symbols.ellipsis))
     used = visible_width(title) + 4
-    tail = f" {note} {rule}" if note and used + visible_width(note) + 5 <= width else ""
+    fitting = (part for part in (note, note.partition(", ")[0]) if used + visible_width(part) + 5 <= width)
+    note = next(fitting, "")
+    tail = f" {note} {rule}" if note else ""
     line = rule * (width - used - visible_width(tail)) if rule else ""
     border = theme["border"]
     end = f"{border(line)} {theme['muted'](note)} {border(rule)}" if tail else border(line)
@@ -175,7 +177,7 @@ def key_rows(theme: "Theme", keys: Sequence[tuple[str, str]], width: int, most: 
         needed = visible_width(key) + visible_width(text) + 1
         piece = f"{theme['muted'](key)} {theme['dim'](text)}"
         if rows and needed + 3 <= room:
-            rows[-1] += theme["dim"](" | " if theme.symbols.bullet.isascii() else " · ") + piece
+            rows[-1] += theme["dim"](f" {theme.symbols.separator} ") + piece
             room -= needed + 3
         elif len(rows) < most:
             rows.append(truncate(piece, width, theme.symbols.ellipsis))

@@ -27,9 +27,9 @@ class Everything(Choices[T]):
     def enabled_from(self, start: int, step: int, around: bool = False) -> int:
         return max(0, min(start, len(self.order) - 1))
 
-    def _matching(self, query: str) -> list[int]:
+    def matching(self, query: str) -> list[int]:
         """What can be taken comes first, however well the rest matches."""
-        found = super()._matching(query)
+        found = super().matching(query)
         return sorted(found, key=lambda index: self.items[index].disabled) if query.strip() else found
 
 
@@ -38,56 +38,32 @@ class PickList(SelectList[T], Generic[T]):
 
     def __init__(self, app: "App", items: Iterable[SelectItem[T]] = (), **options: Any) -> None:
         self._app = app
-        super().__init__(app.theme, app.keys, items, **options)
-
-    def made(self, items: Iterable[SelectItem[T]]) -> Choices[T]:
-        """The items as this list looks them up."""
-        return Everything(items)
-
-    def set_items(self, items: Iterable[SelectItem[T]]) -> None:
-        before = self.selected
-        self._choices = self.made(items)
-        self._refilter()
-        if before is None or not self.select(before.value):
-            self._at = self._choices.enabled_from(self._at, 1)
+        self._filterable = options.get("filterable", True)
+        super().__init__(app.theme, app.keys, items, **{"kind": Everything, **options})
 
     def fit(self, rows: int, width: int) -> None:
         """Take no more rows than there are."""
-        choices = self._choices
-        below = choices.has_descriptions and width < COLUMN_WIDTH and not self._theme.linear
-        around = (self._filter is not None) + 1 + (DESCRIPTION_ROWS + 1 if below else 0)
-        height = list_rows(self._app, rows - around)
-        if height != self._max_rows:
-            self._max_rows = height
-            self._rows = None
-
-    @property
-    def height(self) -> int:
-        """How many rows of items there are at most."""
-        return self._max_rows
+        below = self.choices.has_descriptions and width < COLUMN_WIDTH and not self._app.theme.linear
+        around = self._filterable + 1 + (DESCRIPTION_ROWS + 1 if below else 0)
+        self.max_rows = list_rows(self._app, rows - around)
 
     @property
     def count(self) -> int:
         """How many items match."""
-        return len(self._choices.order)
+        return len(self.choices.order)
 
     @property
     def total(self) -> int:
-        return len(self._choices.items)
-
-    def in_view(self) -> Sequence[SelectItem[T]]:
-        """What was drawn last."""
-        lines = self._choices.lines[self._top : self._top + self._max_rows]
-        return [self._choices.items[index] for index in lines if index >= 0]
+        return len(self.choices.items)
 
     def change(self, index: int, *, label: str | None = None, description: str | None = None) -> None:
         """Other words for one of the items, by its place in what was set; it is found as before."""
-        items = self._choices.items
+        items = self.choices.items
         if label is not None:
             items[index] = items[index]._replace(label=clean_line(label))
         if description is not None:
             items[index] = items[index]._replace(description=clean_line(description))
-        self._rows = None
+        self.invalidate()
 
 
 async def pick(

@@ -1,27 +1,24 @@
 """What the list of sessions does with files and the index; each function runs on a thread of its own."""
 
 import os
-import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from tau.ai.history import clean
-from tau.base.clock import now_ms
 from tau.base.files import try_lock, typed_path
-from tau.base.text import clean_line
+from tau.coding.history import preview as previews
 from tau.coding.history.index import SessionIndex, SessionRow
+from tau.coding.history.preview import Preview
 from tau.coding.history.search import search, snippet
-from tau.coding.history.summary import Summary
-from tau.coding.history.tables import TEXT_BITS
+from tau.coding.history.shown import folder_text, of_folder, speaker, title_of
 from tau.coding.history.trash import Trash
 from tau.coding.session.entries import SessionInfo
 from tau.coding.session.log import SessionLog
 from tau.coding.session.snippets import one_line
 from tau.coding.session.storage import SessionLocked
 from tau.coding.session.store import SessionStore
-from tau.coding.session.titles import NAME_CHARS, UNTITLED, first_words
+from tau.coding.session.titles import NAME_CHARS
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
@@ -30,15 +27,6 @@ Sort = Literal["time", "name", "size"]
 SORTS: tuple[Sort, ...] = ("time", "name", "size")
 MAX_HITS = 500
 SNIPPET_CHARS = 90
-PROMPTS_SHOWN = 3
-PREVIEW_CHARS = 1_500
-_UNITS = (
-    ("min", 60, 60),
-    ("h", 3600, 24),
-    ("d", 86_400, 61),
-    ("mo", 2_629_800, 24),
-    ("y", 31_557_600, 10_000),
-)
 
 
 class Place(NamedTuple):
@@ -62,15 +50,6 @@ class Found(NamedTuple):
     folder: str
 
 
-class Preview(NamedTuple):
-    """The first prompts of a session and its last answer."""
-
-    prompts: Sequence[str]
-    more: int
-    """Prompts that are not among them."""
-    answer: str
-
-
 def place_of(app: "App") -> Place:
     """The folders that this run keeps its sessions in, also where a flag has named another one."""
     paths, cwd = app.paths, app.cwd
@@ -92,11 +71,10 @@ def list_sessions(
         index.on_progress = progress
         rows = index.sessions(None if everywhere or place.flat else place.folder)
         remarks = list(index.remarks)
-    if not everywhere:  # two folders can share one; what does not say where it was belongs here
-        here = (clean(place.cwd), "")
-        rows = [row for row in rows if row.summary.cwd in here]
+    if not everywhere:
+        rows = of_folder(rows, place.cwd)
     home = str(typed_path("~"))
-    found = [Found(row, title_of(row.summary), folder_of(row.summary.cwd, home)) for row in rows]
+    found = [Found(row, title_of(row.summary), folder_text(row.summary.cwd, home)) for row in rows]
     return in_order(found, sort), remarks
 
 
@@ -117,40 +95,17 @@ def search_sessions(place: Place, text: str, *, everywhere: bool) -> dict[bytes,
     with SessionIndex(place.index_file, place.root, flat=place.flat) as index:
         folder = None if everywhere or place.flat else place.folder
         hits = search(index, words, folder=folder, limit=MAX_HITS).hits
-    who = {"user": "You: ", "assistant": "Answer: "}
     return {
-        hit.session.file: who.get(hit.role, "") + snippet(hit.snippet, words, SNIPPET_CHARS)
+        hit.session.file: speaker(hit.role) + snippet(hit.snippet, words, SNIPPET_CHARS)
         for hit in hits
         if hit.role != "name"
     }
 
 
 def preview(place: Place, file: bytes) -> Preview:
-    """What the index has of a session; nothing where it is not in there."""
-
-    def ask(db: sqlite3.Connection) -> Preview:
-        folder, _, name = file.rpartition(b"/")
-        number = db.execute(
-            "SELECT sessions.no FROM sessions JOIN folders ON folders.no = sessions.folder "
-            "WHERE folders.path = ? AND sessions.file = ?",
-            (folder, name),
-        ).fetchone()
-        if number is None:
-            return Preview((), 0, "")
-        first = number[0] << TEXT_BITS
-        texts = "FROM texts WHERE no > ? AND no < ? AND role = ? ORDER BY no"
-        bounds = (first, first + (1 << TEXT_BITS))
-        prompts = db.execute(
-            f"SELECT substr(text, 1, ?) {texts} LIMIT ?", (PREVIEW_CHARS, *bounds, "user", PROMPTS_SHOWN)
-        ).fetchall()
-        count = db.execute(f"SELECT count(*) {texts}", (*bounds, "user")).fetchone()[0]
-        answer = db.execute(
-            f"SELECT substr(text, 1, ?) {texts} DESC LIMIT 1", (PREVIEW_CHARS, *bounds, "assistant")
-        ).fetchone()
-        return Preview([text for (text,) in prompts], count - len(prompts), answer[0] if answer else "")
-
+    """What the index has of a session."""
     with SessionIndex(place.index_file, place.root, flat=place.flat) as index:
-        return index.ask(ask)
+        return previews.preview(index, file)
 
 
 def open_elsewhere(files: Iterable[bytes]) -> dict[bytes, bool]:
@@ -189,29 +144,3 @@ def delete(place: Place, file: bytes, title: str) -> str:
         return Trash(place.trash).put(path, title).id
     except SessionLocked:
         raise SessionLocked(f"{path.name} is open in another tau; close it there first.") from None
-
-
-def title_of(summary: Summary) -> str:
-    """The name, or the first words, or what is wrong with it; on one line, harmless to a terminal."""
-    title = clean_line(summary.shown_name)
-    if not title and summary.first_prompt:
-        title = first_words(summary.first_prompt)
-    if summary.problem:
-        return f"{title} ({summary.problem})" if title else f"({summary.problem})"
-    return title or UNTITLED
-
-
-def folder_of(cwd: str, home: str) -> str:
-    """A folder as people write it: `~/src/tau`."""
-    if not cwd:
-        return "(no folder is known)"
-    inside = cwd == home or cwd.startswith(f"{home}/")
-    return clean_line(f"~{cwd.removeprefix(home)}" if inside else cwd)
-
-
-def ago(then_ms: int, now: int | None = None) -> str:
-    """How long ago, in the largest unit that fits."""
-    seconds = ((now_ms() if now is None else now) - then_ms) // 1000
-    if seconds < 60:
-        return "now"
-    return next((f"{seconds // size} {unit}" for unit, size, most in _UNITS if seconds < size * most), "?")

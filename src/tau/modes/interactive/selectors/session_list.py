@@ -4,15 +4,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tau.base.sizes import format_bytes
+from tau.coding.history.preview import Preview
+from tau.coding.history.shown import age_text
 from tau.modes.interactive.selectors.pick_list import Everything, PickList
-from tau.modes.interactive.selectors.session_files import Found, Preview, Sort, ago
+from tau.modes.interactive.selectors.session_files import Found, Sort
 from tau.tui.input.key import InputEvent
 from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import fit, truncate
 from tau.tui.text.wrap import wrap
 from tau.tui.widgets.fuzzy import Ranker, query_words
 from tau.tui.widgets.live import Live
-from tau.tui.widgets.select_items import MAX_LABEL_WIDTH, Choices, SelectItem
+from tau.tui.widgets.select_items import MAX_LABEL_WIDTH, SelectItem
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
@@ -24,6 +26,7 @@ SIDE_WIDTH = 100
 BELOW_ROWS = 28
 """From this height of the terminal on, it stands below, where it has no place beside."""
 MAX_BELOW = 7
+MIN_SAME_CHARS = 20
 
 
 class Sessions(Everything[bytes]):
@@ -40,21 +43,20 @@ class Sessions(Everything[bytes]):
         self.places = {one.row.file: place for place, one in enumerate(found)}
         self.said: Sequence[int] = ()
         """Where all words were said, for the query at hand."""
-        self._ranker = Ranker([one.title for one in found], CLOSELY_RANKED)
-        self._haystacks = [f"{item.label} {item.group}".lower() for item in self.items]
+        self._titles = Ranker([one.title for one in found], CLOSELY_RANKED)
+        self._told = [f"{item.label} {item.group}".lower() for item in self.items]
         self.narrow("")
 
-    def _matching(self, query: str) -> list[int]:
+    def matching(self, query: str) -> list[int]:
         words = query_words(query.lower())
         if not words:
             return list(range(len(self.items)))
-        assert self._ranker is not None
-        ranked = self._ranker.order(query)
-        whole = [at for at in ranked if all(word in self._haystacks[at] for word in words)]
+        ranked = self._titles.order(query)
+        whole = [at for at in ranked if all(word in self._told[at] for word in words)]
         known = set(whole)
         in_folder: Iterable[int] = range(len(self.items)) if self.has_groups else ()
         for word in words:
-            in_folder = [at for at in in_folder if word in self._haystacks[at]]
+            in_folder = [at for at in in_folder if word in self._told[at]]
         found = dict.fromkeys([*whole, *self.said, *in_folder])
         return [*found, *(at for at in ranked if at not in known and at not in found)]
 
@@ -65,41 +67,38 @@ class SessionList(PickList[bytes]):
     def __init__(self, app: "App", current: bytes | None) -> None:
         self._noted: list[int] = []
         super().__init__(app, (), current=current, empty_text="Reading the sessions ...")
-
-    def made(self, items: Iterable[SelectItem[bytes]]) -> Choices[bytes]:
-        return Sessions()
+        self.set_choices(Sessions())
 
     def show(self, sessions: Sessions, empty_text: str) -> None:
         """These sessions in this order; the selection stays if it is among them."""
         before = self.selected
-        self._empty_text = empty_text
+        self.empty_text = empty_text
         self._noted = []
-        self._choices = sessions
-        self._refilter()
-        if not self.select(before.value if before is not None else self._current or b""):
-            self._at = sessions.enabled_from(self._at, 1)
+        self.set_choices(sessions)
+        if before is None and self.current is not None:
+            self.select(self.current)
 
     def note_said(self, said: Mapping[bytes, str]) -> None:
         """Where the words of the filter were said: these are shown too, with a piece of what was said."""
-        choices = self._choices
+        choices = self.choices
         assert isinstance(choices, Sessions)
-        before = self.selected
-        was_first = self._at == 0
+        was_first = self.selected is None or choices.place_of(self.selected.value) == 0
         for place in self._noted:
             self.change(place, description="")
         found = {choices.places[file]: text for file, text in said.items() if file in choices.places}
         for place, text in found.items():
-            self.change(place, description=text)
+            if choices.items[place].label[:MIN_SAME_CHARS] not in text:  # else the title says it
+                self.change(place, description=text)
         self._noted = list(found)
         choices.said = self._noted
-        choices.has_descriptions = bool(found)
-        self._refilter()
-        if was_first or before is None or not self.select(before.value):
-            self._at = 0
+        choices.has_descriptions = any(choices.items[place].description for place in found)
+        self.set_choices(choices)
+        if was_first:
+            self.select_first()
 
     def note_open(self, files: Iterable[bytes]) -> None:
         """Say of these that another window has them."""
-        choices = self._choices
+        choices = self.choices
         assert isinstance(choices, Sessions)
         for file in files:
             place = choices.places.get(file)
@@ -111,7 +110,7 @@ def session_item(one: Found, sort: Sort, *, by_folder: bool) -> SelectItem[bytes
     """A row of the list."""
     row = one.row
     count = row.summary.messages
-    hint = f"{count:,} message{'' if count == 1 else 's'}, {ago(row.changed_ms)}"
+    hint = f"{count:,} message{'' if count == 1 else 's'}, {age_text(row.changed_ms)}"
     if sort == "size":
         hint = f"{format_bytes(row.size_bytes)}, {hint}"
     return SelectItem(row.file, one.title, "", one.folder if by_folder else "", hint)
@@ -139,10 +138,13 @@ class SessionBody(Live):
 
     def show(self, found: Found | None, preview: Preview | None) -> None:
         """What the preview tells; nothing while it is not known."""
-        about = () if found is None or preview is None else tuple(preview_lines(found, preview))
+        about = () if found is None or preview is None else tuple(self._lines(found, preview))
         if about != self._about:
             self._about = about
             self._drawn_for = ()
+
+    def _lines(self, found: Found, preview: Preview) -> list[str]:
+        return preview_lines(found, preview, f" {self._app.theme.symbols.separator} ")
 
     def fit(self, rows: int, width: int) -> None:
         linear = self._app.theme.linear
@@ -176,7 +178,7 @@ class SessionBody(Live):
         left = self._list_width(width)
         theme = self._app.theme
         line = theme["border"](theme.symbols.quote)
-        height = max(len(rows), self.sessions.height + 2)
+        height = max(len(rows), self.sessions.max_rows + 2)
         about = self._wrapped(width - left - 3, height)
         drawn = []
         for place in range(max(len(rows), len(about))):
@@ -206,12 +208,12 @@ class SessionBody(Live):
         return rows[:most]
 
 
-def preview_lines(found: Found, preview: Preview) -> list[str]:
+def preview_lines(found: Found, preview: Preview, separator: str = " · ") -> list[str]:
     """One paragraph each: facts, the first prompts, the last answer."""
     summary = found.row.summary
     cost = f"${summary.cost:.2f}" if summary.cost >= 0.005 else ""
     parts = [summary.model.rpartition("/")[2], format_bytes(found.row.size_bytes), cost, found.folder]
-    lines = [" · ".join(clean_line(part) for part in parts if part)]
+    lines = [separator.join(clean_line(part) for part in parts if part)]
     lines += [f"You: {clean_line(text)}" for text in preview.prompts]
     if preview.more > 0:
         lines.append(f"and {preview.more:,} more of yours")

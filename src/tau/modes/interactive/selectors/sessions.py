@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tau.base.errors import TauError
 from tau.base.late import late
+from tau.coding.history.preview import Preview
 from tau.modes.interactive.selectors import session_files as files
 from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel, ask_line
 from tau.modes.interactive.selectors.pick_list import pick
-from tau.modes.interactive.selectors.session_files import SORTS, Found, Preview, Sort
+from tau.modes.interactive.selectors.session_files import SORTS, Found, Sort
 from tau.modes.interactive.selectors.session_list import SessionBody, SessionList, Sessions
 from tau.tui.widgets.select_list import SelectItem
 
@@ -152,7 +153,7 @@ class SessionPicker:
 
     async def _look_at_view(self) -> None:
         """Which of those in view are open elsewhere, and a preview of the highlighted one."""
-        unknown = [item.value for item in self._list.in_view() if item.value not in self._locks]
+        unknown = [item.value for item in self._list.in_view if item.value not in self._locks]
         if unknown:
             self._locks |= await asyncio.to_thread(files.open_elsewhere, unknown)
             self._list.note_open(file for file in unknown if self._locks.get(file) and file != self._current)

@@ -8,13 +8,12 @@ from msgspec import ValidationError
 
 from tau.base.errors import TauError
 from tau.base.late import late
-from tau.config.layers import load_settings
 from tau.config.settings import settings_by_key
 from tau.config.values import wrong_value
 from tau.modes.interactive.selectors.applying import (
     forget_setting,
     is_live,
-    run_flags,
+    read_settings,
     save_setting,
     show,
     with_value,
@@ -64,8 +63,7 @@ class SettingsPicker:
 
     def __init__(self, app: "App") -> None:
         self._app = app
-        self._flags = run_flags(app)
-        self._loaded = load_settings(app.paths, app.cwd, flags=self._flags)
+        self._loaded = read_settings(app)
         names = looks.theme_names()
         self._choices = {"theme.dark": names, "theme.light": names}
         self._body = SettingsBody(app, self._facts)
@@ -115,9 +113,9 @@ class SettingsPicker:
 
     def _written(self, key: str, value: Any) -> None:
         if value is None:
-            self._loaded = forget_setting(self._app, key, flags=self._flags)
+            self._loaded = forget_setting(self._app, key)
         else:
-            self._loaded = save_setting(self._app, key, value, flags=self._flags)
+            self._loaded = save_setting(self._app, key, value)
         origin = self._loaded.origin(key)
         if origin.layer not in ("user", "default"):
             by = origin.path or "a flag of this run"
@@ -152,31 +150,13 @@ class SettingsPicker:
         return Reading(self._app, lines, lambda: done(None))
 
 
-class SettingsView(SettingsList):
-    """As high as there is room for."""
-
-    @property
-    def editing(self) -> bool:
-        """Whether a value is being chosen or typed."""
-        return self._open is not None
-
-    @property
-    def query(self) -> str:
-        return self._filter.text if self._filter is not None else ""
-
-    def set_height(self, rows: int) -> None:
-        if rows != self._max_rows:
-            self._max_rows = rows
-            self._rows = None
-
-
 class SettingsBody(Live):
     """Tabs, the settings of one of them, and facts about the highlighted one. A search looks in all tabs."""
 
     def __init__(self, app: "App", facts_of: Callable[[str], str]) -> None:
         self._app = app
         self._facts_of = facts_of
-        self.list = SettingsView(app.theme, app.keys)
+        self.list = SettingsList(app.theme, app.keys)
         self.on_reset: Callable[[str], None] | None = None
         self._tabs = {tab.name: tab.keys for tab in tabs()}
         self._bar = TabBar(app.theme, app.keys, [Tab(name, name) for name in self._tabs])
@@ -202,7 +182,7 @@ class SettingsBody(Live):
         around = 3 + DESCRIPTION_ROWS + 1
         below = INFO_ROWS + 1  # with an example
         self._info_rows = INFO_ROWS if rows - around - below >= 3 else 0
-        self.list.set_height(list_rows(self._app, rows - around - (below if self._info_rows else 0)))
+        self.list.max_rows = list_rows(self._app, rows - around - (below if self._info_rows else 0))
 
     def handle_input(self, event: InputEvent) -> bool:
         keys, setting = self._app.keys, self.list.selected
@@ -214,9 +194,9 @@ class SettingsBody(Live):
         if setting is not None and self.on_reset is not None and pressed(keys, event, RESET):
             self.on_reset(setting.key)
             return True
-        searching = bool(self.list.query)
+        searching = bool(self.list.filter_text)
         done = self.list.handle_input(event)
-        if searching != bool(self.list.query):
+        if searching != bool(self.list.filter_text):
             self._fill()
         return done
 
@@ -226,7 +206,7 @@ class SettingsBody(Live):
         self.list.invalidate()
 
     def render(self, width: int) -> list[str]:
-        bar = self._bar.render(width) if not self.list.query else self._everywhere(width)
+        bar = self._bar.render(width) if not self.list.filter_text else self._everywhere(width)
         inside = self.list.render(width)
         parts = [bar, inside, self._info(width), self._example(width)]
         if parts != self._parts:
@@ -246,7 +226,7 @@ class SettingsBody(Live):
 
     def _fill(self) -> None:
         active = self._bar.active
-        keys = self._all if self.list.query or active is None else self._tabs[active.value]
+        keys = self._all if self.list.filter_text or active is None else self._tabs[active.value]
         self.list.set_settings(self._all[key] for key in keys)
 
     def _info(self, width: int) -> list[str]:

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from tau.ai.wire import TextContent, UserMessage
-from tau.base.clock import now_ms
 from tau.base.errors import TauError
 from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel, ask_line
 from tau.modes.interactive.selectors.pick_list import pick
@@ -14,7 +12,6 @@ from tau.tui.widgets.select_list import SelectItem
 
 if TYPE_CHECKING:
     from tau.agent.abort import Abort
-    from tau.coding.session.log import SessionLog
     from tau.coding.session.navigation import Move
     from tau.coding.session.session import Session
     from tau.modes.interactive.app import App
@@ -33,8 +30,6 @@ SUMMARIES = (
     SelectItem("plain", "Summarize"),
     SelectItem("custom", "Summarize with custom prompt"),
 )
-# Notes about the session as a whole: whoever stands behind one is still where the note was written.
-_NOTES = frozenset({"label", "session_info", "usage"})
 
 
 class Wish(NamedTuple):
@@ -99,7 +94,7 @@ class TreePicker:
     async def go(self, id: str) -> bool:
         """Go on from this entry; False: the person is not done with the tree."""
         app, session = self._app, self._session
-        if stands_at(session.log, id):
+        if session.tree.is_at(id):
             app.say("Already at this point.")
             return True
         summary: Summary | None = Summary(False)
@@ -194,22 +189,10 @@ async def ask_summary(app: "App") -> Summary | None:
             return Summary(True, instructions.strip() or None)
 
 
-def stands_at(log: "SessionLog", id: str) -> bool:
-    """Whether the session stands at this entry, with nothing but notes behind it."""
-    place = log.leaf
-    while place is not None and place != id:
-        node = log.node(place)
-        if node is None or node.type not in _NOTES:
-            return False
-        place = node.parent_id
-    return place == id
-
-
 def _arrive(app: "App", move: "Move") -> None:
     """Show the conversation as it is there; what is to be edited stands before what was being written."""
     app.events.rebuild()
     app.status_line.refresh()
     if move.editor_text is not None:
-        message = UserMessage([TextContent(move.editor_text), *move.images], now_ms())
-        app.input.sending.take_back([message])
+        app.input.sending.bring_back(move.editor_text, move.images)
     app.screen.request_render()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tau.coding.session.tree import MAX_LEVELS, Row, prefix
 from tau.tui.text.cut import fit, truncate
 from tau.tui.text.width import visible_width
-from tau.tui.text.wrap import wrap
+from tau.tui.widgets.list_parts import spoken_rows
 
 if TYPE_CHECKING:
     from tau.tui.style import Theme
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 COLUMNS_PER_LEVEL = 6
 """A level of branches is drawn for so many columns of the screen: the words need room too."""
 _TOKENS = {"user": "accent", "assistant": "text", "toolResult": "muted", "custom": "accent"}
+_NAMES = {"toolResult": "result", "bashExecution": "you ran", "pythonExecution": "you ran", "custom": "note"}
+"""What stands before the words, where the name in the file is no word."""
 
 
 class Look(NamedTuple):
@@ -34,7 +36,7 @@ def in_lines(theme: "Theme", rows: Sequence[Row], place: int, look: Look) -> lis
     text += theme["accent"](f"{symbols.bullet} ") if row.active else ""
     text += theme["error"](f"{symbols.cross} ") if row.failed else ""
     text += theme["warning"](f"[{row.label}] ") if row.label else ""
-    name = row.role or row.kind
+    name = _NAMES.get(row.role, row.role) or row.kind
     style = theme["selected" if look.selected else _TOKENS.get(row.role, "dim")]
     text += style(f"{name}: {row.text}" if row.text else name)
     text = truncate(text, look.width, symbols.ellipsis)
@@ -50,4 +52,4 @@ def in_words(theme: "Theme", rows: Sequence[Row], place: int, look: Look) -> lis
     notes += ["failed"] if row.failed else []
     notes += ["folded"] if look.folded else []
     words = f"{'Selected: ' if look.selected else ''}{row.title} ({', '.join(notes)})"
-    return wrap(words, look.width)
+    return spoken_rows(words, look.width)

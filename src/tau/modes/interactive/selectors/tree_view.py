@@ -85,7 +85,13 @@ class TreeView(Live):
     def handle_input(self, event: InputEvent) -> bool:
         keys = self._app.keys
         self._drawn = None
-        if (step := self._step(event)) is not None:
+        if keys.matches(event, FOLD):
+            self._fold_or_up()
+        elif keys.matches(event, UNFOLD):
+            self._unfold_or_down()
+        elif self._filter_key(event):
+            pass
+        elif (step := self._step(event)) is not None:
             self._refresh()
             self._go(moved(self._at, step, len(self._shown)))
         elif keys.matches(event, CONFIRM):
@@ -94,14 +100,10 @@ class TreeView(Live):
                 self.on_select(row.id)
         elif keys.matches(event, CANCEL):
             self._escape(close=keys.matches(event, "app.clear"))
-        elif keys.matches(event, FOLD):
-            self._fold_or_up()
-        elif keys.matches(event, UNFOLD):
-            self._unfold_or_down()
-        elif not self._filter_key(event):
-            if not self._query.takes(event):
-                return False
+        elif self._query.takes(event):
             self._refilter()
+        else:
+            return False
         return True
 
     def invalidate(self) -> None:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from tau.agent.calls import STOPPED
 from tau.ai.wire import TextContent, UserContent
+from tau.coding.approval import refusal
 from tau.modes.interactive.view import State, ToolView
 
 CWD = Path("/home/ada/shop")
@@ -38,6 +39,7 @@ class Result(NamedTuple):
 
 NOTHING_YET = Result(elapsed_ms=400)
 INTERRUPTED = Result(STOPPED)
+REFUSED = Result(refusal("do this", "ask me first next time"), elapsed_ms=None)
 
 
 def one(
@@ -67,4 +69,5 @@ def in_all_states(
         one(tool, "done", "It went well.", "done", args, done),
         one(tool, "failed", "It went wrong.", "failed", args, failed),
         one(tool, "aborted", "A person stopped it.", "aborted", args, aborted),
+        one(tool, "declined", "A person did not allow it.", "declined", args, REFUSED),
     ]

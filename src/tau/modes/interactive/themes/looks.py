@@ -59,19 +59,29 @@ def look_of(
     capabilities: Capabilities,
     environ: Mapping[str, str],
     background: Background = "dark",
+    theme: ThemeFile | None = None,
 ) -> Look:
-    """The look that the settings ask for. A theme that cannot be read gives way to the usual one."""
+    """The look that the settings ask for; `theme` is the one they mean, if it has been read already."""
     display = settings.display
     linear = display.screen_reader
+    theme = theme or wanted_theme(settings, background)
     return Look(
-        tokens=tokens_of(wanted_theme(settings, background), color_blind=settings.theme.color_blind),
+        tokens=tokens_of(theme, color_blind=settings.theme.color_blind),
         depth=capabilities.color_depth,
-        symbols=SIGNS["ascii" if linear else settings.theme.symbols],
+        symbols=SIGNS["ascii" if linear else _signs(settings, environ)],
         motion=not (display.reduced_motion or linear),
         linear=linear,
         hardware_cursor=display.hardware_cursor,
         tab_width=display.tab_width,
     )
+
+
+def _signs(settings: Settings, environ: Mapping[str, str]) -> str:
+    """Whose signs: the fonts of the Linux console lack most of them."""
+    wanted = settings.theme.symbols
+    if wanted != "auto":
+        return wanted
+    return "ascii" if environ.get("TERM") == "linux" else "unicode"
 
 
 def wanted_name(settings: Settings, background: Background) -> str:
@@ -82,6 +92,7 @@ def wanted_name(settings: Settings, background: Background) -> str:
 
 
 def wanted_theme(settings: Settings, background: Background) -> ThemeFile:
+    """The theme for this ground. One that cannot be read gives way to the usual one."""
     name = wanted_name(settings, background)
     try:
         return load_theme(name)
@@ -128,15 +139,30 @@ def tokens_of(theme: ThemeFile, *, color_blind: bool = False) -> dict[str, Style
 
 def use_theme(app: "App", name: str) -> None:
     """Show everything in this theme from now on. Raises ConfigError."""
-    app.theme.use(tokens_of(load_theme(name), color_blind=app.settings.theme.color_blind))
-    app.screen.invalidate()
-    app.status_line.refresh()
+    theme = load_theme(name)
+    app.theme_watch.follow(name, theme)
+    wear(app, theme)
 
 
 def use_background(app: "App", background: Background) -> None:
     """The terminal told its ground: change to the theme for it. What scrolled away keeps its colours."""
-    theme = wanted_theme(app.settings, background)
+    wear(app, followed_theme(app, background))
+
+
+def followed_theme(app: "App", background: Background) -> ThemeFile:
+    """The theme for this ground, whose file is watched; a broken one is as it was when it was good."""
+    name = wanted_name(app.settings, background)
+    try:
+        theme = load_theme(name)
+    except ConfigError:
+        app.theme_watch.follow(name)
+        return app.theme_watch.last_good(name) or wanted_theme(app.settings, background)
+    app.theme_watch.follow(name, theme)
+    return theme
+
+
+def wear(app: "App", theme: ThemeFile) -> None:
+    """Draw everything in these colours."""
     app.theme.use(tokens_of(theme, color_blind=app.settings.theme.color_blind))
-    app.screen.root.invalidate()
+    app.screen.invalidate()
     app.status_line.refresh()
-    app.screen.request_render(force=True)

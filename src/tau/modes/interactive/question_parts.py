@@ -10,6 +10,7 @@ from tau.tui.text.clean import clean, clean_line
 from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap
+from tau.tui.widgets.list_parts import spoken_rows
 from tau.tui.widgets.live import Live
 
 if TYPE_CHECKING:
@@ -18,28 +19,37 @@ if TYPE_CHECKING:
 LINEAR_ROWS = 200
 MIN_WINDOW_ROWS = 3
 MAX_TITLE_CHARS = 4_000
+MAX_TITLE_ROWS = 4
+NARROW = 60
 
 
 class Choice(NamedTuple):
-    """One answer. `note` stands behind its label."""
+    """One answer. `note` stands behind its label; a `key` is a letter that gives it, wherever it stands."""
 
     value: Any
     label: str
     description: str = ""
     note: str = ""
+    key: str = ""
 
 
 class Window(Component):
-    """A component in at most so many rows. Keys move it; with `ends`, its last rows stay in sight."""
+    """A component in at most so many rows. The `keys` move it; with `ends`, its last rows stay in sight."""
 
     def __init__(
-        self, theme: Theme, child: Component, height: Callable[[], int], hint: str = "", *, ends: bool = True
+        self,
+        theme: Theme,
+        child: Component,
+        height: Callable[[], int],
+        keys: Sequence[str] = (),
+        *,
+        ends: bool = True,
     ) -> None:
         self.child = child
         self._ends = ends
         self._theme = theme
         self._height = height
-        self._hint = hint
+        self._keys = keys
         self._offset = 0
         self._room = 1
         self._last = 0
@@ -76,18 +86,29 @@ class Window(Component):
         start = self._offset = min(self._offset, self._last)
         end = start + self._room
         hidden = len(inside) - tail - end
-        words = f"rows {start + 1}-{end} of {len(inside)}"
-        if hidden and tail:
-            words += f", {hidden} not shown here"
-        if self._hint:
-            words += f"; {self._hint}"
-        sign = "" if self._theme.linear else f"{self._theme.symbols.ellipsis} "
-        gap = self._theme["dim"](truncate(sign + words, width, self._theme.symbols.ellipsis))
+        gap = self._theme["dim"](self._mark(start + 1, end, len(inside), hidden if tail else 0, width))
         return [*inside[start:end], gap, *inside[len(inside) - tail :]]
+
+    def _mark(self, first: int, last: int, total: int, hidden: int, width: int) -> str:
+        """What is in sight and how to see the rest, in the most words that there is room for."""
+        place = f"rows {first}-{last} of {total}"
+        full = f"{place}, {hidden} not shown here" if hidden else place
+        short = f"{hidden} rows not shown" if hidden else place
+        scroll, names = f"; {' and '.join(self._keys)} scroll", f"; {', '.join(self._keys)}"
+        if not self._keys:
+            scroll = names = ""
+        sign = "" if self._theme.linear else f"{self._theme.symbols.ellipsis} "
+        for words in (full + scroll, short + scroll, short + names, short):
+            if visible_width(sign + words) <= width:
+                return sign + words
+        return truncate(sign + words, width, self._theme.symbols.ellipsis)
 
 
 class ChoiceRows:
-    """Choices one below the other, each with its number; the labels are shown in full."""
+    """Choices one below the other, each with its number, or its letter if they have letters.
+
+    The labels are shown in full.
+    """
 
     def __init__(
         self,
@@ -103,18 +124,24 @@ class ChoiceRows:
         self.at = max(0, min(at, len(self.choices) - 1))
         self.multi = multi
         self.checked: set[int] = set()
-        self._digits = digits
+        self.lettered = any(choice.key for choice in choices)
+        self._digits = digits and not self.lettered
         self._has_moved = False
 
     @property
     def chosen(self) -> Choice:
         return self.choices[self.at]
 
-    def number_of(self, event: InputEvent) -> int | None:
-        """The place that a typed digit means."""
-        if not self._digits or not isinstance(event, Key) or event.kind == "release":
+    def place_of(self, event: InputEvent) -> int | None:
+        """The place that a typed digit means, or a letter."""
+        if not isinstance(event, Key) or event.kind == "release" or not event.text:
             return None
+        if self.lettered:
+            letter = event.name.lower()
+            return next((at for at, choice in enumerate(self.choices) if choice.key == letter), None)
         digit = event.text
+        if not self._digits:
+            return None
         if len(digit) != 1 or not digit.isascii() or not digit.isdigit() or digit == "0":
             return None
         place = int(digit) - 1
@@ -165,7 +192,7 @@ class ChoiceRows:
         if theme.linear:
             return self._in_words(place, label + note, selected, width)
         pointer = theme.symbols.pointer if selected else " " * visible_width(theme.symbols.pointer)
-        number = f"{place + 1}. " if self._digits and place < 9 else ""
+        number = f"[{choice.key}] " if choice.key else f"{place + 1}. " if self._digits and place < 9 else ""
         box = ""
         if self.multi:
             box = (theme.symbols.checkbox_on if place in self.checked else theme.symbols.checkbox_off) + " "
@@ -184,17 +211,18 @@ class ChoiceRows:
         return [truncate(row, width, "") for row in rows]
 
     def _in_words(self, place: int, label: str, selected: bool, width: int) -> list[str]:
-        words = f"{place + 1}. {label}" if self._digits and place < 9 else label
+        key = self.choices[place].key or (str(place + 1) if self._digits and place < 9 else "")
+        words = f"{key}. {label}" if key else label
         if selected:
             # The screen reads out only what is selected once a choice moves, and all of it before.
             words = f"Selected: {words}" if self._has_moved else f"Marked: {words}"
         if self.multi:
             words += " (checked)" if place in self.checked else " (not checked)"
         about = clean_line(self.choices[place].description)
-        return wrap(f"{words}: {about}" if about else words, width)
+        return spoken_rows(f"{words}: {about}" if about else words, width)
 
 
-class Panel(Live):
+class Frame(Live):
     """A frame around what `body` gives: a rule with the title above, a rule below."""
 
     framed = True
@@ -221,19 +249,20 @@ class Panel(Live):
         else:
             rule = theme.symbols.rule
             border = theme["borderActive"]
-            rows = [self._top(width), *inside, border(rule * width)]
+            rows = [*self._top(width), *inside, border(rule * width)]
         if rows != self._rows:
             self._rows = rows
         return self._rows
 
-    def _top(self, width: int) -> str:
-        theme = self.theme
+    def _top(self, width: int) -> list[str]:
+        """A rule with the title in it, or above it where the title is longer than the rule."""
+        theme, title = self.theme, self.title
         rule, border = theme.symbols.rule, theme["borderActive"]
-        title = truncate(self.title, width - 6, theme.symbols.ellipsis) if width > 10 else ""
-        if not title:
-            return border(rule * width)
         rest = width - visible_width(title) - 4
-        return f"{border(rule * 2)} {theme['accent'](title)} {border(rule * rest)}"
+        if not title or rest < 2:
+            rows = wrap(title, width)[:MAX_TITLE_ROWS] if title else []
+            return [border(rule * width), *(theme["accent"](row) for row in rows)]
+        return [f"{border(rule * 2)} {theme['accent'](title)} {border(rule * rest)}"]
 
     def hint_rows(self, words: Sequence[str], width: int) -> list[str]:
         """What the keys do, in as many rows as it takes, but few."""
@@ -242,7 +271,8 @@ class Panel(Live):
             return []
         if self.theme.linear:
             return wrap(f"Keys: {text}", width)
-        return [self.theme["dim"](row) for row in wrap(text, width)[:2]]
+        most = 2 if width >= NARROW else 3
+        return [self.theme["dim"](row) for row in wrap(text, width)[:most]]
 
     def key(self, action: str, does: str) -> str:
         """`Esc cancels`; nothing for an action that has no key."""
