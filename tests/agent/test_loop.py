@@ -2,12 +2,14 @@
 
 import asyncio
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tau.agent import events as e
-from tau.agent.calls import MAX_SIDE_BY_SIDE, SKIPPED
+from tau.agent.calls import MAX_SIDE_BY_SIDE, NOT_STARTED, SKIPPED, STOPPED, UNFINISHED
+from tau.agent.effects import Effects
 from tau.agent.hooks import Hooks, ToolQuestion
 from tau.ai.dialect import Request
 from tau.ai.faux import Act, Count, Fail, Say, Stop, Think, Use, Wait
@@ -162,6 +164,45 @@ def test_an_abort_stops_running_tools_and_every_call_gets_a_result() -> None:
         assert len(faux.requests) == 1
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("effects", "told"),
+    [
+        (Effects(), UNFINISHED),
+        (Effects(reads=(Path("/a"),)), UNFINISHED),
+        (Effects(writes=(Path("/a"),)), STOPPED),
+        (Effects(runs=("make",)), STOPPED),
+        (Effects(network=("*",)), STOPPED),
+    ],
+)
+def test_a_call_that_is_stopped_says_how_much_it_can_have_done(effects: Effects, told: str) -> None:
+    class Acting(Sleep):
+        def effects(self, params: Any, cwd: Path) -> Effects:
+            return effects
+
+    async def main() -> None:
+        tool = Acting()
+        made, _, _ = agent([[Use("sleep")]], [tool])
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(made.prompt("go"))
+            await tool.began.wait()
+            made.abort()
+        assert [text_of(result) for result in results(running.result().messages)] == [told]
+
+    asyncio.run(main())
+
+
+def test_a_call_that_is_stopped_while_somebody_is_asked_did_not_run() -> None:
+    class Asking(Hooks):
+        async def before_tool(self, question: ToolQuestion) -> str | None:
+            made.abort()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    made, _, _ = agent([[Use("echo"), Use("echo")]], [Echo()], Asking())
+    outcome = asyncio.run(made.prompt("go"))
+    assert [text_of(result) for result in results(outcome.messages)] == [NOT_STARTED, NOT_STARTED]
 
 
 def test_cancellation_from_outside_passes_but_everything_is_recorded_and_ended() -> None:

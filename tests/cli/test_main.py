@@ -12,7 +12,7 @@ from tau.base.errors import ConfigError, ProviderError, SessionError, TauError, 
 from tau.base.version import VERSION
 from tau.cli import failure
 from tau.cli import launch as launch_module
-from tau.cli.main import main
+from tau.cli.main import NO_ID, main
 
 Capture = pytest.CaptureFixture[str]
 
@@ -43,6 +43,7 @@ def test_help_and_completions_go_to_stdout(tau: Callable[..., tuple[int, str, st
 
 def test_wrong_flags_and_shells_are_told_in_one_line(tau: Callable[..., tuple[int, str, str]]) -> None:
     assert tau("--modle") == (2, "", 'tau: There is no flag "--modle". Did you mean --model?\n')
+    assert tau("-p", "-r")[::2] == (2, f"tau: {NO_ID}\n")
     assert tau("completions") == (2, "", "tau: Name the shell: tau completions bash|zsh|fish.\n")
 
 

@@ -61,6 +61,18 @@ def test_an_optional_value_is_taken_only_if_it_is_one() -> None:
     assert (parsed.value("list-models"), parsed.value("provider")) == ("", "openai")
 
 
+@pytest.mark.parametrize("argv", (["-r"], ["--resume"], ["-r", "--plain"], ["--resume="]))
+def test_resume_may_be_without_an_id(argv: list[str]) -> None:
+    parsed = parse(argv)
+    assert (parsed.problem, parsed.value("resume"), parsed.words) == ("", "", [])
+
+
+def test_a_short_flag_with_a_value_that_may_be_left_out() -> None:
+    assert parse(["-rabc"]).value("resume") == "abc"
+    assert parse(["-pr", "abc"]).value("resume") == "abc"
+    assert parse(["-pr"]).value("resume") == ""
+
+
 @pytest.mark.parametrize(
     ("argv", "problem"),
     (
@@ -71,7 +83,7 @@ def test_an_optional_value_is_taken_only_if_it_is_one() -> None:
         (["-model", "x"], 'There is no flag "-model". Did you mean --model?'),
         (["-px"], 'There is no flag "-x". tau --help lists the flags.'),
         (["--model"], "--model needs a value: --model PATTERN[:LEVEL]."),
-        (["-p", "-r"], "-r needs a value: -r ID|PATH."),
+        (["-p", "--fork"], "--fork needs a value: --fork ID|PATH."),
         (["--model="], "--model needs a value that is not empty: --model PATTERN[:LEVEL]."),
         (["--print=yes"], "--print takes no value."),
         (["--mode", "xml"], '--mode cannot be "xml"; choose one of text, json.'),
@@ -97,7 +109,7 @@ def test_the_table_is_consistent() -> None:
     assert len(set(shorts)) == len(shorts)
     assert {flag.group for flag in FLAGS} == set(GROUPS)
     assert all(bool(flag.metavar) == (flag.kind != SWITCH) for flag in FLAGS)
-    assert all(not flag.short for flag in FLAGS if flag.kind == OPTIONAL)
+    assert [flag.short for flag in FLAGS if flag.kind == OPTIONAL and flag.short] == ["r"]
     assert {name for pair in CONFLICTS for name in pair} <= set(names)
 
 

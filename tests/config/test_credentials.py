@@ -169,4 +169,7 @@ def test_a_missing_key_is_explained_in_one_line(world: World) -> None:
     assert "names the variable NOT_SET, which is not set" in text
     assert "--provider demo" in text and "Ollama" in text
     assert "\n" not in text
+    text = world.credentials().where_to_put_any_key()
+    assert text.startswith("No key and no model server was found: set ")
+    assert "names the variable NOT_SET, which is not set" in text and "\n" not in text
     assert "no key for nobody" in world.credentials().where_to_put_key("nobody")

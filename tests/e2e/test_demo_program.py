@@ -1,14 +1,36 @@
 """`tau demo` from its start to its end, on a terminal and without one."""
 
+import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+from tau.modes.interactive.demo.script import REQUEST
 from tests.e2e.program import TAU, Program
-from tests.support.pty_terminal import run_in_terminal
+from tests.support.pty_terminal import PtyTerminal, run_in_terminal
+
+SCRIPTED = "─ scripted-demo"
 
 
-def test_the_demo_fixes_its_bug_and_leaves_nothing_behind(tau: Program, tmp_path: Path) -> None:
-    place = tmp_path / "scratch"
-    place.mkdir()
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Where its temporary files go."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def demo(tau: Program, place: Path) -> Iterator[PtyTerminal]:
+    """At the pace of a person, on a screen that shows all of it."""
+    with run_in_terminal([*TAU, "demo"], {"TMPDIR": str(place)}, 100, 60, cwd=tau.project) as term:
+        term.wait_for("the model is a script")
+        yield term
+
+
+def test_the_demo_fixes_its_bug_and_leaves_nothing_behind(tau: Program, place: Path) -> None:
     before = sorted(tau.home.rglob("*"))
     env = {"TMPDIR": str(place)}
     with run_in_terminal([*TAU, "demo", "--fast"], env, 100, 60, cwd=tau.project) as term:
@@ -24,14 +46,48 @@ def test_the_demo_fixes_its_bug_and_leaves_nothing_behind(tau: Program, tmp_path
     assert not list(tau.project.iterdir())
 
 
-def test_the_demo_can_be_left_at_any_time(tau: Program, tmp_path: Path) -> None:
-    place = tmp_path / "scratch"
-    place.mkdir()
-    with run_in_terminal([*TAU, "demo"], {"TMPDIR": str(place)}, cwd=tau.project) as term:
-        term.wait_for("the model is a script")
-        term.press("ctrl+c", "ctrl+c")
-        assert term.wait() == 0
+@pytest.mark.parametrize("moment", ["the model is a script", REQUEST[:9]])
+def test_the_demo_can_be_left_at_any_time(demo: PtyTerminal, place: Path, moment: str) -> None:
+    demo.wait_for(moment)
+    assert list(place.iterdir())
+    demo.press("ctrl+c", "ctrl+c")
+    assert demo.wait() == 0
     assert list(place.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("moment", "number", "code"),
+    [("the model is a script", signal.SIGHUP, 129), ("Running bash", signal.SIGTERM, 143)],
+)
+def test_a_signal_ends_the_demo_and_its_folder(
+    demo: PtyTerminal, place: Path, moment: str, number: signal.Signals, code: int
+) -> None:
+    demo.wait_for(moment)
+    os.kill(demo.process.pid, number)
+    assert demo.wait() == code
+    assert list(place.iterdir()) == []
+    assert "Traceback" not in "\n".join(demo.tape())
+
+
+def test_a_signal_before_the_first_paint_leaves_nothing_behind(tau: Program, place: Path) -> None:
+    with run_in_terminal([*TAU, "demo"], {"TMPDIR": str(place)}, cwd=tau.project) as term:
+        term.wait_until(lambda _: any(place.iterdir()), what="its folder")
+        os.kill(term.process.pid, signal.SIGTERM)
+        assert term.wait() == 143
+    assert list(place.iterdir()) == []
+
+
+def test_what_a_person_types_during_the_demo_stays(demo: PtyTerminal) -> None:
+    demo.wait_for(SCRIPTED)
+    demo.wait_for(REQUEST[:5])
+    demo.type("hello!")
+    demo.wait_for(f"❯ {REQUEST}")
+    rows = demo.wait_for("I run the tests")
+    assert any(row.startswith("hello!") for row in rows)
+    assert any(SCRIPTED in row for row in rows)  # it says so all the time
+    demo.press("escape")
+    demo.wait_for("Stopped")
+    demo.wait_for("To start for real")
 
 
 def test_the_demo_needs_a_terminal(tau: Program) -> None:

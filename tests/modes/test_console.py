@@ -133,12 +133,12 @@ def test_first_messages_come_from_the_command_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "ran"), (("1", True), ("yes", True), ("3", False), ("what?", False), ("", False))
+    ("answer", "ran"), (("1", True), ("yes", True), ("2", False), ("3", True), ("what?", False), ("", False))
 )
 def test_an_approval_is_a_numbered_question(tmp_path: Path, answer: str, ran: bool) -> None:
     script = [[Use("bash", command="touch made")], [Say("Done.")]]
     shown = piped(script, f"go\n{answer}\n", tmp_path, **{"tools.approvalMode": "ask"})
-    assert re.search(r"\n  1\. Yes\n  2\. .*\n  3\. No\n", shown.text)
+    assert "\n  1. Yes\n  2. No\n  3. Yes, always this session\n" in shown.text
     assert (tmp_path / "made").exists() == ran
     assert "Done." in shown.text
 

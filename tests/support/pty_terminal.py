@@ -19,6 +19,8 @@ from tau.tui.terminal.virtual import Answers, Habits, VirtualTerminal
 
 WAIT_SECONDS = 20.0
 STOP_SECONDS = 5.0
+LOOK_SECONDS = 0.05
+"""So often a condition is looked at that does not depend on the screen alone."""
 # The first terminal that the leader of a session opens is the one that controls it.
 OPEN_TERMINAL = 'terminal=$1; shift; exec "$@" <"$terminal" >"$terminal" 2>&1'
 
@@ -45,6 +47,7 @@ class PtyTerminal:
         self._master, slave = pty.openpty()
         set_size(slave, columns, rows)
         self.terminal.on_reply(self._send)
+        _hear_hangups()
         environment = {**os.environ, "TERM": "xterm-256color", **(env or {})}
         try:
             self.process = subprocess.Popen(
@@ -96,6 +99,11 @@ class PtyTerminal:
             if machine.modes.get(2031) and was_dark != is_dark(color):
                 report_background(machine)
 
+    def scribble(self, text: str) -> None:
+        """Another program writes to the same terminal."""
+        with self._lock:
+            self.terminal.write(text)
+
     def resize(self, columns: int, rows: int) -> None:
         with self._lock:
             self.terminal.resize(columns, rows)
@@ -127,11 +135,17 @@ class PtyTerminal:
                 if left <= 0 or self._ended:
                     why = "the program ended" if self._ended else f"{timeout} s passed"
                     raise AssertionError(f"{why} before {what} was there; the screen:\n" + "\n".join(rows))
-                self._lock.wait(left)
+                self._lock.wait(min(left, LOOK_SECONDS))
 
     def wait(self, timeout: float = WAIT_SECONDS) -> int:
         """The exit code, once all that the program wrote is on the screen."""
-        code = self.process.wait(timeout)
+        try:
+            code = self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            rows = "\n".join(self.screen())
+            raise AssertionError(
+                f"{timeout} s passed before the program ended; the screen:\n{rows}"
+            ) from None
         self._thread.join(timeout)
         return code
 
@@ -200,6 +214,12 @@ def run_in_terminal(
 ) -> PtyTerminal:
     """Start a program in a terminal of that size; `env` is added to the environment."""
     return PtyTerminal(argv, env, columns, rows, cwd=cwd, answers=answers, habits=habits)
+
+
+def _hear_hangups() -> None:
+    """A signal that is ignored is ignored by children too: under nohup, no window could be closed."""
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: None)
 
 
 def set_size(number: int, columns: int, rows: int) -> None:

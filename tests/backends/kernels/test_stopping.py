@@ -65,6 +65,28 @@ def test_a_cell_that_does_not_obey_loses_its_kernel(tmp_path: Path) -> None:
     in_world(tmp_path, work)
 
 
+def test_nobody_waits_for_a_cell_that_does_not_obey_but_the_next_one(tmp_path: Path) -> None:
+    code = STUBBORN.replace("while True:", "open('begun', 'w').close()\nwhile True:")
+
+    async def work(made: World) -> None:
+        running = asyncio.ensure_future(made.run(code))
+        await until((tmp_path / "begun").exists)
+        [slot] = made.kernels._slots.values()
+        kernel = slot.kernel
+        assert kernel is not None
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert kernel.alive and kernel.stopping is not None
+        after = await made.run("1 + 1")
+        assert not kernel.alive and kernel.stopping is None
+        assert after.text == (
+            "[The Python kernel was started anew: it had to be ended. All variables are gone.]\n2\n"
+        )
+
+    in_world(tmp_path, work)
+
+
 @pytest.mark.parametrize("code", ["import time\ntime.sleep(60)", STUBBORN], ids=["obeys", "does not"])
 def test_an_abort_stops_the_cell_and_what_it_started(tmp_path: Path, code: str) -> None:
     begin = "import subprocess\nchild = subprocess.Popen(['sleep', '61'])\n"

@@ -8,8 +8,11 @@ from tests.e2e.program import FAKE, TAU, Program
 from tests.support.pty_terminal import PtyTerminal, run_in_terminal
 
 QUIET: dict[str, Any] = {"retry.enabled": False, "titles.enabled": False}
-SEE_SECONDS = 10.0
+SEE_SECONDS = 20.0
 WELCOME = "Type a message"
+OK = "Very well."
+"""What the model says where a case does not care."""
+RUNS, STOPPING = " stops it", " Stopping"
 MODELS = [
     {"id": "fake-model", "input": ["text", "image"]},
     {"id": "second-model", "reasoning": True},
@@ -23,6 +26,7 @@ class Desk:
         self.tau = tau
         self._open: list[PtyTerminal] = []
         self.settings()
+        tau.script(OK)
         provider = {
             "baseUrl": f"{tau.server.url}/v1",
             "api": "openai-completions",
@@ -92,6 +96,18 @@ class Seat:
         for text in texts:
             rows = self.term.wait_for(text, SEE_SECONDS)
         return rows
+
+    def ask(self, question: str, answer: str) -> "Seat":
+        """Send it, see the answer once more, and wait until the agent rests: commands may need that."""
+        before = self.told.count(answer)
+        self.send(question)
+        self.until(lambda _: self.told.count(answer) > before, f"the answer {answer!r}")
+        return self.rests()
+
+    def rests(self) -> "Seat":
+        """Wait until nothing runs any more. What runs says which key stops it."""
+        self.miss(RUNS, STOPPING)
+        return self
 
     def miss(self, *texts: str) -> list[str]:
         """Wait until none of these is on the screen any more."""

@@ -1,4 +1,4 @@
-"""When tau asks: approvals, plans, and the first run without a key."""
+"""When tau asks: approvals, plan mode, and settings that cannot be read."""
 
 from tests.e2e.interactive.desk import Desk, Seat
 from tests.support.fake_answers import Call
@@ -54,15 +54,6 @@ def test_plan_mode_keeps_the_agent_from_changing_files(desk: Desk) -> None:
 
 def test_a_key_turns_plan_mode_on(desk: Desk) -> None:
     desk.start().press("alt+shift+p").see("Plan mode")
-
-
-def test_without_a_key_the_first_run_helps(desk: Desk) -> None:
-    (desk.tau.home / "models.json").unlink()
-    desk.settings(local__discover=False)
-    seat = desk.start(flags=(), ready="")
-    seat.see("key")
-    text = "\n".join(seat.term.screen())
-    assert "Traceback" not in text and "went wrong" not in text
 
 
 def test_bad_settings_are_one_sentence(desk: Desk) -> None:

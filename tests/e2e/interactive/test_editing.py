@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.e2e.interactive.desk import Desk
+from tests.e2e.interactive.desk import OK, Desk
 
 
 def test_slash_offers_commands_and_tab_takes_one(desk: Desk) -> None:
@@ -62,8 +62,7 @@ def test_up_brings_earlier_messages_back(desk: Desk) -> None:
 
 
 def test_ctrl_r_searches_the_messages_of_earlier_sessions(desk: Desk) -> None:
-    first = desk.start().send("find the purple elephant")
-    first.see("ok")
+    first = desk.start().ask("find the purple elephant", OK)
     assert first.leave() == 0
     seat = desk.start().press("ctrl+r")
     seat.see("What was asked before")
@@ -78,7 +77,7 @@ def test_a_large_paste_is_folded_and_sent_whole(desk: Desk) -> None:
     seat = desk.start()
     seat.term.paste(pasted)
     seat.see("[Pasted text #1 +5,000 lines]")
-    seat.press("enter").see("ok")
+    seat.press("enter").see(OK)
     assert desk.tau.said() == [pasted]
 
 
@@ -86,7 +85,7 @@ def test_a_small_paste_stands_in_the_editor_as_it_is(desk: Desk) -> None:
     seat = desk.start()
     seat.term.paste("one\ntwo\n/exit")
     seat.editor_is("one\ntwo\n/exit")
-    seat.press("enter").see("ok")
+    seat.press("enter").see(OK)
     assert desk.tau.said() == ["one\ntwo\n/exit"]
 
 
@@ -101,7 +100,7 @@ def test_a_message_of_several_lines(desk: Desk) -> None:
     seat = desk.start().write("top")
     seat.press("shift+enter").write("bottom")
     seat.editor_is("top\nbottom")
-    seat.press("enter").see("ok")
+    seat.press("enter").see(OK)
     assert desk.tau.said() == ["top\nbottom"]
 
 
@@ -112,7 +111,7 @@ def test_the_external_editor_changes_the_text(desk: Desk, tmp_path: Path) -> Non
     seat = desk.start(env={"EDITOR": str(script), "VISUAL": ""}).write("inside")
     seat.press("ctrl+g")
     seat.editor_is("written outside")
-    seat.press("enter").see("ok")
+    seat.press("enter").see(OK)
     assert desk.tau.said() == ["written outside"]
 
 
@@ -134,7 +133,7 @@ def test_a_broken_keybindings_file_does_not_keep_tau_from_starting(desk: Desk) -
     seat.see("keybindings.json")
     assert "Traceback" not in seat.told
     seat.send("hello all the same")
-    seat.see("ok")
+    seat.see(OK)
 
 
 def test_keys_that_get_in_each_others_way_are_told_at_the_start(desk: Desk) -> None:
@@ -151,7 +150,7 @@ def test_a_picture_that_is_dropped_is_sent(desk: Desk) -> None:
     seat.term.paste(str(picture))
     seat.see("[dot.png 70 bytes]")
     seat.write(" what is it").press("enter")
-    seat.see("ok")
+    seat.see(OK)
     content = desk.tau.server.requests[-1].body["messages"][-1]["content"]
     assert any(part.get("type") == "image_url" for part in content)
 
@@ -160,3 +159,12 @@ PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d4944415478da63f8ffffbf"
     "030007fb02fdd3a5a4e50000000049454e44ae426082"
 )
+
+
+def test_no_key_is_lost_when_a_list_closes(desk: Desk) -> None:
+    seat = desk.start().send("/model")
+    seat.see("second-model", "Filter:")
+    seat.term.type("second-model\rwho are you?\r")
+    seat.see(OK)
+    assert desk.tau.said() == ["who are you?"]
+    assert desk.tau.server.requests[-1].body["model"] == "second-model"

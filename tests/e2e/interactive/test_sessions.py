@@ -1,12 +1,11 @@
 """Going on with a session, with another one, or from another place in it."""
 
-from tests.e2e.interactive.desk import Desk
+from tests.e2e.interactive.desk import OK, Desk
 
 
 def talk(desk: Desk, question: str, answer: str) -> None:
     desk.tau.script(answer)
-    seat = desk.start().send(question)
-    seat.see(answer)
+    seat = desk.start().ask(question, answer)
     assert seat.leave() == 0
 
 
@@ -23,8 +22,7 @@ def test_continue_shows_what_was_said_and_goes_on(desk: Desk) -> None:
 def test_resume_chooses_another_session(desk: Desk) -> None:
     talk(desk, "about elephants", "They are grey.")
     desk.tau.script("Whales answer.", "More on elephants.")
-    seat = desk.start().send("about whales")
-    seat.see("Whales answer.")
+    seat = desk.start().ask("about whales", "Whales answer.")
     seat.send("/resume").see("about elephants")
     seat.term.type("elephants")
     seat.until(lambda rows: not any("about whales" in row and "messages" in row for row in rows), "one row")
@@ -36,32 +34,27 @@ def test_resume_chooses_another_session(desk: Desk) -> None:
 
 def test_the_tree_leads_back_to_a_message_and_a_branch_goes_on_from_there(desk: Desk) -> None:
     desk.tau.script("Answer one.", "Answer two.", "Another answer.")
-    seat = desk.start().send("question one")
-    seat.see("Answer one.")
-    seat.send("question two").see("Answer two.")
+    seat = desk.start().ask("question one", "Answer one.").ask("question two", "Answer two.")
     seat.send("/tree").see("user: question two")
     seat.press("up", "enter")
     seat.editor_is("question two")
     seat.miss("Answer two.")
     seat.press("ctrl+c")
     seat.editor_is("")
-    seat.send("question three").see("Another answer.")
+    seat.ask("question three", "Another answer.")
     assert desk.tau.said() == ["question one", "question three"]
     seat.send("/tree").see("user: question two", "user: question three")
 
 
 def test_escape_twice_opens_the_tree(desk: Desk) -> None:
-    seat = desk.start().send("hello")
-    seat.see("ok")
-    seat.miss("stops it")
+    seat = desk.start().ask("hello", OK)
     seat.press("escape", "escape").see("Session tree")
     seat.press("escape").miss("Session tree")
 
 
 def test_a_fork_leaves_the_original_alone(desk: Desk) -> None:
     desk.tau.script("Answer one.", "Only in the copy.")
-    seat = desk.start().send("question one")
-    seat.see("Answer one.")
+    seat = desk.start().ask("question one", "Answer one.")
     seat.send("/fork").see("This is a copy of the session")
     seat.send("question two").see("Only in the copy.")
     sizes = sorted(len(str(one)) for one in desk.tau.sessions())

@@ -18,7 +18,7 @@ STOPPED = "Stopped. Type to go on"
 
 def stop(seat: Seat) -> None:
     seat.press("escape").see(STOPPED)
-    seat.miss("stops it")
+    seat.rests()
 
 
 def test_escape_stops_an_answer_that_streams(desk: Desk) -> None:
@@ -60,8 +60,7 @@ def test_escape_stops_the_wait_before_the_next_attempt(desk: Desk) -> None:
     desk.tau.script(Status(529, "Overloaded"), "Next.")
     seat = desk.start().send("talk")
     seat.see("Trying again in")
-    seat.press("escape")
-    seat.miss("stops it")
+    seat.press("escape").rests()
     seat.send("again").see("Next.")
 
 
@@ -144,11 +143,12 @@ def test_after_kill_the_session_and_the_draft_are_there(desk: Desk) -> None:
     shell.send("one").see("First answer.")
     shell.write("an unsent thought")
     drafts = desk.tau.home / "drafts"
-    until(lambda: drafts.is_dir() and any("unsent thought" in text(one) for one in drafts.rglob("*")))
+    until(lambda: drafts.is_dir() and any("unsent thought" in text(one) for one in drafts.glob("*.json")))
     os.kill(int(subprocess.check_output(["pgrep", "-P", str(shell.pid)])), signal.SIGKILL)
     shell.see("Killed")
-    shell.term.type(f"stty sane; {line} -c\r")
-    shell.see("First answer.", "an unsent thought")
+    shell.term.type(f"stty sane; clear; {line} -c\r")
+    shell.see("is back.", "First answer.")
+    shell.editor_is("an unsent thought")
 
 
 def test_suspend_and_come_back(desk: Desk) -> None:
@@ -162,7 +162,8 @@ def test_suspend_and_come_back(desk: Desk) -> None:
     shell.term.type("echo in-$((6 * 7)); stty -a | tr ' ' '\\n' | grep -x -- '-\\?echo'\r")
     shell.see("in-42")
     shell.until(lambda rows: any(row.strip() == "echo" for row in rows), "an echoing terminal")
-    shell.term.type("fg\r")
+    shell.term.type("clear; fg\r")
+    shell.miss("in-42")
     shell.editor_is("kept words")
     shell.press("enter").see("After.")
     assert desk.tau.said() == ["one", "kept words"]

@@ -127,7 +127,7 @@ def test_a_lost_connection_is_told_and_retry_sends_it_again(desk: Desk) -> None:
     desk.tau.script(CutConnection(after_events=3), "Whole again.")
     seat = desk.start().send("hello")
     seat.see("/retry")
-    seat.send("/retry").see("Whole again.")
+    seat.rests().send("/retry").see("Whole again.")
     assert desk.tau.said() == ["hello"]
 
 

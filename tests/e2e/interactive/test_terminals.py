@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tau.tui.terminal.virtual import Answers
-from tests.e2e.interactive.desk import WELCOME, Desk
+from tests.e2e.interactive.desk import SEE_SECONDS, WELCOME, Desk, Seat
 from tests.e2e.program import FAKE, TAU
-from tests.support.fake_answers import Answer, Call, Text
+from tests.support.fake_answers import Answer, Call, Status, Text
 
 COLOR = re.compile(rb"\x1b\[[0-9;:]*m")
 
@@ -58,7 +58,7 @@ def test_ascii_symbols(desk: Desk) -> None:
     assert seat.told.isascii()
 
 
-def test_resizing_while_it_streams_leaves_each_line_once(desk: Desk) -> None:
+def test_resizing_while_it_streams_loses_no_line_and_clears_nothing(desk: Desk) -> None:
     lines = [f"row-{number:03} of the stream" for number in range(120)]
     desk.tau.script(Answer((Text("\n\n".join(lines), deltas=240),), delay_s=0.005))
     seat = desk.start().send("go")
@@ -67,10 +67,11 @@ def test_resizing_while_it_streams_leaves_each_line_once(desk: Desk) -> None:
         seat.until(lambda _, mark=mark: any(mark in row for row in seat.term.tape()), mark)  # type: ignore[misc]
         seat.term.resize(columns, rows)
     seat.see("row-119")
-    seat.miss("stops it")
-    tape = seat.term.tape()
-    counts = {line: sum(line in row for row in tape) for line in lines}
-    assert {line: count for line, count in counts.items() if count != 1} == {}
+    seat.rests()
+    last = {row.strip(): at for at, row in enumerate(seat.term.tape())}
+    places = [last[line] for line in lines]
+    assert places == sorted(places)
+    assert b"\x1b[3J" not in seat.term.output and b"\x1b[2J" not in seat.term.output
 
 
 def test_a_long_answer_is_once_in_the_history(desk: Desk) -> None:
@@ -93,10 +94,12 @@ def test_a_background_that_changes_brings_the_other_theme(desk: Desk) -> None:
 
 def test_ctrl_l_draws_the_screen_anew(desk: Desk) -> None:
     desk.tau.script("Stays here.")
-    seat = desk.start().send("hello")
-    seat.see("Stays here.")
-    seat.press("ctrl+l").see("Stays here.")
-    seat.send("more").see("Stays here.")
+    seat = desk.start().ask("hello", "Stays here.")
+    seat.term.scribble("\x1b[1;1Hnoise of another program\x1b[5;1Hmore of it")
+    seat.see("noise of another program")
+    seat.press("ctrl+l").miss("noise", "more of it")
+    seat.see("Stays here.", "❯ hello")
+    assert seat.told.count("Stays here.") == 1
 
 
 def test_the_title_names_the_program(desk: Desk) -> None:
@@ -121,7 +124,7 @@ class Tmux:
         )
         return ran.stdout
 
-    def see(self, text: str, seconds: float = 10) -> str:
+    def see(self, text: str, seconds: float = SEE_SECONDS) -> str:
         end = time.monotonic() + seconds
         while text not in (shown := self.call("capture-pane", "-p", "-t", "t")):
             assert time.monotonic() < end, shown
@@ -136,10 +139,12 @@ def tmux(desk: Desk, tmp_path: Path) -> Iterator[Tmux]:
     made = Tmux(tmp_path)
     shell = ["-x", "80", "-y", "24", "-c", str(desk.tau.project), "bash --norc"]
     made.call("new-session", "-d", "-s", "t", *shell)
-    made.call("send-keys", "-t", "t", f"{' '.join([*TAU, *FAKE])}", "Enter")
-    made.see(WELCOME)
-    yield made
-    made.call("kill-server")
+    try:
+        made.call("send-keys", "-t", "t", f"{' '.join([*TAU, *FAKE])}; echo left-$?", "Enter")
+        made.see(WELCOME)
+        yield made
+    finally:
+        made.call("kill-server")
 
 
 def test_in_tmux_a_conversation(desk: Desk, tmux: Tmux) -> None:
@@ -149,7 +154,7 @@ def test_in_tmux_a_conversation(desk: Desk, tmux: Tmux) -> None:
     tmux.call("send-keys", "-t", "t", "more", "Enter")
     tmux.see("Second.")
     tmux.call("send-keys", "-t", "t", "C-d")
-    tmux.see("bash-")
+    tmux.see("left-0")
     history = tmux.call("capture-pane", "-p", "-S", "-", "-t", "t")
     assert history.count("Hello from tmux.") == 1
 
@@ -174,7 +179,7 @@ def test_in_tmux_ctrl_z_and_fg(desk: Desk, tmux: Tmux) -> None:
     tmux.see("Before.")
     tmux.call("send-keys", "-t", "t", "C-z")
     tmux.see("Stopped")
-    tmux.call("send-keys", "-t", "t", "fg", "Enter")
+    tmux.call("send-keys", "-t", "t", "clear; fg", "Enter")
     tmux.see("fake-model ─")
     tmux.call("send-keys", "-t", "t", "again", "Enter")
     tmux.see("After.")
@@ -188,3 +193,34 @@ def test_a_variable_shows_the_terminals_own_cursor_for_one_run(desk: Desk) -> No
     shown = desk.start(env={"TAU_HARDWARE_CURSOR": "1"})
     assert shown.term.terminal.cursor_visible
     shown.leave()
+
+
+def unfocused(desk: Desk) -> Seat:
+    seat = desk.start()
+    seat.until(lambda _: seat.term.terminal.modes.get(1004, False), "the wish to be told of the focus")
+    seat.term.focus(False)
+    return seat
+
+
+def called(seat: Seat) -> list[str]:
+    """What was told; the title comes in a sequence of its own."""
+    return [one.body for one in seat.term.terminal.notifications if one.body]
+
+
+def test_who_looks_elsewhere_is_called_once_when_the_agent_has_finished(desk: Desk) -> None:
+    desk.settings(**{"retry.enabled": True, "retry.baseDelayMs": 10})
+    desk.tau.script(Status(529, "Overloaded"), Status(529, "Overloaded"), "Third time lucky.", "Again.")
+    seat = unfocused(desk).ask("hello", "Third time lucky.")
+    seat.until(lambda _: called(seat) == ["The agent has finished."], "one call")
+    seat.term.focus(True)
+    seat.ask("more", "Again.")
+    assert called(seat) == ["The agent has finished."]
+
+
+def test_who_looks_elsewhere_is_called_when_something_is_asked(desk: Desk) -> None:
+    desk.settings(tools__approvalMode="ask")
+    desk.tau.script(Call("bash", {"command": "touch made"}), "Done.")
+    seat = unfocused(desk).send("do it")
+    seat.see("Allow once")
+    seat.until(lambda _: len(called(seat)) == 1, "a call")
+    assert "Bash asks" in called(seat)[0]

@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from tau.agent.ui import Ui
 from tau.ai.faux import Faux, Step
+from tau.base.errors import TauError
 from tau.coding.session.session import Session
-from tau.config.layers import load_settings
+from tau.config.layers import Given, load_settings
 from tau.config.paths import user_paths
 from tau.modes.interactive.app import App, Change
 from tau.modes.interactive.front import Front
@@ -20,6 +21,7 @@ from tau.modes.interactive.themes.looks import look_of
 from tau.modes.prompt import Prompt
 from tau.sdk import SessionOptions, create_session
 from tau.tui.terminal.virtual import VirtualTerminal
+from tau.tui.timer import Timer
 
 PATIENCE_S = 8.0
 
@@ -90,20 +92,30 @@ async def rigged(
     prompts: Sequence[str] = (),
     settings: dict[str, Any] | None = None,
     terminal: VirtualTerminal | None = None,
+    timer: Timer | None = None,
+    refusals: Sequence[TauError] = (),
     **options: Any,
 ) -> AsyncIterator[Rig]:
-    """The interactive mode as the program starts it; it ends with the block."""
+    """The interactive mode as the program starts it; it ends with the block.
+
+    `timer` is the clock of the screen, if not that of the loop. `refusals` are why the first tries to open
+    a session fail.
+    """
     terminal = terminal or VirtualTerminal(columns, rows)
     faux = Faux(answers or [[]])
     paths = user_paths(os.environ)
     flags = {"titles.enabled": False, **(settings or {})}
     made = SessionOptions(cwd=folder, stream=faux.stream, settings=flags, **options)
-    loaded = load_settings(paths, folder, flags=flags).settings
+    given = Given(made.config_files, flags)
+    loaded = load_settings(paths, folder, files=given.files, flags=given.flags).settings
     look = look_of(loaded, terminal.capabilities, os.environ)
-    front = Front(terminal, look, timer=asyncio.get_running_loop(), cwd=folder)
+    front = Front(terminal, look, timer=timer or asyncio.get_running_loop(), cwd=folder)
+    refusing = list(refusals)
 
     @asynccontextmanager
     async def opening(change: Change, ui: Ui) -> AsyncIterator[Session]:
+        if refusing:
+            raise refusing.pop(0)
         wanted = replace(made, ui=ui)
         if change.kind != "first":
             wanted = replace(
@@ -118,10 +130,12 @@ async def rigged(
     front.open()
     try:
         async with asyncio.TaskGroup() as tasks:
-            app = App(front, loaded, paths, tasks)
+            app = App(front, loaded, paths, tasks, given)
             running = tasks.create_task(app.run(opening, [Prompt(text) for text in prompts]))
             rig = Rig(app, terminal, faux)
-            await rig.until(lambda: app.session is not None or running.done(), "a session")
+            await rig.until(
+                lambda: app.session is not None or app.dialogs.open or running.done(), "a session"
+            )
             try:
                 yield rig
             finally:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from tau.coding.approval import ApprovalHook, ApprovalRequest
 from tau.coding.policy import Workspace, decide
 from tau.config.allow_file import add_allowed
 from tau.config.paths import user_paths
-from tau.modes.interactive.approvals import DEAF_S
+from tau.modes.interactive.approvals import DEAF_S, LETTERS_DEAF_S
 from tau.tui.text.width import visible_width
 from tests.modes.interactive.rig import Rig, rigged, run
 
@@ -30,6 +31,17 @@ def told(rig: Rig, request: int = 1) -> str:
     return str(message.content)
 
 
+async def answer(rig: Rig, letter: str) -> None:
+    """Type it, once letters count."""
+    await asyncio.sleep(LETTERS_DEAF_S)
+    await rig.type(letter)
+
+
+def offered(rig: Rig) -> list[str]:
+    """The letters of the question on the screen."""
+    return [found[1] for row in rig.terminal.screen() if (found := re.match(r"[❯ ] \[(.)\] ", row))]
+
+
 def test_a_command_is_shown_in_full_and_enter_alone_says_no(tmp_path: Path) -> None:
     async def test() -> None:
         answers = [[Use("bash", command="touch made && echo done")], [Say("All right.")]]
@@ -37,13 +49,16 @@ def test_a_command_is_shown_in_full_and_enter_alone_says_no(tmp_path: Path) -> N
             await rig.send("go")
             shown = await rig.show("Bash asks: may it run this?")
             assert "│ touch made && echo done" in shown
-            assert "1. Allow once" in shown and "No, and tell the agent why" in shown
+            assert "[y] Allow once" in shown and "No, and tell the agent why" in shown
             selected = [row for row in rig.terminal.screen() if row.startswith("❯")][-1]
             assert selected.endswith("No")
             await rig.press("enter")
-            await rig.show("All right.")
+            shown = await rig.show("All right.")
             assert not (tmp_path / "made").exists()
             assert "The user said no" in told(rig)
+            rows = [row.rstrip() for row in shown.split("\n")]
+            assert "! $ touch made && echo done" in rows  # neither a failure nor a time that was the person's
+            assert rows[rows.index("! $ touch made && echo done") + 1] == "  You said no."
 
     run(test)
 
@@ -55,18 +70,62 @@ def test_once_is_once_and_the_session_is_the_session(tmp_path: Path) -> None:
         async with rigged(tmp_path, answers, settings=ASK) as rig:
             await rig.send("go")
             await rig.show("may it run this?")
-            await rig.type("1")
+            await answer(rig, "y")
             await rig.until(
                 lambda: len(rig.faux.requests) == 2 and rig.app.dialogs.open, "the second question"
             )
-            assert "That is this very command." in await rig.show("2. Allow for this session")
-            await rig.type("1")  # a key that comes too soon was meant for the question before
+            assert "That is this very command." in await rig.show("[s] Allow for this session")
+            await rig.press("enter")  # a key that comes too soon was meant for the question before
             await asyncio.sleep(DEAF_S)
             assert rig.app.dialogs.open
-            await rig.type("2")
+            await answer(rig, "s")
             await rig.show("Done.")
             assert (tmp_path / "made").read_text() == "x\n" * 3
             assert not rig.app.dialogs.open
+
+    run(test)
+
+
+def test_a_letter_means_the_same_in_every_question_and_digits_mean_nothing(tmp_path: Path) -> None:
+    async def test() -> None:
+        plain, bent = "git status", "git status $(touch made)"
+        answers = [[Use("bash", command=plain)], [Use("bash", command=bent)], [Say("Over.")]]
+        async with rigged(tmp_path, answers, settings=ASK) as rig:
+            hook_of(rig)._remember = lambda patterns: None
+            await rig.send("go")
+            await rig.show("may it run this?")
+            assert offered(rig) == ["y", "s", "a", "n", "w"]
+            await asyncio.sleep(LETTERS_DEAF_S)
+            for digit in "12345":
+                await rig.type(digit)
+            assert rig.app.dialogs.open
+            await rig.type("n")
+            await rig.show("touch made")
+            assert offered(rig) == ["y", "s", "n", "w"]
+            await answer(rig, "a")  # not offered here, so it does nothing
+            assert rig.app.dialogs.open
+            await rig.type("N")
+            await rig.show("Over.")
+            assert not (tmp_path / "made").exists()
+
+    run(test)
+
+
+def test_a_word_begun_when_the_question_comes_does_not_answer_it(tmp_path: Path) -> None:
+    async def test() -> None:
+        answers = [[Use("bash", command="touch made")], [Say("All right.")]]
+        async with rigged(tmp_path, answers, settings=ASK) as rig:
+            await rig.send("go")
+            await rig.until(lambda: rig.app.dialogs.open, "the question")
+            for part in ("yes", " ", "and", " also"):
+                await rig.type(part)
+                await asyncio.sleep(LETTERS_DEAF_S / 2)
+            assert rig.app.dialogs.open
+            assert rig.app.editor.text == "yes and also"
+            await answer(rig, "n")
+            await rig.show("All right.")
+            assert not (tmp_path / "made").exists()
+            assert rig.app.editor.text == "yes and also"
 
     run(test)
 
@@ -77,16 +136,16 @@ def test_a_no_can_be_explained(tmp_path: Path) -> None:
         async with rigged(tmp_path, answers, settings=ASK) as rig:
             await rig.send("go")
             await rig.show("may it run this?")
-            number = next(row.strip(" ❯")[0] for row in rig.terminal.screen() if "tell the agent why" in row)
-            await rig.type(number)
+            await answer(rig, "w")
             await rig.show("No, because:")
             await rig.press("escape")
-            await rig.show("1. Allow once")
-            await rig.type(number)
+            await rig.show("[y] Allow once")
+            await rig.type("w")
             await rig.show("No, because:")
             await rig.send("not on a Friday 1")
             await rig.show("I see.")
             assert "They say: not on a Friday 1" in told(rig)
+            assert "You said no: not on a Friday 1" in rig.screen()
 
     run(test)
 
@@ -116,8 +175,8 @@ def test_always_is_kept_as_a_pattern_in_the_users_settings(tmp_path: Path) -> No
             hook = hook_of(rig)
             hook._remember = lambda patterns: add_allowed(paths, patterns)
             await rig.send("go")
-            await rig.show("3. Always allow run: git status *")
-            await rig.type("3")
+            await rig.show("[a] Always allow run: git status *")
+            await answer(rig, "a")
             shown = await rig.show("$(touch made)")  # the second call was not asked about, the third is
             assert "Always allow" not in shown
             await asyncio.sleep(DEAF_S)
@@ -139,7 +198,7 @@ def test_where_the_settings_cannot_be_written_always_lasts_for_the_session(tmp_p
             hook_of(rig)._remember = lambda patterns: add_allowed(paths, patterns)
             await rig.send("go")
             await rig.show("Always allow run: ls *")
-            await rig.type("3")
+            await answer(rig, "a")
             await rig.show("Done.")
             assert "This holds for this session only." in rig.tape()
             assert paths.settings.read_text() == '{"tools": 5}'
@@ -158,9 +217,26 @@ def test_a_long_command_scrolls_and_its_end_is_always_in_sight(tmp_path: Path) -
             for _ in range(8):
                 await rig.press("pageDown")
             shown = await rig.show("echo line 70")
-            assert "rm -rf /" in shown and "1. Allow once" in shown
+            assert "rm -rf /" in shown and "[y] Allow once" in shown
             await rig.press("enter")
             await rig.show("No.")
+
+    run(test)
+
+
+@pytest.mark.parametrize("columns", [20, 40, 80])
+def test_the_mark_of_a_long_command_is_never_cut(tmp_path: Path, columns: int) -> None:
+    async def test() -> None:
+        command = "\n".join(f"echo {number}" for number in range(200))
+        call = [Use("bash", command=command)]
+        async with rigged(tmp_path, [call, [Say("No.")]], settings=ASK, columns=columns) as rig:
+            await rig.send("go")
+            await rig.show("not shown")
+            mark = next(row for row in rig.terminal.screen() if "not shown" in row)
+            assert mark.startswith("… ") and not mark.rstrip().endswith("…")
+            assert ("PageDown" in mark) is (columns >= 40)
+            await rig.press("enter")
+            await rig.idle()
 
     run(test)
 
@@ -179,7 +255,7 @@ def test_a_write_shows_where_it_leads_and_what_would_change(tmp_path: Path) -> N
             shown = await rig.show("Write asks: may it write?")
             assert f"It would write {other / 'notes.txt'}." in shown
             assert "-" in shown and "two" in shown and "three" in shown
-            await rig.type("1")
+            await answer(rig, "y")
             await rig.show("Fine.")
             assert (other / "notes.txt").read_text() == "one\nthree\n"
 

@@ -7,6 +7,7 @@ import pytest
 
 from tau.agent.calls import NOT_STARTED, STOPPED
 from tau.agent.events import ToolResult
+from tau.ai.apis.failure import ANOTHER_KEY, ANOTHER_MODEL
 from tau.ai.wire import (
     BashExecutionMessage,
     ImageContent,
@@ -93,7 +94,12 @@ def test_a_long_paste_is_folded_and_says_how_to_see_it(stage: Stage) -> None:
 
 def test_pictures_in_a_message_are_told_in_words(stage: Stage) -> None:
     block = UserBlock(stage.scene, [TextContent("look"), ImageContent("aGk=", "image/png")])
-    assert shown(block) == ["❯ look", "  [picture: image/png]"]
+    assert shown(block) == ["❯ look", "  [Image: image/png]"]
+
+
+def test_a_picture_that_the_text_names_is_not_told_twice(stage: Stage) -> None:
+    content = [TextContent("look at [Image #1: x.png]"), ImageContent("aGk=", "image/png")]
+    assert shown(UserBlock(stage.scene, content)) == ["❯ look at [Image #1: x.png]"]
 
 
 def test_words_of_the_model_are_markdown_while_they_arrive_and_final_afterwards(stage: Stage) -> None:
@@ -123,10 +129,10 @@ def test_thoughts_show_their_last_rows_while_they_arrive_and_one_row_afterwards(
     stage.timer.advance(12)
     block.finish("First **I** look.\n\nThen I think.")
     assert block.is_final()
-    assert shown(block) == ["▸ Thought for 12s: First I look. Then I think."]
+    assert shown(block) == ["▸ Thought for 12 s: First I look. Then I think."]
     block.alone = True
     block.invalidate()
-    assert shown(block) == ["▾ Thought for 12s", "  First I look.", "", "  Then I think."]
+    assert shown(block) == ["▾ Thought for 12 s", "  First I look.", "", "  Then I think."]
 
 
 def test_hidden_thoughts_take_no_row(stage: Stage) -> None:
@@ -280,7 +286,7 @@ def test_pictures_that_make_room_become_words(stage: Stage) -> None:
     assert call.pictures == 1
     call.drop_pictures()
     assert call.pictures == 0
-    assert call.view(expanded=False).text == "[picture: image/png]"
+    assert call.view(expanded=False).text == "[Image: image/png]"
 
 
 def test_a_renderer_that_fails_leaves_a_plain_form(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,11 +321,34 @@ def test_a_shell_line_shows_the_end_of_its_output_and_how_it_ended(stage: Stage)
     assert not line.is_final()
     stage.timer.advance(5)
     line.finish(ran("make test", "".join(f"line {number}\n" for number in range(30)), 2))
-    assert shown(line)[-1] == "  exit 2, 5s"
+    assert shown(line)[-1] == "  exit 2, 5.0 s"
     assert line.is_final()
     assert len(changes) == 2
     line.finish(ran("make test", "other", 0))
-    assert shown(line)[-1] == "  exit 2, 5s"
+    assert shown(line)[-1] == "  exit 2, 5.0 s"
+
+
+def test_a_shell_line_tells_what_is_only_in_the_file(stage: Stage) -> None:
+    head, tail = ("\n".join(map(str, numbers)) for numbers in (range(1, 1501), range(998_501, 1_000_001)))
+    message = BashExecutionMessage(
+        command="seq 1000000",
+        output=f"{head}\n[… 997000 lines not shown …]\n{tail}\n",
+        exit_code=0,
+        cancelled=False,
+        truncated=True,
+        timestamp=1,
+        full_output_path="/tmp/0.bash.log",
+    )
+    rows = shown(ShellLine.of(stage.scene, message))
+    assert rows[1] == "  … 999,980 more lines (Ctrl+O shows 2,980 of them)"
+    assert rows[-1] == "  all of it is in /tmp/0.bash.log"
+
+
+def test_a_shell_line_that_says_more_than_is_kept_tells_so_while_it_runs(stage: Stage) -> None:
+    line = ShellLine(stage.scene, "bash", "yes")
+    for _ in range(600):
+        line.write("y\n" * 500)
+    assert shown(line)[1].startswith("  … 299,980 more lines (Ctrl+O shows ")
 
 
 def test_a_shell_line_keeps_colours_and_nothing_else_of_what_a_program_writes() -> None:
@@ -375,10 +404,23 @@ def test_each_way_to_end_looks_different_and_says_what_to_do(stage: Stage) -> No
     failed.settle()
     assert shown(failed) == ["✗ Failed: It broke.", "  Type to go on, or /retry to send it again."]
     assert failed.is_final()
+    refused = TurnEnd(scene, "failed", f"Example refused the API key (401): wrong. {ANOTHER_KEY}")
+    assert shown(refused, 99)[0].endswith("the API key (401): wrong. /login gives tau another one.")
+    lacking = TurnEnd(scene, "failed", f"Example answered 404: there is no model x. {ANOTHER_MODEL}")
+    assert shown(lacking) == [
+        "✗ Failed: Example answered 404: there is no model x.",
+        "  /model chooses another one; /retry sends it again then.",
+    ]
     retried = TurnEnd(scene, "failed", "It broke", is_open=True)
     retried.retried()
     assert shown(retried) == ["! It broke. It was tried again."]
-    assert retried.is_final()
+    assert not retried.is_final() and not retried.again("It broke elsewhere")
+    assert retried.again("It broke")
+    assert shown(retried) == ["✗ Failed 2 times: It broke."]
+    retried.retried()
+    retried.settle()
+    assert shown(retried) == ["! It broke. It was tried again 2 times."]
+    assert retried.is_final() and not retried.again("It broke")
 
 
 def test_the_tokens_of_an_answer_are_one_line(stage: Stage) -> None:

@@ -17,6 +17,7 @@ from tau.ai.wire import (
     UserMessage,
 )
 from tau.base.errors import ProviderError
+from tau.coding.models import BETTER_MODELS
 from tau.modes.interactive.app import Change
 from tests.modes.interactive.rig import Rig, rigged, run
 
@@ -291,6 +292,21 @@ def test_a_retry_is_counted_down_and_the_failed_attempt_looks_different(tmp_path
     run(test)
 
 
+def test_attempts_that_fail_alike_are_one_line(tmp_path: Path) -> None:
+    async def test() -> None:
+        down, busy = ProviderError("Down.", retryable=True), ProviderError("Busy.", retryable=True)
+        script: Script = [[Fail(down)], [Fail(down)], [Fail(down)], [Fail(busy)], [Say("Up.")]]
+        async with rigged(tmp_path, script, settings={"retry.baseDelayMs": 1}) as rig:
+            await rig.send("go")
+            await rig.show("Up.")
+            await rig.idle()
+            screen = rig.screen()
+            assert screen.count("Down.") == 1 and "! Down. It was tried again 3 times." in screen
+            assert "! Busy. It was tried again." in screen
+
+    run(test)
+
+
 def test_the_wait_for_a_retry_can_be_stopped(tmp_path: Path) -> None:
     async def test() -> None:
         script: Script = [[Fail(ProviderError("Overloaded.", retryable=True))], [Say("never")]]
@@ -301,6 +317,10 @@ def test_the_wait_for_a_retry_can_be_stopped(tmp_path: Path) -> None:
             await rig.gone("Trying again in")
             await rig.idle()
             assert "Type to go on, or /retry to send it again." in rig.screen()
+            rig.app.lane.used(500)
+            rig.app.lane.begin("Waiting for the model")
+            await rig.show("Waiting for the model (Esc")  # another run: neither time nor tokens go on
+            rig.app.lane.end()
 
     run(test)
 
@@ -325,10 +345,10 @@ def test_a_compaction_is_told_in_the_lane_and_becomes_one_line(tmp_path: Path) -
         async with rigged(tmp_path) as rig:
             tell(rig, e.CompactionStart("threshold", "context-full"))
             await rig.show("it is being summarised")
-            outcome = e.CompactionResult("# What was done\n\nMuch.", "x", 150_000)
+            outcome = e.CompactionResult("# What was done\n\nMuch.", "x", 150_000, 20_000)
             tell(rig, e.CompactionEnd("context-full", outcome, False, False))
-            tell(rig, e.Compacted(outcome.summary, 150_000, True))
-            shown = await rig.show("▸ What was said before is summarised: 150,000 tokens became")
+            tell(rig, e.Compacted(outcome.summary, 150_000, 20_000, True))
+            shown = await rig.show("▸ What was said before is summarised: 150,000 tokens became 20,000")
             assert "Much." not in shown and "being summarised" not in shown
             rig.app.events.expand_one()
             await rig.show("  Much.")
@@ -344,7 +364,7 @@ def test_a_compaction_that_fails_or_is_stopped_says_so(tmp_path: Path) -> None:
             tell(rig, e.CompactionEnd("context-full", None, True, False))
             await rig.show("The summary was stopped.")
             tell(rig, e.CompactionEnd("shake", None, False, False))
-            await rig.show("Older output was dropped to make room.")
+            await rig.show("The longest parts were shortened to make room; the session keeps them whole.")
 
     run(test)
 
@@ -402,17 +422,20 @@ def test_tokens_of_an_answer_are_shown_if_wanted(tmp_path: Path) -> None:
     run(test)
 
 
-def test_another_session_takes_the_place_of_the_first_in_the_history_too(tmp_path: Path) -> None:
+def test_another_session_begins_below_the_first_which_stays_readable(tmp_path: Path) -> None:
     async def test() -> None:
-        async with rigged(tmp_path, [[Say("An answer of the first.")]], rows=10) as rig:
+        script: Script = [[Say("An answer of the first.")], [Say("An answer of the second.")]]
+        async with rigged(tmp_path, script, rows=10) as rig:
             await rig.send("go")
             await rig.show("An answer of the first.")
             await rig.idle()
             before = rig.session
             rig.app.leave(Change("new"))
             await rig.until(lambda: rig.app.session not in (None, before), "another session")
-            await rig.gone("An answer of the first.")
-            assert "An answer of the first." not in rig.tape()
+            await rig.send("once more")
+            await rig.show("An answer of the second.")
+            answers = [row.strip() for row in rig.tape().splitlines() if "An answer of" in row]
+            assert answers == ["An answer of the first.", "An answer of the second."]
 
     run(test)
 
@@ -440,5 +463,18 @@ def test_a_message_of_the_person_that_comes_in_between_is_shown_in_its_place(tmp
             shown = await rig.show("❯ second")
             assert shown.index("❯ first") < shown.index("❯ second")
             assert shown.count("❯ first") == 1
+
+    run(test)
+
+
+def test_the_notice_of_the_demo_model_names_the_shorter_way_of_the_screen(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            rig.session.notices.append(
+                e.Notice("warning", f"It can chat, but it cannot code. {BETTER_MODELS}")
+            )
+            rig.app.events.attach(rig.session, fresh=True)
+            shown = await rig.show("/login gives tau a key")
+            assert "it cannot code" in shown and "ANTHROPIC_API_KEY" not in shown
 
     run(test)

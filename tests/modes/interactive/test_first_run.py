@@ -69,7 +69,7 @@ def test_without_a_model_there_is_a_way_to_get_one_and_no_stack_trace(tmp_path: 
     async def test() -> None:
         async with refused(tmp_path, NO_KEY) as (rig, _):
             shown = await rig.show("Welcome to tau: it needs a model")
-            assert "There is no key for Anthropic" in shown
+            assert "There is no key for Anthropic." in shown
             assert "Paste an API key" in shown and "Quit" in shown and "demo model" in shown
             assert "Traceback" not in shown
             await rig.press("escape")
@@ -124,6 +124,31 @@ def test_a_server_on_this_machine_is_offered_and_takes_the_place_of_what_the_set
             await rig.type(_number_of(shown, "Use Ollama"))
             await rig.until(lambda: rig.app.session is not None, "a session")
             assert json.loads(paths.settings.read_text()) == {"display": {"tabWidth": 2}}
+
+    run(test)
+
+
+def test_of_several_servers_the_chosen_one_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def found(*_: object) -> list[FoundServer]:
+        models = {
+            provider: [
+                Model(id="qwen", name="Qwen 3", api="x", provider=provider, base_url="http://127.0.0.1")
+            ]
+            for provider in ("ollama", "vllm")
+        }
+        return [
+            FoundServer(provider="ollama", name="Ollama", base_url="", models=models["ollama"]),
+            FoundServer(provider="vllm", name="vLLM", base_url="", models=models["vllm"]),
+        ]
+
+    monkeypatch.setattr(discovery, "discover", found)
+
+    async def test() -> None:
+        async with refused(tmp_path, NO_KEY) as (rig, tried):
+            shown = await rig.show("Use vLLM on this machine")
+            await rig.type(_number_of(shown, "Use vLLM"))
+            await rig.until(lambda: rig.app.session is not None, "a session")
+            assert [change.model for change in tried] == ["", "vllm/qwen"]
 
     run(test)
 

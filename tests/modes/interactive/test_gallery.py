@@ -15,67 +15,67 @@ from tau.tui.terminal.virtual import VirtualTerminal
 from tau.tui.timer import FakeTimer
 
 
-def test_all_names_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_names_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["--list"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = capfd.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == list(SPECIMENS)
 
 
-def test_a_specimen_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_specimen_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["--print", "edit/done", "--theme", "none"]) == 0
-    assert capsys.readouterr().out.startswith("✓ Edit src/shop/prices.py +4 -2\n")
+    assert capfd.readouterr().out.startswith("✓ Edit src/shop/prices.py +4 -2\n")
     assert run(["--print", "read/done/expanded", "--theme", "none", "--width", "40"]) == 0
-    out = capsys.readouterr().out
+    out = capfd.readouterr().out
     assert "  10  class Item:" in out
     assert max(map(len, out.splitlines())) <= 40
 
 
-def test_colours_signs_and_words_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+def test_colours_signs_and_words_can_be_chosen(capfd: pytest.CaptureFixture[str]) -> None:
     for palette in ("dark", "light"):
         assert run(["--print", "bash/done", "--theme", palette]) == 0
-        assert "\x1b[38;2;" in capsys.readouterr().out
+        assert "\x1b[38;2;" in capfd.readouterr().out
     assert run(["--print", "todo/done", "--theme", "none", "--ascii"]) == 0
-    assert capsys.readouterr().out.isascii()
+    assert capfd.readouterr().out.isascii()
     assert run(["--print", "todo/done", "--theme", "none", "--linear"]) == 0
-    assert "in progress: Say in the error" in capsys.readouterr().out
+    assert "in progress: Say in the error" in capfd.readouterr().out
 
 
 def test_without_colours_if_the_environment_says_so(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     assert run(["--print", "bash/done"]) == 0
-    assert "\x1b" not in capsys.readouterr().out
+    assert "\x1b" not in capfd.readouterr().out
 
 
-def test_all_of_a_tool_or_of_all_tools_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_of_a_tool_or_of_all_tools_are_printed(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["--print", "bash", "--theme", "none"]) == 0
-    out = capsys.readouterr().out
+    out = capfd.readouterr().out
     assert "[bash/done]" in out
     assert "[bash/done/expanded]" in out
     assert "[read/" not in out
     assert run(["--print", "--theme", "none"]) == 0
-    out = capsys.readouterr().out
+    out = capfd.readouterr().out
     assert all(f"[{name}]" in out and f"[{name}/expanded]" in out for name in SPECIMENS)
 
 
 def test_a_wrong_name_a_missing_terminal_and_a_wrong_word_are_told(
-    capsys: pytest.CaptureFixture[str],
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     assert run(["--print", "nobody"]) == 2
-    assert "There is no specimen 'nobody'; --list shows all names." in capsys.readouterr().err
+    assert "There is no specimen 'nobody'; --list shows all names." in capfd.readouterr().err
     assert run([]) == 2
-    assert "needs a terminal" in capsys.readouterr().err
+    assert "needs a terminal" in capfd.readouterr().err
     with pytest.raises(SystemExit) as left:
         run(["--theme", "pink"])
     assert left.value.code == 2
 
 
-def test_a_width_beyond_reason_is_bounded(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_width_beyond_reason_is_bounded(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["--print", "bash/done", "--theme", "none", "--width", "-5"]) == 0
-    assert max(map(len, capsys.readouterr().out.splitlines())) <= 1
+    assert max(map(len, capfd.readouterr().out.splitlines())) <= 1
     assert run(["--print", "bash/done", "--theme", "none", "--width", "99999999"]) == 0
-    assert "$ pytest" in capsys.readouterr().out
+    assert "$ pytest" in capfd.readouterr().out
 
 
 class OnTerminal:

@@ -465,3 +465,27 @@ def test_hints_and_modes_fit_every_width(tmp_path: Path, columns: int) -> None:
             assert all(len(row) <= columns for row in rig.terminal.screen())
 
     run(test)
+
+
+def test_a_key_that_finds_no_more_output_says_so(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.press("alt+o")
+            await rig.show("No call has more output than is shown.")
+
+    run(test)
+
+
+def test_what_changes_out_of_sight_is_told(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            for key, words in (
+                ("ctrl+t", "Thinking is hidden."),
+                ("ctrl+t", "Thinking is shown."),
+                ("ctrl+o", "All output is shown."),
+                ("ctrl+o", "Long output is shortened."),
+            ):
+                await rig.press(key)
+                await rig.show(words)
+
+    run(test)

@@ -10,8 +10,10 @@ import pexpect
 import pytest
 
 from tau.ai.faux import Say
+from tau.ai.wire import ImageContent, TextContent
 from tau.modes.interactive.editing import keeping
 from tests.e2e.program import Program
+from tests.modes.interactive.editing.test_pictures import png
 from tests.modes.interactive.rig import rigged, run
 from tests.support.fake_server import FakeServer
 
@@ -151,3 +153,97 @@ def wait_for_draft(text: str) -> None:
     while not any(text.encode() in path.read_bytes() for path in kept()):
         assert time.monotonic() < end, "the draft was not saved"
         time.sleep(0.02)
+
+
+@pytest.mark.usefixtures("quickly")
+def test_a_draft_below_an_old_text_that_is_sent_again_stays_kept(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Yes.")], [Say("Yes.")]]) as rig:
+            await rig.send("sent before")
+            await rig.idle()
+            await rig.type("my long draft")
+            await rig.until(lambda: len(kept()) == 1, "the draft")
+            await rig.press("up")
+            await rig.press("enter")
+            await rig.idle()
+            assert rig.app.editor.text == "my long draft"
+            await rig.until(lambda: len(kept()) == 1 and b"my long draft" in kept()[0].read_bytes(), "it")
+
+    run(test)
+
+
+@pytest.mark.usefixtures("quickly")
+def test_a_draft_stays_kept_while_an_old_text_is_changed_or_emptied(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Yes.")]]) as rig:
+            await rig.send("sent before")
+            await rig.idle()
+            await rig.type("my long draft")
+            await rig.press("up")
+            await rig.type(" and changed")
+            await rig.until(lambda: bool(kept()) and b"and changed" in kept()[0].read_bytes(), "both texts")
+            assert b"my long draft" in kept()[0].read_bytes()
+            await rig.press("ctrl+u")
+            await rig.until(lambda: b"changed" not in kept()[0].read_bytes(), "the draft alone")
+            assert b"my long draft" in kept()[0].read_bytes()
+            await rig.press("ctrl+-")
+            await rig.until(lambda: b"changed" in kept()[0].read_bytes(), "both texts again")
+        async with rigged(tmp_path) as rig:
+            await rig.show("sent before and changed")
+            await rig.press("home", "up")
+            assert rig.app.editor.text == "my long draft"
+
+    run(test)
+
+
+def test_ctrl_c_twice_in_a_hurry_leaves_the_text_in_the_history(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.type("much work")
+            await rig.press("ctrl+c", "ctrl+c")
+        assert kept() == []
+        async with rigged(tmp_path) as rig:
+            assert rig.app.editor.is_empty
+            await rig.press("up")
+            await rig.until(lambda: rig.app.editor.text == "much work", "the text")
+
+    run(test)
+
+
+def test_a_draft_comes_back_with_folded_pastes_and_pictures_at_another_size(tmp_path: Path) -> None:
+    pasted = "\n".join(f"line {number}" for number in range(40))
+    picture = png(tmp_path)
+
+    async def test() -> None:
+        async with rigged(tmp_path, columns=120, rows=40) as rig:
+            await rig.type("look at ")
+            rig.terminal.paste(str(picture))
+            await rig.show("[shot.png")
+            rig.terminal.paste(pasted)
+            await rig.type("日本語 and " + "many words " * 20)
+            text = rig.app.editor.text
+        async with rigged(tmp_path, [[Say("Seen.")]], columns=24, rows=12) as rig:
+            await rig.until(lambda: rig.app.editor.text == text, "the draft")
+            await rig.press("enter")
+            await rig.idle()
+            said, image = rig.faux.requests[-1].messages[-1].content
+            assert isinstance(said, TextContent) and said.text.strip() == text.strip()
+            assert isinstance(image, ImageContent)
+
+    run(test)
+
+
+def test_a_folder_that_is_gone_takes_no_draft_with_it(tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+
+    async def test() -> None:
+        async with rigged(folder) as rig:
+            await rig.type("typed in a folder that goes")
+            folder.rmdir()
+        assert len(kept()) == 1
+        folder.mkdir()
+        async with rigged(folder) as rig:
+            await rig.show("typed in a folder that goes")
+
+    run(test)

@@ -203,6 +203,26 @@ def test_a_run_that_was_stopped_in_a_call_says_so_at_its_end(log: SessionLog) ->
     assert [row for row in told(log) if row][-2:] == ["! Stopped. Type to go on, or /retry.", "❯ again"]
 
 
+def test_a_message_that_nobody_has_answered_is_pointed_out_when_the_session_is_opened(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Yes.")]]) as rig:
+            await rig.send("first")
+            await rig.show("Yes.")
+            await rig.idle()
+            path = rig.session.log.path
+            assert path is not None
+        log = SessionLog.open(path)
+        assert not rebuilding.is_unanswered(log)
+        log.append_message(UserMessage("second", 0))  # and then tau was killed
+        log.close()
+        async with rigged(tmp_path, [[Say("Here it is.")]], resume=str(path)) as rig:
+            await rig.show("The last message has no answer yet; /retry asks for it again.")
+            await rig.send("/retry")
+            await rig.show("Here it is.")
+
+    run(test)
+
+
 def test_only_the_last_pictures_are_fetched(log: SessionLog) -> None:
     for number in range(12):
         id = f"c{number}"
@@ -214,7 +234,7 @@ def test_only_the_last_pictures_are_fetched(log: SessionLog) -> None:
     story.max_pictures = 3
     rebuilding.tell(story, log)
     rows = [strip_styles(row) for row in transcript.render(80)]
-    assert sum("[picture: image/png]" in row for row in rows) == 9
+    assert sum("[Image: image/png]" in row for row in rows) == 9
 
 
 def test_a_conversation_that_never_ends_does_not_grow_on_the_screen(

@@ -76,6 +76,31 @@ def test_the_line_tells_model_branch_and_use(repository: Path) -> None:
     run(test)
 
 
+@pytest.mark.parametrize(
+    ("columns", "told", "left_out"),
+    (
+        (200, ("faux", "A name that takes a lot of room", "% of 200k", "trunk"), ()),
+        (80, ("faux", "% of 200k", "trunk"), ("A name",)),
+        (44, ("faux", "% of 200k"), ("A name", "thinking")),
+        (26, ("faux", "% of 200k"), ("A name", "thinking", "trunk")),
+    ),
+)
+def test_what_matters_least_gives_way_first(
+    repository: Path, columns: int, told: tuple[str, ...], left_out: tuple[str, ...]
+) -> None:
+    async def test() -> None:
+        async with rigged(repository, [[Say("Yes.")]], columns=columns) as rig:
+            await rig.show("faux")
+            assert rig.app.session is not None
+            rig.app.session.names.rename("A name that takes a lot of room in the line")
+            rig.app.status_line.refresh()
+            await rig.idle()
+            line = next(row for row in rig.terminal.screen() if row.startswith("─"))
+            assert all(text in line for text in told) and not any(text in line for text in left_out), line
+
+    run(test)
+
+
 @pytest.mark.parametrize("columns", (20, 40, 80, 200))
 @pytest.mark.parametrize("preset", (*PRESETS, "custom"))
 def test_every_preset_fits_every_width(tmp_path: Path, columns: int, preset: str) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tau.base.errors import ConfigError
@@ -85,6 +86,20 @@ def test_the_ground_chooses_the_theme_and_the_settings_may_insist() -> None:
     assert light.tokens["accent"] == tokens_of(load_theme("paper"))["accent"]
     insisting = load_settings(user_paths(), Path.cwd(), flags={"theme.background": "light"}).settings
     assert look_of(insisting, capabilities, os.environ, "dark").tokens == light.tokens
+
+
+@pytest.mark.parametrize(
+    ("term", "wanted", "pointer"),
+    [
+        ("linux", "auto", ">"),
+        ("linux", "unicode", "❯"),
+        ("xterm-256color", "auto", "❯"),
+        ("xterm-256color", "ascii", ">"),
+    ],
+)
+def test_the_linux_console_gets_signs_that_its_fonts_have(term: str, wanted: str, pointer: str) -> None:
+    settings = msgspec.convert({"theme": {"symbols": wanted}}, Settings)
+    assert look_of(settings, Capabilities(), {"TERM": term}).symbols.pointer == pointer
 
 
 def test_colours_for_the_colour_blind_are_blue_and_orange() -> None:

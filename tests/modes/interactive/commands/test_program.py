@@ -93,7 +93,7 @@ def test_reload_says_what_has_changed_and_keeps_the_conversation(tmp_path: Path)
             shown = await said(rig, "/reload", "display.showTokenUsage is true now.")
             assert rig.session.log.header.id == before and "Hello." in shown
             assert "New command /later." in shown and "There is no action 'no.such'" in shown
-            assert "Other keys count when tau is started again" in shown and "Ctrl+X" in shown
+            assert "Show all tool output, or its essence: Ctrl+X." in shown
             assert rig.app.settings.display.show_token_usage and not rig.app.settings.titles.enabled
             await said(rig, "again", "Again.")
             assert "Be kind." in rig.faux.requests[-1].system
@@ -129,6 +129,23 @@ def test_reload_of_a_broken_file_says_where_and_changes_nothing(tmp_path: Path) 
             before = rig.session
             assert "settings.json" in await said(rig, "/reload", "display.tabWidth")
             assert rig.session is before
+
+    run(test)
+
+
+def test_reload_reads_the_files_again_that_the_run_was_given(tmp_path: Path) -> None:
+    file = tmp_path / "extra.json"
+    put(file, '{"display": {"tabWidth": 3}}')
+
+    async def test() -> None:
+        async with rigged(tmp_path, columns=160, config_files=(file,)) as rig:
+            await said(rig, "/reload", "No setting has changed.")
+            assert rig.app.settings.display.tab_width == 3
+            put(file, '{"display": {"tabWidth": 5}}')
+            await said(rig, "/reload", "display.tabWidth is 5 now.")
+            put(file, '{"display": {"tabWidth": "wide"}}')
+            assert "extra.json" in await said(rig, "/reload", "display.tabWidth")
+            assert rig.app.settings.display.tab_width == 5
 
     run(test)
 

@@ -102,7 +102,9 @@ def test_retry_that_fails_again_says_why(tmp_path: Path) -> None:
 def test_nothing_is_retried_that_has_not_failed(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Fine.")]]) as rig:
-            await said(rig, "/retry", "There is nothing to send again yet.")
+            await said(rig, "/retry", "• There is nothing to send again yet.")
+            await said(rig, "/shake", "• There is no heavy output to drop.")
+            assert not rig.app.layout.banner.children
             await said(rig, "hello", "Fine.")
             await rig.idle()
             await said(rig, "/retry", "The last answer is complete")
@@ -162,8 +164,8 @@ def test_compact_says_when_there_is_nothing_and_can_be_stopped(tmp_path: Path) -
         long = "word " * 3000
         script = [[Say(long)], [Say("Second.")], [Wait()]]
         async with rigged(tmp_path, script) as rig:
-            await rig.send("/compact")
-            await rig.until(lambda: bool(rig.app.layout.banner.children), "a word about it")
+            await said(rig, "/compact", "• There is nothing to compact yet.")
+            assert not rig.app.layout.banner.children  # nothing is wrong
             await rig.send("tell me a lot")
             await rig.until(lambda: len(rig.faux.requests) == 1)
             await rig.idle()

@@ -9,7 +9,7 @@ from tau.ai.faux import Say, Wait
 from tau.ai.wire import ImageContent
 from tau.base.errors import TauError
 from tau.modes.interactive.commands.commands import split
-from tests.modes.interactive.commands.asking import last_sent
+from tests.modes.interactive.commands.asking import last_sent, said
 from tests.modes.interactive.rig import rigged, run
 
 HOME_COMMANDS = ".tau/agent/commands"
@@ -164,6 +164,25 @@ def test_what_a_file_says_is_never_run(tmp_path: Path) -> None:
     run(test)
 
 
+def test_what_a_file_says_is_not_run_either_when_it_is_taken_back_and_sent_again(tmp_path: Path) -> None:
+    put(tmp_path / ".tau/commands/a.md", "!touch made")
+
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("At work"), Wait(None)], [Say("Understood.")]]) as rig:
+            await rig.send("go")
+            await rig.show("At work")
+            await rig.send("/a")
+            await rig.show("Next: !touch made")
+            await rig.press("escape")
+            await rig.idle()
+            assert rig.app.editor.text == " !touch made"
+            await rig.press("enter")
+            await rig.show("Understood.")
+            assert not (tmp_path / "made").exists()
+
+    run(test)
+
+
 def test_a_skill_is_sent_with_its_folder(tmp_path: Path) -> None:
     put(tmp_path / ".tau/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Reads PDFs\n---\nRun fill.py.")
 
@@ -249,5 +268,29 @@ def test_nothing_is_sent_while_there_is_no_session(tmp_path: Path) -> None:
                 assert rig.app.front.early == []
             finally:
                 rig.app.session = session
+
+    run(test)
+
+
+def test_what_a_command_tells_at_length_stands_below_what_was_typed(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, rows=60) as rig:
+            shown = await said(rig, "/context", "tokens are used")
+            rows = [row.rstrip() for row in shown.split("\n")]
+            place = rows.index("❯ /context")
+            assert rows[place + 1].startswith("  ") and not rows[place + 1].startswith("  •")
+            shown = await said(rig, "/name Fence", "Fence")
+            assert "❯ /name" not in shown  # a sentence needs no heading
+            rig.app.say("of others\nin two lines")
+            assert "• of others" in await rig.show("in two lines")
+
+    run(test)
+
+
+def test_a_screen_reader_hears_what_a_table_answers(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, settings={"display.screenReader": True}) as rig:
+            await rig.send("/context")
+            await rig.until(lambda: "Answer to /context:" in rig.tape(), "the heading")
 
     run(test)

@@ -38,10 +38,19 @@ def test_models_without_a_key_are_left_out(tmp_path: Path) -> None:
 
 
 def test_without_the_setting_there_is_the_default_of_each_provider_with_a_key(tmp_path: Path) -> None:
+    os.environ["ANTHROPIC_API_KEY"] = os.environ["OPENAI_API_KEY"] = "x"
+    assert [key.partition("/")[0] for key in keys(tmp_path)] == ["anthropic", "openai"]
+
+
+def test_the_only_provider_offers_all_its_models(tmp_path: Path) -> None:
     os.environ["ANTHROPIC_API_KEY"] = "x"
     found = keys(tmp_path)
-    assert len(found) == 1
-    assert found[0].startswith("anthropic/")
+    assert len(found) > 1 and all(key.startswith("anthropic/") for key in found)
+
+
+def test_the_only_provider_of_the_persons_own_offers_all_its_models(tmp_path: Path) -> None:
+    provide(mine=[{"id": "large"}, {"id": "small"}])
+    assert keys(tmp_path) == ["mine/large", "mine/small"]
 
 
 def test_ctrl_p_goes_round(tmp_path: Path) -> None:

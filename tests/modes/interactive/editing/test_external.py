@@ -119,3 +119,100 @@ def test_a_program_has_a_terminal_of_its_own_joined_to_ours(tmp_path: Path) -> N
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == 0
+
+
+@pytest.mark.parametrize(
+    ("does", "remark"),
+    [
+        ('printf "much work" > "$1"; exit 3', "ended with code 3; the text is as it was."),
+        ('printf "much work" > "$1"; kill -9 $$', "was ended by signal 9; the text is as it was."),
+    ],
+)
+def test_what_an_editor_had_saved_before_it_failed_is_in_the_history(
+    tmp_path: Path, does: str, remark: str
+) -> None:
+    os.environ["EDITOR"] = script(tmp_path, does)
+
+    async def test() -> None:
+        async with rigged(tmp_path, columns=300) as rig:
+            await rig.type("mine")
+            await rig.press("ctrl+g")
+            shown = await rig.show(remark)
+            assert "What it had saved is in the history: Ctrl+R finds it." in shown
+            assert rig.app.editor.text == "mine"
+            await rig.press("up")
+            assert rig.app.editor.text == "much work"
+            await rig.press("down")
+            assert rig.app.editor.text == "mine"
+
+    run_test(test)
+
+
+@pytest.mark.parametrize(
+    ("does", "remark"),
+    [
+        ('rm "$1"', "The text cannot be read back: No such file or directory; the old one is kept."),
+        ('rm "$1"; mkdir "$1"', "The text cannot be read back: Is a directory; the old one is kept."),
+        ('rm -r "$(dirname "$1")"; exit 1', "ended with code 1; the text is as it was."),
+        ('head -c 17000000 /dev/zero > "$1"', "which is too long; the old one is kept."),
+    ],
+)
+def test_a_file_that_cannot_be_read_back_leaves_the_text_as_it_was(
+    tmp_path: Path, does: str, remark: str
+) -> None:
+    os.environ["EDITOR"] = script(tmp_path, does)
+
+    async def test() -> None:
+        async with rigged(tmp_path, columns=160) as rig:
+            await rig.type("mine")
+            await rig.press("ctrl+g")
+            await rig.show(remark)
+            assert rig.app.editor.text == "mine"
+
+    run_test(test)
+
+
+def test_bytes_that_are_no_text_are_told(tmp_path: Path) -> None:
+    os.environ["EDITOR"] = script(tmp_path, r'printf "caf\351 \033[31mred\000" > "$1"')
+
+    async def test() -> None:
+        async with rigged(tmp_path, columns=120) as rig:
+            await rig.press("ctrl+g")
+            await rig.show("What was not UTF-8 in the text")
+            assert rig.app.editor.text == "caf\ufffd red"
+
+    run_test(test)
+
+
+def test_the_key_pressed_twice_opens_one_editor(tmp_path: Path) -> None:
+    opened = tmp_path / "opened"
+    os.environ["EDITOR"] = script(tmp_path, f'echo once >> {opened}; printf x >> "$1"')
+
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.type("text")
+            rig.terminal.press("ctrl+g")
+            rig.terminal.press("ctrl+g")
+            await rig.until(lambda: rig.app.editor.text == "textx", "the text of the editor")
+            await asyncio.sleep(0.05)
+            assert rig.app.editor.text == "textx"
+
+    run_test(test)
+    assert opened.read_text() == "once\n"
+
+
+def test_what_was_folded_stays_folded_where_the_editor_left_it_alone(tmp_path: Path) -> None:
+    pasted = "\n".join(f"line {number}" for number in range(5_000))
+    os.environ["EDITOR"] = script(tmp_path, 'printf " and more" >> "$1"')
+
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.type("see ")
+            rig.terminal.paste(pasted)
+            await rig.press("ctrl+g")
+            await rig.show("see [Pasted text #1 +5,000 lines] and more")
+            assert rig.app.editor.text == f"see {pasted} and more"
+            await rig.press("ctrl+-")
+            assert rig.app.editor.text == f"see {pasted}"
+
+    run_test(test)

@@ -157,3 +157,60 @@ def test_ctrl_r_fits_the_narrowest_terminal(tmp_path: Path) -> None:
             assert all(len(row) <= 20 for row in rig.terminal.screen())
 
     run(test)
+
+
+def test_keys_do_not_get_into_the_file_of_what_was_asked(tmp_path: Path) -> None:
+    key = "sk-ant-api03-abcdefghijklmnop1234567890"
+    odd = "completely-unknown-form-of-a-key"
+    home = Path(os.environ["TAU_HOME"])
+    home.mkdir(parents=True)
+    (home / "auth.json").write_text(f'{{"mine": {{"type": "key", "key": "{odd}"}}}}')
+
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Yes.")]] * 3) as rig:
+            await rig.send(f"/login {odd}2")
+            await rig.idle()
+            rig.app.editor.clear()  # what went wrong is typed again
+            await rig.send(f"why does {key} not work?")
+            await rig.idle()
+            rig.terminal.paste(f"and {odd} neither?\n" + "a line\n" * 20)
+            await rig.press("enter")
+            await rig.idle()
+            await rig.press("up")
+            assert odd in rig.app.editor.text, "here it can be changed and sent again"
+
+    run(test)
+    found = recent()
+    assert "why does [masked Anthropic key] not work?" in found and "/login" in found
+    assert any(text.startswith("and [masked] neither?") for text in found)
+    for path in home.glob(f"{FILE_NAME}*"):
+        assert key.encode() not in path.read_bytes() and odd.encode() not in path.read_bytes()
+
+
+def test_texts_of_many_lines_and_odd_letters_come_back_as_they_were(tmp_path: Path) -> None:
+    text = 'first\n\tsecond "quoted" \\n\n\n日本語 👩‍👩‍👧 \u200d end'
+
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Yes.")]]) as rig:
+            rig.terminal.paste(text)
+            await rig.press("enter")
+            await rig.idle()
+        async with rigged(tmp_path) as rig:
+            await rig.press("up")
+            await rig.until(lambda: not rig.app.editor.is_empty, "the text")
+            assert rig.app.editor.text == text
+
+    run(test)
+    assert recent() == [text]
+
+
+def test_an_entry_that_drives_a_terminal_is_only_text_when_it_comes_back(tmp_path: Path) -> None:
+    remember("evil \x1b[2J\x1b]0;title\x07 \x00 text\x9b31m")
+
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.press("up")
+            await rig.until(lambda: not rig.app.editor.is_empty, "the text")
+            assert rig.app.editor.text == "evil  \ufffd text"
+
+    run(test)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from base64 import b64encode
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,19 @@ def test_several_files_are_several_marks_in_order(tmp_path: Path) -> None:
             assert text == "[Image #1: one.png] [Image #2: two.png] "
             assert len(images) == 2
             assert images[0].data != images[1].data
+
+    run(test)
+
+
+def test_a_file_that_only_says_it_is_a_picture_is_named_beside_those_that_are(tmp_path: Path) -> None:
+    one, two = png(tmp_path, "one.png"), tmp_path / "two.png"
+    two.write_text("no picture")
+
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            rig.terminal.paste(f"{one}\n{two}\n")
+            await rig.show("[one.png ")
+            assert rig.app.editor.text == f"[Image #1: one.png] {two} "
 
     run(test)
 
@@ -183,10 +197,54 @@ def test_a_queued_message_of_an_earlier_life_keeps_its_pictures(tmp_path: Path) 
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             pictures = rig.app.input.sending._pictures
-            message = UserMessage([TextContent("see"), ImageContent("QUJD", "image/png")], 0)
-            text = pictures.text_of(message)
+            text = pictures.come_back("see", [ImageContent("QUJD", "image/png")])
             assert text == "see [Image #1: picture]"
             assert [image.data for image in await pictures.contents(text)] == ["QUJD"]
+
+    run(test)
+
+
+def test_marks_that_stand_for_other_pictures_by_now_get_new_numbers(tmp_path: Path) -> None:
+    path = png(tmp_path)
+
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Red.")]]) as rig:
+            pictures = rig.app.input.sending._pictures
+            rig.terminal.paste(str(path))
+            await rig.press("enter")
+            await rig.show("Red.")
+            own = sent(rig)[1][0]
+            other, third = ImageContent("QUJD", "image/png"), ImageContent("REVG", "image/png")
+            # What was sent in this life is what it was; what looks alike, from another session, is not.
+            assert pictures.come_back("a [Image #1: shot.png]", [own]) == "a [Image #1: shot.png]"
+            text = pictures.come_back("b [Image #1: shot.png] [Image #2: x.png]", [other, third])
+            assert text == "b [Image #3: shot.png] [Image #2: x.png]"
+            assert await pictures.contents(text) == [other, third]
+            assert await pictures.contents("[Image #1: shot.png]") == [own]
+            # A mark that somebody typed stands for nothing.
+            assert pictures.come_back("[Image #9: typed]", []) == "[Image #9: typed]"
+            typed = "[Image #8: a] [Image #9: b]"
+            assert pictures.come_back(typed, [other]) == f"{typed} [Image #4: picture]"
+
+    run(test)
+
+
+def test_a_message_that_comes_back_has_its_picture_as_one_unit_with_a_file(tmp_path: Path) -> None:
+    path = png(tmp_path)
+    content = ImageContent(b64encode(path.read_bytes()).decode(), "image/png")
+
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.type("being written")
+            sending = rig.app.input.sending
+            sending.bring_back("see [Image #1: shot.png] again", [content])
+            await rig.show("see [shot.png ")
+            assert rig.app.editor.text == "see [Image #1: shot.png] again\n\nbeing written"
+            await rig.until(lambda: sending._pictures.places(rig.app.editor.text) != [], "a file")
+            [(_, kept)] = sending._pictures.places(rig.app.editor.text)
+            assert Path(kept).read_bytes() == path.read_bytes()
+            await rig.type("!")
+            assert rig.app.editor.text.endswith("being written!")
 
     run(test)
 

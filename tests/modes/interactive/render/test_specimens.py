@@ -10,7 +10,7 @@ from tau.tui.input.bindings import Keymap
 from tests.modes.interactive.render.golden import TOOLS, capture, path_of
 from tests.modes.interactive.render.looks import BOXES, LOOKS, WIDTHS, check
 
-STATES = ("streaming", "pending", "running", "done", "failed", "aborted")
+STATES = ("streaming", "pending", "running", "done", "failed", "aborted", "declined")
 MOST_ROWS = 24
 """Of a collapsed block at 80 columns."""
 
@@ -67,8 +67,16 @@ def test_state_is_told_by_words_and_signs_not_by_colour_alone() -> None:
     for tool in RENDERERS:
         folded = {
             state: printed(SPECIMENS[f"{tool}/{state}"], LOOKS["none"], 80, expanded=False)
-            for state in ("done", "failed", "aborted")
+            for state in ("done", "failed", "aborted", "declined")
         }
         assert "stopped" in folded["aborted"][0], tool
         assert any(word in folded["failed"][0] for word in ("failed", "exit")), tool
         assert folded["done"] != folded["failed"] != folded["aborted"]
+
+
+def test_a_call_that_was_not_allowed_tells_the_persons_answer_and_nothing_of_a_failure() -> None:
+    for tool in RENDERERS:
+        for expanded in (False, True):
+            shown = "\n".join(printed(SPECIMENS[f"{tool}/declined"], LOOKS["none"], 80, expanded=expanded))
+            assert "You said no: ask me first next time" in shown, tool
+            assert not any(word in shown for word in ("failed", "stopped", "The user", "They say")), tool

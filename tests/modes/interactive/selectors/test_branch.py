@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from tau.ai.wire import AssistantMessage, UserMessage
+from tau.ai.faux import Say
+from tau.ai.wire import AssistantMessage, ImageContent, TextContent, UserMessage
 from tau.modes.interactive.selectors.branch import choose_branch
 from tests.modes.interactive.rig import run
 from tests.modes.interactive.selectors.hands import conversing, opened, settled
@@ -34,6 +35,26 @@ def test_from_the_first_message_on_it_is_an_empty_session(tmp_path: Path) -> Non
             await rig.until(lambda: rig.app.session not in (None, old), "another session")
             assert not rig.session.log.messages()
             assert rig.app.editor.text == "only question"
+
+    run(test)
+
+
+def test_the_pictures_of_the_message_come_along(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with conversing(tmp_path, "first question", answers=[[Say("One.")], [Say("Two.")]]) as rig:
+            picture = ImageContent("QUJD", "image/png")
+            rig.app.submit("", [picture])
+            await rig.show("Two.")
+            await rig.idle()
+            old = rig.session
+            async with opened(rig, choose_branch, "(a picture)"):
+                await rig.press("enter")
+            await rig.until(lambda: rig.app.session not in (None, old), "another session")
+            await rig.show("[picture 3 bytes]")
+            await rig.send("what is it?")
+            await rig.until(lambda: len(rig.faux.requests) == 3, "a request")
+            content = rig.faux.requests[-1].messages[-1].content
+            assert content == [TextContent("[Image #1: picture] what is it?"), picture]
 
     run(test)
 

@@ -31,7 +31,7 @@ def test_models_with_a_key_come_first_and_the_others_say_what_to_set(
     keyless = [item for item in items if item.disabled]
     assert keyless and items[-len(keyless) :] == keyless
     openai = next(item for item in keyless if item.value.startswith("openai/"))
-    assert (openai.group, openai.hint) == ("OpenAI, no key", "set OPENAI_API_KEY")
+    assert (openai.group, openai.hint) == ("OpenAI: no key, set OPENAI_API_KEY", "")
 
 
 def test_the_users_own_set_comes_first_or_alone() -> None:

@@ -15,7 +15,7 @@ from tau.coding.session.log import SessionLog
 from tau.coding.session.store import SessionStore
 from tau.config.paths import user_paths
 from tau.modes.interactive.selectors import session_files as files
-from tau.modes.interactive.selectors.session_files import Found, Place, ago, folder_of, in_order, title_of
+from tau.modes.interactive.selectors.session_files import Found, Place, in_order
 from tau.modes.interactive.selectors.session_list import Sessions, preview_lines, session_item
 from tau.modes.interactive.selectors.sessions import choose_session
 from tests.coding.history.session_files import answer, named, user, write
@@ -56,23 +56,6 @@ def test_orders() -> None:
     assert [one.title for one in in_order(some, "time")] == ["c", "b", "A"]
     assert [one.title for one in in_order(some, "name")] == ["A", "b", "c"]
     assert [one.title for one in in_order(some, "size")] == ["A", "c", "b"]
-
-
-def test_titles_folders_and_ages_as_people_read_them() -> None:
-    assert title_of(Summary(first_prompt="Fix it\nnow")) == "Fix it"
-    assert title_of(Summary(name="Parser\x1b[31m", named=True, first_prompt="Fix it")) == "Parser"
-    assert title_of(Summary(problem="no header")) == "(no header)"
-    assert title_of(Summary()) == "Untitled session"
-    assert (folder_of("/home/me/x", "/home/me"), folder_of("/srv", "/home/me")) == ("~/x", "/srv")
-    assert folder_of("", "/home/me") == "(no folder is known)"
-    hour = 3_600_000
-    assert [ago(0, now) for now in (1, 90_000, hour, 30 * hour, 2_000 * hour)] == [
-        "now",
-        "1 min",
-        "1 h",
-        "1 d",
-        "2 mo",
-    ]
 
 
 def test_a_row_tells_messages_age_and_size() -> None:

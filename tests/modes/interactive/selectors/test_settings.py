@@ -10,7 +10,7 @@ from msgspec import convert
 from tau.config.layers import load_settings
 from tau.config.paths import user_paths
 from tau.config.settings import Settings, describe_settings, settings_by_key
-from tau.modes.interactive.selectors.applying import is_live, run_flags, takes_effect, with_value
+from tau.modes.interactive.selectors.applying import is_live, read_settings, takes_effect, with_value
 from tau.modes.interactive.selectors.setting_rows import (
     OTHER,
     facts,
@@ -136,13 +136,13 @@ def test_a_choice_is_tried_out_while_one_moves_and_left_with_escape(tmp_path: Pa
                 await settled(rig)
                 await rig.press("enter")
                 await rig.show("nerd")
-                await rig.press("down", "down")
+                await rig.press("down", "down", "down")
                 await rig.show("> ascii")
                 assert rig.app.theme.symbols.pointer == ">"
                 await rig.press("escape")
                 await rig.show("❯")
-                assert rig.app.settings.theme.symbols == "unicode" and not written(rig)
-                await rig.press("enter", "down", "down", "enter")
+                assert rig.app.settings.theme.symbols == "auto" and not written(rig)
+                await rig.press("enter", "down", "down", "down", "enter")
                 await rig.show("> Symbols")
                 await rig.press("escape")
             assert written(rig) == {"theme": {"symbols": "ascii"}}
@@ -302,10 +302,21 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     run(test)
 
 
-def test_flags_are_what_the_files_do_not_say(tmp_path: Path) -> None:
+def test_what_this_run_sets_stays_above_the_files(tmp_path: Path) -> None:
+    file = tmp_path / "extra.json"
+    file.write_text('{"retry": {"maxRetries": 4}}')
+
     async def test() -> None:
-        async with conversing(tmp_path) as rig:
-            assert run_flags(rig.app) == {"titles.enabled": False}
+        async with conversing(tmp_path, columns=160, config_files=(file,)) as rig:
+            async with opened(rig, choose_settings, "── Settings"):
+                await rig.type("retry.maxretries")
+                await rig.show("extra.json")
+                await rig.press("delete")
+                await rig.show("extra.json sets it, and wins")
+                await rig.press("escape")
+            read = read_settings(rig.app)
+            assert read.settings.retry.max_retries == 4 and read.origin("retry.maxRetries").path == file
+            assert read.origin("titles.enabled").layer == "flag" and not read.settings.titles.enabled
 
     run(test)
 

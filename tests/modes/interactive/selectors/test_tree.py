@@ -7,7 +7,7 @@ import pytest
 from tau.ai.faux import Fail, Say, Step, Use, Wait
 from tau.base.errors import ProviderError
 from tau.coding.session.entries import BranchSummaryEntry
-from tau.modes.interactive.selectors.tree import choose_entry, stands_at
+from tau.modes.interactive.selectors.tree import choose_entry
 from tests.modes.interactive.rig import Rig, run
 from tests.modes.interactive.selectors.hands import closed, conversing, opened, settled
 
@@ -124,7 +124,7 @@ def test_after_a_label_one_stands_where_one_stood(tmp_path: Path) -> None:
                 await rig.show("❯ • [milestone] assistant: Answer 1.")
                 await rig.press("escape")
             assert rig.session.tree.labels == {leaf: "milestone"}
-            assert rig.session.log.leaf != leaf and stands_at(rig.session.log, leaf)
+            assert rig.session.log.leaf != leaf and rig.session.tree.is_at(leaf)
 
     run(test)
 
@@ -158,7 +158,7 @@ def test_filters_go_around_in_both_directions_and_are_reached_at_once(tmp_path: 
             conversing(tmp_path, "start", answers=answers) as rig,
             opened(rig, choose_entry, "default, 4"),
         ):
-            assert "toolResult: [bash: true]" in rig.screen()
+            assert "result: [bash: true]" in rig.screen()
             await rig.press("ctrl+o")
             await rig.show("no-tools, 3")
             await rig.press("ctrl+o")

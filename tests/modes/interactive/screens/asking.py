@@ -1,0 +1,379 @@
+"""Screens that ask the person something: approvals, questions, plans, the set-up, keys."""
+
+from pathlib import Path
+
+from tau.ai.faux import Say, Use
+from tau.base.errors import ConfigError
+from tests.modes.interactive.screens.stage import Screen, Script, Stage
+from tests.modes.interactive.screens.talking import CHANGE, REPLACE, USAGE
+
+ASK = {"tools.approvalMode": "ask"}
+PLAN = """\
+# Greet by name
+
+1. Correct the name in `greeting.py`
+2. Run the test
+3. Write the changelog
+
+## Risks
+
+None that we know of.
+"""
+DATABASE = {
+    "id": "database",
+    "question": "Which database should it use?",
+    "options": [
+        {"label": "SQLite", "description": "One file and nothing to install."},
+        {"label": "PostgreSQL", "description": "For many writers."},
+    ],
+    "recommended": 0,
+}
+PARTS = {
+    "id": "parts",
+    "question": "Which parts are to be built now?",
+    "options": ["The command line", "The web page", "The documentation"],
+    "multi": True,
+}
+NAME = {"id": "name", "question": "What is it called?"}
+NO_MODEL = ConfigError("No model can be used: set ANTHROPIC_API_KEY.")
+
+
+async def command(stage: Stage) -> None:
+    await stage.send("Clean up")
+    await stage.show("may it run this?")
+
+
+async def reason(stage: Stage) -> None:
+    await command(stage)
+    await stage.press("down", "enter")
+    await stage.type("keep build/x")
+    await stage.show("keep build/x")
+
+
+async def change(stage: Stage) -> None:
+    await stage.send("Fix the greeting")
+    await stage.show("may it write?")
+
+
+async def question(stage: Stage) -> None:
+    await stage.send("Begin")
+    await stage.show("Which database should it use?")
+
+
+async def several(stage: Stage) -> None:
+    await stage.send("Begin")
+    await stage.show("Which parts are to be built now?")
+    await stage.type("12")
+
+
+async def answers(stage: Stage) -> None:
+    await question(stage)
+    await stage.type("1")
+    await stage.show("Which parts are to be built now?")
+    await stage.type("13")
+    await stage.press("enter")
+    await stage.show("What is it called?")
+    await stage.type("Ada")
+    await stage.press("enter")
+    await stage.show("Send the answers")
+
+
+async def other(stage: Stage) -> None:
+    await question(stage)
+    await stage.press("down", "down")
+    await stage.show("Something else")
+    await stage.type("DuckDB")
+
+
+async def planning(stage: Stage) -> None:
+    await stage.send("/plan")
+    await stage.show("lan mode")
+
+
+async def review(stage: Stage) -> None:
+    await stage.send("/plan Fix the greeting")
+    await stage.show("Plan: Greet by name")
+
+
+async def comment(stage: Stage) -> None:
+    await review(stage)
+    await stage.type("4without the changelog")
+    await stage.show("the changelog")
+
+
+async def set_up(stage: Stage) -> None:
+    await stage.show("it needs a model")
+
+
+async def explained(stage: Stage) -> None:
+    await set_up(stage)
+    await stage.type("2")
+    await stage.show("Models and keys")
+
+
+async def broken_file(stage: Stage) -> None:
+    await stage.show("could not open a session")
+
+
+async def providers(stage: Stage) -> None:
+    await stage.send("/login")
+    await stage.show("Whose key is it?")
+
+
+async def key(stage: Stage) -> None:
+    await stage.send("/login anthropic")
+    await stage.show("Key of Anthropic")
+    await stage.type("sk-ant-1234")
+
+
+async def forget(stage: Stage) -> None:
+    stage.app.paths.auth.write_text('{"anthropic": {"type": "api_key", "key": "sk-ant-0"}}')
+    await stage.send("/logout")
+    await stage.show("Which key is to be forgotten?")
+
+
+async def delete(stage: Stage) -> None:
+    await stage.ask("What is wrong?", "nmae")
+    await stage.send("/session delete")
+    await stage.show("Delete this session?")
+
+
+async def edit_tasks(stage: Stage) -> None:
+    await stage.send("/todo append Read greeting.py")
+    await stage.show("Read greeting.py")
+    await stage.send("/todo edit")
+    await stage.show("begins a line")
+
+
+async def many(stage: Stage) -> None:
+    options = [f"colour {number}" for number in range(1, 21)]
+    stage.app.start(_select(stage, options))
+    await stage.show("Which colour?")
+
+
+async def _select(stage: Stage, options: list[str]) -> None:
+    await stage.app.ui.select("Which colour?", options)
+
+
+async def line(stage: Stage) -> None:
+    stage.app.start(_line(stage))
+    await stage.show("What is it called?")
+    await stage.type("Ada")
+
+
+async def _line(stage: Stage) -> None:
+    await stage.app.ui.input("What is it called?", "a name")
+
+
+async def signs(stage: Stage) -> None:
+    stage.app.ui.widget("build", ["build: 3 of 7 files", "tests: waiting"])
+    stage.app.ui.status("cpu", "cpu 12 %")
+    stage.app.ui.status("net", "online")
+    await stage.show("online")
+
+
+RM: Script = [[Use("bash", command="rm -r build && git clean -fd"), USAGE], [Say("Done."), USAGE]]
+APPROVED, ASKED = "ui.ScreenUi.approve", "ui.ScreenUi.ask_questions"
+SCREENS = {
+    "approval-bash": Screen(
+        command,
+        (
+            "Bash asks: may it run this?",
+            "rm -r build && git clean -fd",
+            "Allow once",
+            "Allow for this session",
+            "Always allow",
+            "No",
+            "No, and tell the agent why",
+            "A letter answers",
+            "Esc stops the agent",
+        ),
+        RM,
+        settings=ASK,
+        opens=APPROVED,
+        typed=None,
+    ),
+    "approval-reason": Screen(
+        reason,
+        ("rm -r build", "No, because:", "keep build/x", "Enter says no", "Esc goes back"),
+        RM,
+        settings=ASK,
+        opens=APPROVED,
+        typed="No, because: keep build/x",
+    ),
+    "approval-edit": Screen(
+        change,
+        (
+            "Edit asks: may it write?",
+            "nmae",
+            "Allow once",
+            "No",
+            "No, and tell the agent why",
+            "Esc stops the agent",
+        ),
+        [[Use("edit", **CHANGE), USAGE], [Say("Done."), USAGE]],
+        settings={**ASK, **REPLACE},
+        opens=APPROVED,
+        typed=None,
+    ),
+    "approval-write": Screen(
+        change,
+        ("Write asks: may it write?", "changes.md", "Allow once", "No, and tell the agent why"),
+        [[Use("write", path="docs/changes.md", content="# Changes\n\n- Hello by name.\n"), USAGE]],
+        settings=ASK,
+        opens=APPROVED,
+        typed=None,
+    ),
+    "question": Screen(
+        question,
+        (
+            "The agent asks",
+            "Which database should it use?",
+            "1. SQLite (recommended)",
+            "2. PostgreSQL",
+            "Something else",
+            "Esc stops the agent",
+        ),
+        [[Use("ask", questions=[DATABASE]), USAGE]],
+        wide=("One file and nothing to install.",),
+        opens=ASKED,
+        typed=None,
+    ),
+    "question-multi": Screen(
+        several,
+        (
+            "Which parts are to be built now?",
+            "The command line",
+            "The web page",
+            "The documentation",
+            "Space check",
+        ),
+        [[Use("ask", questions=[PARTS]), USAGE]],
+        opens=ASKED,
+        typed=None,
+    ),
+    "question-other": Screen(
+        other,
+        ("Which database should it use?", "Something else", "DuckDB"),
+        [[Use("ask", questions=[DATABASE]), USAGE]],
+        opens=ASKED,
+        typed="  DuckDB",
+    ),
+    "questions": Screen(
+        answers,
+        (
+            "Which database should it use?",
+            "SQLite",
+            "The command line, The documentation",
+            "Ada",
+            "Send the answers",
+            "Go back",
+        ),
+        [[Use("ask", questions=[DATABASE, PARTS, NAME]), USAGE]],
+        opens=ASKED,
+        typed=None,
+    ),
+    "plan-mode": Screen(planning, ("plan mode",), command="plan"),
+    "plan-review": Screen(
+        review,
+        (
+            "Plan: Greet by name",
+            "Correct the name in greeting.py",
+            "Approve it and go to work",
+            "Change it in your editor",
+            "Send it back with a comment",
+            "Keep planning",
+        ),
+        [
+            [Use("write", path="local://plan.md", content=PLAN)],
+            [Use("resolve", action="apply", reason="ready"), USAGE],
+        ],
+        opens="plan_review.review",
+        typed=None,
+    ),
+    "plan-comment": Screen(
+        comment,
+        ("Plan: Greet by name", "What is to be different:", "the changelog", "Enter sends it back"),
+        [
+            [Use("write", path="local://plan.md", content=PLAN)],
+            [Use("resolve", action="apply", reason="ready"), USAGE],
+        ],
+        opens="plan_review.review",
+        typed="the changelog",
+    ),
+    "first-run": Screen(
+        set_up,
+        (
+            "Welcome to tau: it needs a model",
+            "No model can be used.",
+            "Paste an API key",
+            "How this works",
+            "Quit",
+            "Esc quits",
+        ),
+        refusals=(NO_MODEL,),
+        opens="first_run.first_run",
+        typed=None,
+    ),
+    "first-run-help": Screen(
+        explained,
+        ("Models and keys", "ANTHROPIC_API_KEY", "Ollama", "Back", "Esc goes back"),
+        refusals=(NO_MODEL,),
+        opens="first_run._help.<locals>.show",
+        typed=None,
+    ),
+    "first-run-file": Screen(
+        broken_file,
+        ("tau could not open a session", "Try again", "Open the file in your editor", "Quit"),
+        refusals=(ConfigError("This is no JSON.", path=Path("/etc/tau.json"), line=3),),
+        opens="first_run.first_run",
+        typed=None,
+    ),
+    "login": Screen(
+        providers,
+        ("Whose key is it?", "Anthropic", "OpenAI", "Enter take it", "Esc leave"),
+        told=("Whose key is it?", "Anthropic", "Enter take it"),
+        opens="login.choose_provider",
+        command="login",
+        typed="Filter: ",
+    ),
+    "login-key": Screen(
+        key,
+        ("Key of Anthropic", "it is not shown", "Enter sends it", "Esc cancels"),
+        opens="login.store_key",
+        command="login",
+        typed="❯ •••••••••••",
+    ),
+    "logout": Screen(
+        forget,
+        ("Which key is to be forgotten?", "None of them", "Forget Anthropic"),
+        opens="login._choose_stored",
+        command="logout",
+        typed=None,
+    ),
+    "session-delete": Screen(
+        delete,
+        ("Delete this session?", "goes to the trash", "1. Yes", "2. No"),
+        [[Say("It returns nmae."), USAGE]],
+        opens="commands.session._delete ui.ScreenUi.confirm",
+        command="session",
+        typed=None,
+    ),
+    "todo-edit": Screen(
+        edit_tasks,
+        ("# Todos", "Read greeting.py", "Enter sends it", "Esc cancels"),
+        opens="commands.todo._edit ui.ScreenUi.editor",
+        command="todo",
+    ),
+    "select-many": Screen(
+        many,
+        ("Which colour?", "colour 1", "Esc cancels"),
+        told=("Which colour?", "colour 1"),
+        opens="ui.ScreenUi.select",
+        typed="Filter: ",
+    ),
+    "ask-line": Screen(
+        line, ("What is it called?", "Ada", "Enter sends it"), opens="ui.ScreenUi.input", typed="❯ Ada"
+    ),
+    "signs": Screen(signs, ("build: 3 of 7 files", "tests: waiting", "cpu 12 %", "online")),
+}

@@ -1,0 +1,151 @@
+"""Every screen: as it was looked at, at other sizes, in other looks, and as it is told to a screen reader."""
+
+import ast
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tau.modes.interactive import app as app_module
+from tau.modes.interactive.commands import table as commands
+from tau.tui.terminal.capabilities import detect
+from tau.tui.terminal.virtual import VirtualTerminal
+from tests.modes.interactive.screens import looks
+from tests.modes.interactive.screens.golden import COLUMNS, FOLDER, capture, path_of
+from tests.modes.interactive.screens.stage import ROWS, Stage, masked, staged
+from tests.modes.interactive.screens.table import NO_SCREEN, ONE_LINE, SCREENS
+
+SOURCE = Path(app_module.__file__).parent
+OPENERS = {"ask", "pick", "ask_line", "confirm", "select", "input", "editor", "show"}
+OPENED_BY = {"dialogs", "ui"}
+FAULT = "went wrong inside tau"
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_a_screen_is_as_it_was_looked_at_and_stays_whole_at_other_sizes(name: str) -> None:
+    """After a change: `python -m tests.modes.interactive.screens.golden`, and look at the difference."""
+    screen = SCREENS[name]
+
+    async def test() -> None:
+        terminal = VirtualTerminal(COLUMNS, ROWS)
+        async with staged(screen, terminal) as stage:
+            looks.check_place(terminal)
+            looks.check_boxes(terminal)
+            looks.check_cursor(screen, terminal)
+            looks.check_shown(stage.tape(), (*screen.shows, *screen.wide))
+            assert FAULT not in stage.tape()
+            assert set(screen.opens.split()) <= set(stage.opened), stage.opened
+            if screen.golden:
+                assert capture(screen, stage) == path_of(name).read_text(encoding="utf-8")
+            before = last_rows(stage)
+            for columns in (20, 200, COLUMNS):
+                terminal.resize(columns, ROWS)
+                await stage.settled()
+                row, column = terminal.cursor
+                assert row < ROWS and column <= columns
+                assert terminal.cursor_visible == (screen.typed is not None)
+                assert FAULT not in stage.tape()
+            assert last_rows(stage) == before
+
+    asyncio.run(test())
+
+
+def last_rows(stage: Stage) -> list[str]:
+    """The end of what is shown: how much stands above it depends on what scrolled away."""
+    return [row for row in masked(stage.screen(), stage.home).splitlines() if row.strip()][-3:]
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_a_narrow_screen_without_colours_shows_all_of_it(name: str) -> None:
+    screen = SCREENS[name]
+    capabilities = detect({"NO_COLOR": "1", "TERM": "xterm-kitty"}, "linux")
+    assert capabilities.color_depth == "none"
+
+    async def test() -> None:
+        terminal = VirtualTerminal(40, ROWS, capabilities=capabilities)
+        async with staged(screen, terminal) as stage:
+            looks.check_place(terminal)
+            looks.check_boxes(terminal)
+            looks.check_cursor(screen, terminal)
+            looks.check_no_color(terminal)
+            looks.check_shown(stage.tape(), screen.shows)
+
+    asyncio.run(test())
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_a_wide_light_screen_of_plain_letters_can_be_read(name: str) -> None:
+    screen = SCREENS[name]
+
+    async def test() -> None:
+        terminal = VirtualTerminal(200, ROWS)
+        look = {"theme.background": "light", "theme.symbols": "ascii"}
+        async with staged(screen, terminal, look) as stage:
+            looks.check_place(terminal)
+            looks.check_cursor(screen, terminal)
+            looks.check_contrast(terminal)
+            looks.check_ascii(stage.tape(), screen)
+            looks.check_shown(stage.tape(), (*screen.shows, *screen.wide))
+
+    asyncio.run(test())
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_a_screen_reader_is_told_all_of_it_in_words(name: str) -> None:
+    screen = SCREENS[name]
+
+    async def test() -> None:
+        terminal = VirtualTerminal(COLUMNS, ROWS)
+        async with staged(screen, terminal, {"display.screenReader": True}) as stage:
+            looks.check_place(terminal)
+            looks.check_shown(stage.tape(), screen.told or screen.shows)
+            assert not looks.BOXES.search(stage.tape()), stage.tape()
+            looks.check_ascii(stage.tape(), screen)
+
+    asyncio.run(test())
+
+
+def test_every_dialog_and_every_command_has_its_screen() -> None:
+    shown = {place for screen in SCREENS.values() for place in screen.opens.split()}
+    missing = {place for path in SOURCE.rglob("*.py") for place in opening(path)} - shown - set(NO_SCREEN)
+    assert not missing, f"no screen opens {sorted(missing)}"
+    known = {screen.command for screen in SCREENS.values()} | ONE_LINE
+    assert not set(commands.ROWS) - known
+
+
+def opening(path: Path) -> Iterator[str]:
+    """The functions of a module that open a dialog, as `module.function`."""
+    module = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+    if module == "ui":  # what tools and extensions can ask
+        yield from (
+            f"ui.ScreenUi.{name}"
+            for name in ("select", "confirm", "input", "editor", "approve", "ask_questions")
+        )
+    yield from (f"{module}.{place}" for place in _opening(ast.parse(path.read_text(encoding="utf-8")), ""))
+
+
+def _opening(node: ast.AST, place: str) -> Iterator[str]:
+    for child in ast.iter_child_nodes(node):
+        inside = place
+        if isinstance(child, ast.ClassDef):
+            inside = f"{place}{child.name}."
+        elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            inside = f"{place}{child.name}.<locals>."
+        elif isinstance(child, ast.Call) and _opens(child.func):
+            yield place.removesuffix(".<locals>.")
+        yield from _opening(child, inside)
+
+
+def _opens(called: ast.expr) -> bool:
+    if isinstance(called, ast.Name):
+        return called.id in ("pick", "ask_line")
+    if not isinstance(called, ast.Attribute) or called.attr not in OPENERS:
+        return False
+    owner = called.value
+    name = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
+    return name in OPENED_BY
+
+
+def test_there_is_no_capture_without_a_screen() -> None:
+    assert {path.stem for path in FOLDER.glob("*.txt")} == {n for n, s in SCREENS.items() if s.golden}

@@ -1,0 +1,181 @@
+"""A theme file that is being edited: the screen follows it, and keeps its look while the file is broken."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from tau.config.paths import user_paths
+from tau.modes.interactive.themes import watching
+from tau.modes.interactive.themes.looks import use_theme
+from tests.modes.interactive.rig import Rig, rigged, run
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "EVERY_S", 0.02)
+
+
+def save(accent: str, name: str = "mine") -> Path:
+    path = user_paths().themes / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"colors": {"accent": accent}}))
+    return path
+
+
+def accent(rig: Rig) -> str:
+    return rig.app.theme._tokens["accent"].fg
+
+
+@asynccontextmanager
+async def in_mine(folder: Path, theme: str = "mine") -> AsyncIterator[Rig]:
+    async with rigged(folder, settings={"theme.dark": theme}, columns=120) as rig:
+        yield rig
+
+
+async def becomes(rig: Rig, color: str) -> None:
+    await rig.until(lambda: accent(rig) == color, f"the accent {color}")
+
+
+def test_a_saved_theme_is_shown_without_being_asked_for(tmp_path: Path) -> None:
+    async def test() -> None:
+        save("#111111")
+        async with in_mine(tmp_path) as rig:
+            assert accent(rig) == "#111111"
+            save("#2222aa")
+            await becomes(rig, "#2222aa")
+            save("#33bb33")
+            await becomes(rig, "#33bb33")
+
+    run(test)
+
+
+def test_a_broken_file_keeps_the_look_and_is_told_once(tmp_path: Path) -> None:
+    async def test() -> None:
+        path = save("#111111")
+        async with in_mine(tmp_path) as rig:
+            path.write_text('{"colors": {"accent": "#22')
+            await rig.show("The screen keeps the look that it has.")
+            path.write_text('{"colors": {"accent": "#22')  # saved again with the same mistake
+            await rig.until(lambda: rig.app.theme_watch._suspect != "", "the second look")
+            await rig.until(lambda: rig.app.theme_watch._suspect == "", "the third look")
+            assert accent(rig) == "#111111"
+            assert rig.tape().count("The screen keeps the look that it has.") == 1
+            save("#2222aa")
+            await becomes(rig, "#2222aa")
+
+    run(test)
+
+
+def test_a_file_that_is_only_half_written_is_not_told(tmp_path: Path) -> None:
+    async def test() -> None:
+        path = save("#111111")
+        async with in_mine(tmp_path) as rig:
+            watch = rig.app.theme_watch
+            path.write_text("{")
+            watch.look()
+            assert watch._suspect
+            save("#2222aa")
+            watch.look()
+            assert accent(rig) == "#2222aa" and not watch._suspect
+            await rig.idle()
+            assert "keeps the look" not in rig.tape()
+
+    run(test)
+
+
+def test_a_file_that_is_gone_or_empty_keeps_the_look_until_it_comes_back(tmp_path: Path) -> None:
+    async def test() -> None:
+        path = save("#111111")
+        async with in_mine(tmp_path) as rig:
+            path.unlink()
+            rig.terminal.focus(True)
+            rig.app.theme_watch.follow("mine")  # as after another setting was changed
+            assert accent(rig) == "#111111"
+            path.write_text("")
+            rig.terminal.focus(True)
+            assert accent(rig) == "#111111"
+            save("#2222aa")
+            await becomes(rig, "#2222aa")
+
+    run(test)
+
+
+def test_leaving_the_list_brings_a_broken_theme_back_as_it_was(tmp_path: Path) -> None:
+    async def test() -> None:
+        path = save("#111111")
+        async with in_mine(tmp_path) as rig:
+            path.unlink()
+            await rig.send("/theme")
+            await rig.show("Theme on a dark terminal")
+            await rig.type("ocean")
+            await rig.until(lambda: accent(rig) != "#111111", "another theme")
+            await rig.press("escape")
+            await becomes(rig, "#111111")
+
+    run(test)
+
+
+def test_a_broken_theme_of_the_start_is_shown_when_it_is_mended(tmp_path: Path) -> None:
+    async def test() -> None:
+        path = save("#111111")
+        path.write_text("{")
+        async with in_mine(tmp_path) as rig:
+            save("#2222aa")
+            await becomes(rig, "#2222aa")
+
+    run(test)
+
+
+def test_the_file_of_a_theme_chosen_later_is_followed_and_the_old_one_no_more(tmp_path: Path) -> None:
+    async def test() -> None:
+        save("#111111")
+        save("#444444", "other")
+        async with rigged(tmp_path) as rig:
+            await rig.send("/theme mine")
+            await becomes(rig, "#111111")
+            save("#2222aa")
+            await becomes(rig, "#2222aa")
+            await rig.send("/theme other")
+            await becomes(rig, "#444444")
+            save("#33bb33")
+            rig.app.theme_watch.look()
+            assert accent(rig) == "#444444"
+
+    run(test)
+
+
+def test_the_terminal_coming_to_the_front_looks_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def test() -> None:
+        monkeypatch.setattr(watching, "EVERY_S", 3600)
+        save("#111111")
+        async with in_mine(tmp_path) as rig:
+            save("#2222aa")
+            rig.terminal.focus(True)
+            assert accent(rig) == "#2222aa"
+
+    run(test)
+
+
+def is_woken(rig: Rig) -> bool:
+    return rig.app.theme_watch._next is not None
+
+
+def test_a_theme_of_tau_wakes_nobody_up(tmp_path: Path) -> None:
+    async def test() -> None:
+        save("#111111")
+        async with in_mine(tmp_path, "ember") as rig:
+            assert not is_woken(rig)
+            use_theme(rig.app, "mine")
+            assert is_woken(rig)
+            use_theme(rig.app, "ember")
+            assert not is_woken(rig)
+        async with in_mine(tmp_path) as rig:
+            assert is_woken(rig)
+        assert not is_woken(rig)  # nothing is left over when it ends
+
+    run(test)
