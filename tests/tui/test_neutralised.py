@@ -228,7 +228,7 @@ def test_what_is_written_to_the_terminal_is_harmless(place: str) -> None:
     screen.start()
     screen.render_now()
     before = {**state(terminal), "modes": dict(terminal.modes)}
-    rules = ByteRules(sync=terminal.capabilities.synchronized_output, multiplexer=False)
+    rules = ByteRules(sync=terminal.capabilities.synchronized_output)
     build = PLACES.get(place, Raw)
     for text in TEXTS:
         terminal.writes.clear()
@@ -238,7 +238,7 @@ def test_what_is_written_to_the_terminal_is_harmless(place: str) -> None:
         screen.focus(component)
         screen.render_now()
         try:
-            rules.frame(list(terminal.writes), gesture=False)
+            rules.frame(list(terminal.writes))
         except Mismatch as mismatch:
             raise AssertionError(f"{text!r}: {mismatch}") from mismatch
         after = state(terminal)

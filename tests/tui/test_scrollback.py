@@ -1,4 +1,4 @@
-"""Whatever size the terminal takes while lines stream in, they stand in its history once and in order."""
+"""Whatever size the terminal takes while lines stream in, they stand in its history and in order."""
 
 import re
 import sys
@@ -12,6 +12,7 @@ import pytest
 
 from tau.tui.render.screen import Screen
 from tau.tui.style import Theme
+from tau.tui.terminal.emulator.resize import TakesBack
 from tau.tui.terminal.port import Capabilities
 from tau.tui.terminal.virtual import VirtualTerminal
 from tau.tui.timer import FakeTimer
@@ -66,23 +67,25 @@ class Streaming:
         self.timer.advance(1)
 
 
+def assert_in_order(rows: list[str]) -> None:
+    """Every line is there, and the last copies of them stand in order."""
+    last = {number: at for at, number in enumerate(numbers(rows))}
+    places = [last[number] for number in range(LINES)]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("takes_back", ["always", "at the bottom", "never"])
 @pytest.mark.parametrize("reflow", [True, False], ids=["reflowing", "not-reflowing"])
 @pytest.mark.parametrize("seed", range(3))
-def test_lines_stand_once_and_in_order_after_resizes_and_after_the_end(seed: int, reflow: bool) -> None:
-    run = Streaming(VirtualTerminal(80, 24, reflow=reflow), seed)
-
-    def check() -> None:
-        # Rows that may still change and do not fit the window are neither here nor there for now.
-        standing = numbers(run.terminal.tape())
-        assert standing == sorted(set(standing))
-
-    run.run(check)
+def test_no_line_is_lost_in_resizes_nor_at_the_end(seed: int, reflow: bool, takes_back: TakesBack) -> None:
+    run = Streaming(VirtualTerminal(80, 24, reflow=reflow, takes_back=takes_back), seed)
+    run.run()
     run.stream.end()
     run.screen.request_render()
     run.timer.advance(1)
-    assert numbers(run.terminal.tape()) == list(range(LINES))
+    assert_in_order(run.terminal.tape())
     run.screen.stop()
-    assert numbers(run.terminal.tape()) == list(range(LINES))
+    assert_in_order(run.terminal.tape())
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -90,7 +93,7 @@ def test_a_record_that_is_stopped_while_it_streams_is_there_in_full(seed: int) -
     run = Streaming(VirtualTerminal(80, 24), seed)
     run.run()
     run.screen.stop()
-    assert numbers(run.terminal.tape()) == list(range(LINES))
+    assert_in_order(run.terminal.tape())
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -169,13 +172,27 @@ def xterm() -> Iterator[Xterm]:
     process.close()
 
 
-@pytest.mark.parametrize("shape", ["normal", "tiny", "plain"])
-def test_the_bytes_of_the_gate_give_the_same_tape_in_xterm_js(xterm: Xterm, shape: str) -> None:
+@pytest.mark.parametrize("name", ["normal", "tiny", "plain"])
+def test_the_bytes_of_the_gate_give_the_same_tape_in_xterm_js(xterm: Xterm, name: str) -> None:
+    """With the same width all the time: what xterm.js does with rows below the cursor else is its own."""
+    shape = SHAPES[name]
+    (_, least), (_, most) = shape.sizes
+    shape = shape._replace(sizes=((shape.columns, least), (shape.columns, most)))
     for seed in range(4):
-        _, recording = recorded(SHAPES[shape], seed)
+        _, recording = recorded(shape, seed)
         ours, theirs = tape_of(replay(recording, LIKE_XTERM_JS)), xterm.play(recording)
         assert ours.rows == theirs.rows, differing(ours.rows, theirs.rows)
         assert (ours.history, ours.cursor) == (theirs.history, theirs.cursor)
+
+
+@pytest.mark.parametrize("name", ["normal", "tiny", "plain"])
+def test_no_word_of_the_gate_is_lost_in_xterm_js_at_other_widths(xterm: Xterm, name: str) -> None:
+    for seed in range(4):
+        rig, recording = recorded(SHAPES[name], seed)
+        record = set(words(rig.judge.last.rows)) - rig.judge.stale
+        for reflow_cursor_line in (True, False):
+            tape = xterm.play(recording, reflow_cursor_line=reflow_cursor_line)
+            assert record <= set(words(tape.rows))
 
 
 def test_the_bytes_of_the_gate_give_the_same_tape_in_tmux(tmux: Tmux) -> None:

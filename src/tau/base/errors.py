@@ -5,6 +5,7 @@ TauError                 one sentence for the user; the log file has the trace
 ├── ConfigError          a settings, auth or models file is broken: its path and line
 ├── ProviderError        a model's server refused, failed, stalled or cut the connection
 ├── ToolError            a tool could not do its work: text for the model
+├── NothingToDo          nothing is wrong: there is nothing for it to do
 ├── SessionError         a session cannot be read, written or found (SessionLocked: another tau has it)
 └── ExtensionError       code from outside failed: which one
 """
@@ -70,6 +71,10 @@ class ProviderError(TauError):
 
 class ToolError(TauError):
     """A tool's failure, worded for the model that called it."""
+
+
+class NothingToDo(TauError):
+    """What was asked for has nothing to work on; a face tells so without alarm."""
 
 
 class SessionError(TauError):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 families = late("tau.base.family")
 process = late("tau.base.process")
 
-ABORT_GRACE_S = 0.12  # where a person has stopped a command, and waits
+ABORT_GRACE_S = 0.08  # where a person has stopped a command, and waits
 RUN_ID = "TAU_RUN"  # the variable by which the processes of one command know each other
 FAMILY_ID = "TAU_FAMILY"  # the same for all commands of one family
 

@@ -47,3 +47,22 @@ class Component:
     def seam(self) -> Seam | None:
         """After `render`: where the final rows end; None for a component whose rows may all be final."""
         return None
+
+
+class Cached(Component):
+    """Draws its rows once for a width; who changes something of it calls `invalidate`. `_drawn` draws."""
+
+    _rows: Sequence[str] | None = None
+    _width = -1
+
+    def invalidate(self) -> None:
+        self._rows = None
+
+    def render(self, width: int) -> Sequence[str]:
+        if self._rows is None or width != self._width:
+            self._width = width
+            self._rows = self._drawn(max(width, 1))
+        return self._rows
+
+    def _drawn(self, width: int) -> Sequence[str]:
+        raise NotImplementedError

@@ -35,7 +35,7 @@ class Rows(Sequence[Row]):
 
     def same_parts(self, other: "Rows") -> bool:
         """Whether both are made of the very same objects."""
-        mine, theirs = self._parts, other._parts
+        mine, theirs = self._parts, other.parts
         return len(mine) == len(theirs) and all(a is b for a, b in zip(mine, theirs, strict=True))
 
     def __len__(self) -> int:

@@ -68,6 +68,8 @@ class Symbols(NamedTuple):
     tree_line: str = "│ "
     scroll_up: str = "↑"
     scroll_down: str = "↓"
+    separator: str = "·"
+    """Stands between facts in one row."""
     box: str = "╭╮╰╯─│"
     """Corners (top left, top right, bottom left, bottom right), horizontal, vertical."""
     table: str = "┌┬┐├┼┤└┴┘─│"
@@ -92,6 +94,7 @@ ASCII = Symbols(
     tree_line="| ",
     scroll_up="^",
     scroll_down="v",
+    separator="|",
     box="++++-|",
     table="+++++++++-|",
     spinner=("|", "/", "-", "\\"),

@@ -32,7 +32,7 @@ def test_an_unknown_command_suggests_the_nearest_and_is_typed_again(desk: Desk) 
     ],
 )
 def test_a_command_tells_something(desk: Desk, command: str, told: str) -> None:
-    seat = desk.start(rows=60).send(command)
+    seat = desk.start(rows=120).send(command)
     text = "\n".join(seat.see(told))
     assert "This went wrong inside tau" not in text and "Traceback" not in text
 

@@ -151,7 +151,7 @@ def test_a_job_is_listed_read_and_stopped(desk: Desk) -> None:
     seat = desk.start(rows=40).ask("start it", "It runs.")
     wait_for(desk.tau.project / "pid")
     seat.send("/jobs").see("running", "/jobs ID shows what one says")
-    job = next(one for one in seat.term.screen() if "  running  " in one).split()[1]
+    job = next(one for one in seat.term.screen() if "  running  " in one).strip().partition(" ")[0]
     while "begun-42" not in "\n".join(seat.term.screen()):  # it is told now and then
         seat.send(f"/jobs {job}").see(f"{job} running,")
     seat.send(f"/jobs cancel {job}").see("1 job stopped.")

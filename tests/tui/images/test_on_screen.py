@@ -43,11 +43,13 @@ def test_pixels_are_sent_once_while_rows_around_them_change() -> None:
     shown.screen.stop()
 
 
-def test_a_cleared_screen_gets_the_pixels_again() -> None:
+def test_a_resized_screen_gets_the_pictures_anew_but_not_the_pixels() -> None:
     shown = Shown("kitty")
     shown.terminal.resize(50, 14)
     shown.screen.render_now()
-    assert shown.written().count("a=t") == 2
+    assert shown.written().count("a=t") == 1
+    assert shown.written().count("a=d,d=a") == 1
+    assert shown.written().count("a=p") == 2
     shown.image.close()
     shown.screen.stop()
 

@@ -45,13 +45,60 @@ def test_an_empty_list_unbinds_the_action() -> None:
     assert keymap.problems == []
 
 
-def test_a_key_given_to_two_actions_of_a_scope_is_reported_and_works_for_both() -> None:
+def test_the_users_key_is_taken_from_the_action_that_had_it_by_default() -> None:
     keymap = Keymap({UNDO: ["ctrl+k"]})
-    assert keymap.conflicts == [Conflict("ctrl+k", ("tui.editor.deleteToLineEnd", UNDO), "editor")]
+    assert keymap.conflicts == [Conflict("ctrl+k", (UNDO, "tui.editor.deleteToLineEnd"), "editor")]
     assert str(keymap.conflicts[0]) == (
-        "The key Ctrl+K is bound to more than one action: tui.editor.deleteToLineEnd, tui.editor.undo."
+        "Ctrl+K is a key of tui.editor.undo and of tui.editor.deleteToLineEnd; tui.editor.undo wins."
     )
     assert keymap.matches(Key("ctrl+k"), UNDO)
+    assert not keymap.matches(Key("ctrl+k"), "tui.editor.deleteToLineEnd")
+    assert keymap.label("tui.editor.deleteToLineEnd") == ""
+
+
+def test_of_two_choices_of_the_user_the_first_in_the_table_wins() -> None:
+    keymap = Keymap({"tui.editor.yank": ["f7"], "tui.editor.cursorUp": ["f7", "f8"]})
+    assert str(keymap.conflicts[0]) == (
+        "F7 is a key of tui.editor.cursorUp and of tui.editor.yank; tui.editor.cursorUp wins."
+    )
+    assert (keymap.keys_of("tui.editor.cursorUp"), keymap.keys_of("tui.editor.yank")) == (("f7", "f8"), ())
+
+
+def test_an_applications_key_wins_but_stays_the_editors_where_the_application_does_not_listen() -> None:
+    """A field in a dialog has the keys of the editor, and nobody listens before it."""
+    extra = {"app.tools.expand": Binding(("ctrl+o",), "Expand tools")}
+    keymap = Keymap({"app.tools.expand": ["home"]}, extra=extra)
+    assert str(keymap.conflicts[0]) == (
+        "Home is a key of app.tools.expand and of tui.editor.cursorLineStart; app.tools.expand wins."
+    )
+    assert keymap.matches(Key("home"), "tui.editor.cursorLineStart")
+    assert keymap.label("tui.editor.cursorLineStart") == "Ctrl+A"
+
+
+def test_a_list_of_its_own_scope_has_the_keys_of_all_lists_too() -> None:
+    extra = {"app.session.rename": Binding(("ctrl+r",), "Rename", scope="sessions")}
+    keymap = Keymap({"app.session.rename": ["enter"]}, extra=extra)
+    assert str(keymap.conflicts[0]) == (
+        "Enter is a key of app.session.rename and of tui.select.confirm; app.session.rename wins."
+    )
+    assert keymap.matches(Key("enter"), "tui.select.confirm")
+    keymap = Keymap({"tui.select.up": ["up", "ctrl+r"]}, extra=extra)
+    assert str(keymap.conflicts[0]) == (
+        "Ctrl+R is a key of tui.select.up and of app.session.rename; tui.select.up wins."
+    )
+    assert keymap.keys_of("app.session.rename") == ()
+
+
+def test_other_keys_can_be_used_at_any_time() -> None:
+    keymap = Keymap({UNDO: ["ctrl+k"], "no.such": ["f5"]})
+    version = keymap.version
+    keymap.use({UNDO: ["f6"]})
+    assert (keymap.problems, keymap.conflicts) == ([], [])
+    assert keymap.version != version
+    assert keymap.matches(Key("f6"), UNDO) and not keymap.matches(Key("ctrl+k"), UNDO)
+    assert keymap.matches(Key("ctrl+k"), "tui.editor.deleteToLineEnd")
+    keymap.use({})
+    assert keymap.keys_of(UNDO) == BINDINGS[UNDO].keys
 
 
 def test_the_same_key_in_two_scopes_is_no_conflict() -> None:
@@ -65,7 +112,8 @@ def test_an_applications_actions_share_the_editors_scope_unless_they_say_otherwi
     }
     keymap = Keymap({UNDO: ["ctrl+o"]}, extra=extra)
     assert keymap.conflicts == [Conflict("ctrl+o", (UNDO, "app.tools.expand"), "editor")]
-    assert keymap.label("app.tools.expand") == "Ctrl+O"
+    assert keymap.label("app.tools.expand") == ""
+    assert keymap.label("app.tree.fold") == "Ctrl+O"
 
 
 def test_keys_that_the_defaults_share_on_purpose_are_not_reported() -> None:
@@ -119,8 +167,8 @@ def test_what_is_not_a_text_is_reported() -> None:
         ("+", "+", "+"),
         (" ", "space", "Space"),
         ("shift+space", "space", "Space"),
-        ("shift+a", "A", "A"),
-        ("A", "A", "A"),
+        ("shift+a", "A", "Shift+A"),
+        ("A", "A", "Shift+A"),
         ("a", "a", "A"),
         ("alt+A", "alt+a", "Alt+A"),
         ("ctrl+]", "ctrl+]", "Ctrl+]"),

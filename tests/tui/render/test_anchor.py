@@ -1,6 +1,6 @@
 """Where the history ends in a frame of another width."""
 
-from tau.tui.render.anchor import rewrapped, wrapped_height
+from tau.tui.render.anchor import rewrapped, wrapped_heights
 
 
 def wrapped(text: str, width: int) -> list[str]:
@@ -24,7 +24,7 @@ def test_nothing_pending_is_the_end() -> None:
 
 
 def test_rows_wrapped_by_the_terminal_take_more_of_them() -> None:
-    assert wrapped_height(["", "\x1b[1mabc\x1b[22m", "abcdefg"], 3) == 1 + 1 + 3
+    assert sum(wrapped_heights(["", "\x1b[1mabc\x1b[22m", "abcdefg"], 3)) == 1 + 1 + 3
 
 
 def test_text_that_grew_with_the_change_is_looked_for_above() -> None:

@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from tau.tui.render.ledger import Ledger, Step, advance, repaint, restart
+from tau.tui.render.ledger import Ledger, Step, advance, restart
 
 
 def test_a_frame_that_fits_commits_nothing() -> None:
@@ -37,12 +37,12 @@ def test_a_full_paint_writes_the_history_from_its_first_row() -> None:
     assert restart(length=20, height=8, boundary=9) == Step(Ledger(9, 12, 9, 20), 0)
 
 
-def test_a_pane_that_grew_shows_again_what_it_took_back_from_its_history() -> None:
-    assert repaint(12, length=20, height=10, boundary=20) == Step(Ledger(10, 10, 20, 20), 10)
+def test_a_higher_window_does_not_show_again_what_is_in_the_history() -> None:
+    assert advance(12, length=20, height=10, boundary=20) == Step(Ledger(12, 12, 20, 20), 12)
 
 
-def test_a_pane_that_shrank_commits_what_no_longer_fits() -> None:
-    assert repaint(12, length=20, height=5, boundary=20) == Step(Ledger(15, 15, 20, 20), 12)
+def test_a_lower_window_commits_what_no_longer_fits() -> None:
+    assert advance(12, length=20, height=5, boundary=20) == Step(Ledger(15, 15, 20, 20), 12)
 
 
 def test_the_window_is_never_above_the_history_and_a_chunk_comes_only_with_a_full_window() -> None:
@@ -51,7 +51,7 @@ def test_the_window_is_never_above_the_history_and_a_chunk_comes_only_with_a_ful
     ):
         for step in (
             advance(committed, length=length, height=height, boundary=boundary, frozen=frozen),
-            repaint(committed, length=length, height=height, boundary=boundary),
+            restart(length=length, height=height, boundary=boundary),
         ):
             done, top, limit, total = step.ledger
             assert 0 <= step.start <= done <= top <= max(total, done)

@@ -126,3 +126,10 @@ def test_signs_are_not_read_out() -> None:
     assert spoken("a  b ") == "a  b"
     assert news(["a", "b"], ["a", "c"]) == ["c"]
     assert news(["Selected: a", "b"], ["a", "Selected: b"]) == ["Selected: b"]
+
+
+def test_all_lines_of_what_is_chosen_are_told() -> None:
+    old = ["Selected: one", "two: a long", "  story"]
+    new = ["one", "Selected: two: a long", "  story of it", "three"]
+    assert news(old, new) == ["Selected: two: a long", "  story of it"]
+    assert spoken("  über") == "  über" and spoken("│ über │") == "über"

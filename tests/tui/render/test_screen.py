@@ -4,6 +4,9 @@ import asyncio
 import re
 from collections.abc import Sequence
 from random import Random
+from typing import Any
+
+import pytest
 
 from tau.tui.component import Component
 from tau.tui.render.screen import Screen
@@ -199,15 +202,28 @@ def test_another_record_that_is_shorter_is_not_taken_for_the_old_one() -> None:
     assert [row for row in hand.tape if row.startswith("new")] == [f"new {number}" for number in range(30)]
 
 
-def test_another_session_replaces_the_history() -> None:
+def test_a_record_that_is_written_anew_is_below_what_the_history_holds() -> None:
     hand = Stagehand(30, 8).start()
     hand.say(1, 60)
+    history = hand.terminal.scrollback()
+    hand.screen.request_render(anew=True)
+    hand.pass_time()
+    assert hand.record == [*history, *numbered(1, 60)]
+
+
+@pytest.mark.parametrize("multiplexer", (False, True))
+def test_the_history_keeps_the_other_session_to_its_end(multiplexer: bool) -> None:
+    hand = Stagehand(30, 8, multiplexer=multiplexer, shell="$ tau\r\n").start()
+    hand.say(1, 20)
+    old = hand.record
+    hand.screen.keep_record()
     hand.transcript.clear()
     hand.transcript.add(Lines(*[f"new {number}" for number in range(30)]))
-    hand.screen.request_render(clear_scrollback=True)
+    hand.screen.request_render(anew=True)
     hand.pass_time()
-    assert hand.record == [f"new {number}" for number in range(30)]
-    assert hand.written.count("\x1b[3J") == 1
+    assert hand.tape[:-3] == [*old, *[f"new {number}" for number in range(30)]]
+    hand.screen.stop()
+    assert not any("\x1b[3J" in text or "\x1b[2J" in text for text in hand.terminal.writes)
 
 
 def test_a_forced_frame_repairs_what_others_have_written() -> None:
@@ -221,19 +237,35 @@ def test_a_forced_frame_repairs_what_others_have_written() -> None:
     assert not _CLEARS.search(hand.written)
 
 
-def test_reset_writes_everything_anew() -> None:
-    hand = Stagehand(30, 8).start()
+def test_reset_writes_the_window_anew_wherever_others_left_the_cursor() -> None:
+    hand = Stagehand(30, 8, shell="$ tau\r\n").start()
     hand.say(1, 30)
     hand.terminal.feed("\x1b[5;5HGARBAGE")
     hand.screen.reset_display()
     hand.pass_time()
-    assert hand.record == numbered(1, 30)
+    assert hand.record == ["$ tau", *numbered(1, 30)]
+    assert not _CLEARS.search(hand.written)
 
 
-def resized(reflow: bool, seed: int) -> Stagehand:
+def test_blocks_that_show_more_are_written_again_from_the_first_that_differs() -> None:
+    hand = Stagehand(30, 8, shell="$ tau\r\n").start()
+    hand.say(1, 10)
+    more = Growing("short")
+    more.finish()
+    hand.transcript.add(more)
+    hand.say(11, 30)
+    history = hand.terminal.scrollback()
+    more.rows = ["long 1", "long 2"]
+    hand.transcript.invalidate()
+    hand.screen.request_render(force=True)
+    hand.pass_time()
+    assert hand.record == [*history, "long 1", "long 2", *numbered(11, 30)]
+
+
+def resized(seed: int, **habits: Any) -> Stagehand:
     """Lines stream in while the window is dragged about."""
     random = Random(seed)
-    hand = Stagehand(40, 10, reflow=reflow).start()
+    hand = Stagehand(40, 10, shell="".join(f"$ {number}\r\n" for number in range(30)), **habits).start()
     live = Growing()
     hand.transcript.add(live)
     for number in range(1, 301):
@@ -251,15 +283,68 @@ def resized(reflow: bool, seed: int) -> Stagehand:
     return hand
 
 
-def test_every_line_stands_once_and_in_order_after_many_resizes_while_streaming_and_after_the_end() -> None:
-    expected = [f"<{number}>" for number in range(1, 301)]
-    for reflow in (True, False):
-        for seed in range(2):
-            hand = resized(reflow, seed)
+@pytest.mark.parametrize("takes_back", ("always", "at the bottom", "never"))
+@pytest.mark.parametrize("reflow", (True, False))
+@pytest.mark.parametrize("known", (True, False))
+def test_no_line_is_lost_in_many_resizes_while_streaming(takes_back: str, reflow: bool, known: bool) -> None:
+    for seed in range(2):
+        hand = resized(
+            seed,
+            reflow=reflow,
+            takes_back=takes_back,
+            capabilities=Capabilities(synchronized_output=True, reflows=reflow and known),
+        )
+        hand.pass_time()
+        hand.screen.stop()
+        tape = hand.tape
+        assert tape[:30] == [f"$ {number}" for number in range(30)]
+        last = {row: at for at, row in enumerate(tape)}
+        places = [last[f"<{number}>"] for number in range(1, 301)]
+        assert places == sorted(places)
+        assert not any(_CLEARS.search(text) for text in hand.terminal.writes)
+
+
+@pytest.mark.parametrize("reflow", (True, False))
+@pytest.mark.parametrize("known", (True, False))
+def test_the_lines_of_the_shell_above_the_window_survive_any_width(reflow: bool, known: bool) -> None:
+    shell = [f"$ {number}" for number in range(4)]
+    hand = Stagehand(
+        40,
+        20,
+        shell="".join(f"{line}\r\n" for line in shell),
+        reflow=reflow,
+        capabilities=Capabilities(reflows=reflow and known),
+    ).start()
+    hand.transcript.add(Wrapped("abcdefgh" * 15))
+    hand.draw()
+    for columns in (20, 31, 14, 40):
+        hand.terminal.resize(columns, 20)
+        hand.pass_time()
+        assert hand.tape[:4] == shell
+        record = "".join(hand.record[4:])
+        assert record == "abcdefgh" * 15 if known or not reflow else record.endswith("abcdefgh" * 15)
+
+
+def test_a_lower_terminal_that_is_known_repeats_nothing_when_nothing_streams() -> None:
+    for takes_back in ("always", "at the bottom", "never"):
+        hand = Stagehand(30, 14, takes_back=takes_back, shell="$ tau\r\n").start()
+        hand.say(1, 40)
+        for rows in (9, 6, 14, 4, 11):
+            hand.terminal.resize(30, rows)
             hand.pass_time()
-            assert hand.record == expected
-            hand.screen.stop()
-            assert hand.tape == expected
+            assert hand.record == ["$ tau", *numbered(1, 40)]
+
+
+def test_a_higher_terminal_repeats_nothing_whether_it_takes_rows_back_or_not() -> None:
+    for takes_back in ("always", "at the bottom", "never"):
+        hand = Stagehand(30, 8, takes_back=takes_back, shell="$ tau\r\n").start()
+        hand.say(1, 20)
+        for rows in (12, 17, 40):
+            hand.terminal.resize(30, rows)
+            hand.pass_time()
+            assert hand.record == ["$ tau", *numbered(1, 20)]
+        hand.say(21, 60)
+        assert hand.record == ["$ tau", *numbered(1, 60)]
 
 
 def test_a_resize_waits_until_the_size_rests() -> None:
@@ -272,7 +357,7 @@ def test_a_resize_waits_until_the_size_rests() -> None:
     assert hand.screen.stats.frames == frames
     hand.pass_time()
     assert hand.screen.stats.frames == frames + 1
-    assert hand.screen.stats.intent == "full"
+    assert hand.screen.stats.intent == "resize"
 
 
 def test_a_size_that_comes_back_is_drawn_anew_too() -> None:

@@ -1,5 +1,5 @@
 // Plays recordings into xterm.js: one JSON object a line in, one JSON object a line out.
-// In: {columns, rows, scrollback, events: [["write", text] | ["resize", columns, rows], ...]}
+// In: {columns, rows, scrollback, reflowCursorLine, events: [["write", text] | ["resize", columns, rows], ...]}
 // Out: {tape, history, cursor, wrapped, looks} with all rows of the buffer, oldest first.
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
@@ -35,7 +35,7 @@ async function play(job) {
     rows: job.rows,
     scrollback: job.scrollback ?? 100000,
     allowProposedApi: true,
-    reflowCursorLine: true,
+    reflowCursorLine: job.reflowCursorLine ?? true,
   });
   terminal.loadAddon(new Unicode11Addon());
   terminal.unicode.activeVersion = "11";

@@ -31,8 +31,8 @@ class Xterm:
             encoding="utf-8",
         )
 
-    def play(self, recording: Recording) -> Tape:
-        answer = self._ask(recording, looks=False)
+    def play(self, recording: Recording, *, reflow_cursor_line: bool = True) -> Tape:
+        answer = self._ask(recording, looks=False, reflowCursorLine=reflow_cursor_line)
         rows = [row.rstrip(" ") for row in answer["tape"]]
         return Tape(rows, answer["history"], tuple(answer["cursor"]), answer["wrapped"])
 
@@ -49,9 +49,9 @@ class Xterm:
         self._process.stdout.close()
         self._process.wait()
 
-    def _ask(self, recording: Recording, *, looks: bool) -> Any:
+    def _ask(self, recording: Recording, **options: bool) -> Any:
         assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(json.dumps({**recording._asdict(), "looks": looks}) + "\n")
+        self._process.stdin.write(json.dumps({**recording._asdict(), **options}) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         assert line, "xterm.js gave no answer"

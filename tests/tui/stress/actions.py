@@ -95,7 +95,7 @@ def close(rig: Rig, op: Op) -> None:
 
 
 def resize(rig: Rig, op: Op) -> None:
-    rig.resize(rig.shape.size(op.one, op.two))
+    rig.resize(rig.shape.size(op.one, op.two), rested=op.two % 2 == 0)
 
 
 def drag(rig: Rig, op: Op) -> None:
@@ -146,8 +146,6 @@ def force(rig: Rig, op: Op) -> None:
 
 
 def reset(rig: Rig, op: Op) -> None:
-    if not rig.shape.multiplexer:
-        rig.gesture = rig.gesture or "clear"
     rig.screen.reset_display()
 
 
@@ -157,8 +155,8 @@ def clear(rig: Rig, op: Op) -> None:
     rig.transcript.clear()
     for _ in range(op.one % 8):
         rig.end(rig.begin(1 + op.two % 6))
-    rig.gesture = "replace" if rig.shape.multiplexer else rig.gesture or "clear"
-    rig.screen.request_render(force=True, clear_scrollback=True)
+    rig.replaced = True
+    rig.screen.request_render(force=True, anew=True)
 
 
 def suspend(rig: Rig, op: Op) -> None:

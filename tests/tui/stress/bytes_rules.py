@@ -1,4 +1,4 @@
-"""What the bytes of a frame may be: brackets, no clear outside a gesture, nothing unknown."""
+"""What the bytes of a frame may be: brackets, nothing that clears the screen or the history."""
 
 from collections.abc import Sequence
 
@@ -11,11 +11,10 @@ _MODES: dict[tuple[int, ...], str] = {(7,): "autowrap", (25,): "cursor", (2026,)
 
 
 class ByteRules:
-    """Follows what is written, frame by frame. `gesture` tells whether the screen may be cleared in it."""
+    """Follows what is written, frame by frame."""
 
-    def __init__(self, *, sync: bool, multiplexer: bool) -> None:
+    def __init__(self, *, sync: bool) -> None:
         self._sync = sync
-        self._multiplexer = multiplexer
         self._bracket = False
         self._autowrap = True
         self._seen_end = False
@@ -24,27 +23,27 @@ class ByteRules:
     def leaving(self, writes: Sequence[str]) -> None:
         """What is written last, before the terminal is given back: brackets may be left out."""
         self._leaving = True
-        self.frame(writes, gesture=False)
+        self.frame(writes)
         self._leaving = False
 
-    def frame(self, writes: Sequence[str], gesture: bool) -> None:
+    def frame(self, writes: Sequence[str]) -> None:
         """All writes of one frame. Raises Mismatch."""
         for text in writes:
             self._seen_end = False
             for token in scan(text):
-                self._token(token, gesture)
+                self._token(token)
             if self._bracket:
                 raise Mismatch("bytes", "synchronized output is still on after a write")
             if not self._autowrap:
                 raise Mismatch("bytes", "autowrap is still off after a write")
 
-    def _token(self, token: Token, gesture: bool) -> None:
+    def _token(self, token: Token) -> None:
         if token.kind == "bad" or (token.kind == "control" and token.raw not in "\r\n"):
             raise Mismatch("bytes", f"{token.raw!r} was written")
         if self._seen_end:
             raise Mismatch("bytes", f"{token.raw!r} after the end of synchronized output")
         if token.kind == "csi":
-            self._csi(token, gesture)
+            self._csi(token)
         elif token.kind not in ("text", "control") and not token.raw.startswith(_KNOWN):
             raise Mismatch("bytes", f"{token.raw!r} was written")
         if token.kind == "text" and self._autowrap:
@@ -52,24 +51,14 @@ class ByteRules:
         if token.kind == "text" and self._sync and not (self._bracket or self._leaving):
             raise Mismatch("bytes", f"text outside of synchronized output: {token.raw[:40]!r}")
 
-    def _csi(self, token: Token, gesture: bool) -> None:
+    def _csi(self, token: Token) -> None:
         if token.private:
             self._mode(token)
         elif token.final == "J":
-            self._erase(token, gesture)
-        elif token.final in "Hf":
-            if not gesture:
-                raise Mismatch("bytes", f"{token.raw!r} outside of a gesture")
+            if token.numbers != (0,):
+                raise Mismatch("bytes", f"{token.raw!r} clears what others have written")
         elif token.final not in _MOVES and token.final not in "mK" and not token.raw.endswith("$r"):
             raise Mismatch("bytes", f"{token.raw!r} was written")
-
-    def _erase(self, token: Token, gesture: bool) -> None:
-        if token.numbers == (0,):
-            return
-        if not gesture:
-            raise Mismatch("bytes", f"{token.raw!r} outside of a gesture")
-        if token.numbers == (3,) and self._multiplexer:
-            raise Mismatch("bytes", "the history of a multiplexer's pane was cleared")
 
     def _mode(self, token: Token) -> None:
         mode = _MODES.get(token.numbers)

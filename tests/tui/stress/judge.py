@@ -10,12 +10,14 @@ from tests.tui.stress.cells import cells, clipped, plain
 from tests.tui.stress.content import NARROWEST_FOR_WORDS, words
 from tests.tui.stress.mismatch import Mismatch, differing
 from tests.tui.stress.parts import PANEL_END, PANEL_START
-from tests.tui.stress.shadow import Frame, Gesture, Shadow
+from tests.tui.stress.shadow import Frame, Shadow
 from tests.tui.stress.shapes import Shape
 from tests.tui.stress.watch import HeardTerminal, Seen
 
 _UNCLEAN = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]|tau:cursor")
 _LATELY_FRAMES = 12
+_SEARCHED_ROWS = 64
+"""How far above its place text is looked for that somebody changed while the width changed."""
 _LOOKED_AT = 3
 """Rows whose cells are compared one by one after each frame."""
 
@@ -27,11 +29,13 @@ class Judge:
         self.terminal = terminal
         self.seen = seen
         self.shadow = Shadow(above)
+        self.shell = set(above)
+        """What the shell has written: nobody may erase it or write over it."""
         self.frames = 0
         self.rows: list[str] = []
         """The last frame as the tree gave it."""
         self.last = Frame((), 0, shape.rows)
-        self._rules = ByteRules(sync=shape.sync, multiplexer=shape.multiplexer)
+        self._rules = ByteRules(sync=shape.sync)
         self._in_history: Counter[str] = Counter()
         self._repeatable: Counter[str] = Counter()
         self.stale: set[str] = set()
@@ -50,23 +54,21 @@ class Judge:
         offset = min(offset, self.terminal.scrollback_length)
         self._reader = self.terminal.pinned_view()[:offset]
 
-    def frame(self, children: Sequence[Component], gesture: Gesture, overlays: int) -> None:
+    def frame(self, children: Sequence[Component], replaced: bool, overlays: int) -> None:
         """Check everything after one frame. Raises Mismatch."""
         terminal = self.terminal
-        self.last = frame = self._seen_frame(children, gesture, overlays)
-        self._rules.frame(terminal.take(), gesture=bool(gesture))
+        self.last = frame = self._seen_frame(children, replaced, overlays)
+        self._rules.frame(terminal.take())
         history, grid = terminal.scrollback(), terminal.screen()
         self._draw(frame, history)
         self._grid(grid, overlays)
         self._everywhere(grid, overlays)
-        if gesture:
-            self._reader = []
         self._pinned()
 
     def after_outside(
         self, children: Sequence[Component], ledger: tuple[int, int], overlays: int, frames: int
     ) -> None:
-        """The first frame after a multiplexer changed the size of its pane.
+        """The first frame after the terminal changed its size.
 
         `ledger` is the engine's own word on C, which nobody else can know then, and on W for as long as
         overlays hide the grid. Whether it is true shows in the words that are lost or repeated. `frames` were
@@ -74,14 +76,17 @@ class Judge:
         """
         self._reader = []
         terminal, shadow = self.terminal, self.shadow
-        frame = self._seen_frame(children, "", overlays)
-        self.last = frame
-        self._rules.frame(terminal.take(), gesture=False)
+        highest = max(self.last.height, terminal.rows)
+        self.last = frame = self._seen_frame(children, False, overlays)
+        self._rules.frame(terminal.take())
         was_there = set(self._in_history) | set(words(shadow.window))
         history, grid = terminal.scrollback(), terminal.screen()
+        self._shell_is_there([*history, *grid])
+        grown = max(len(history) - len(shadow.history), 0)
         # Nobody knows since when it has this size: what was committed lately may have been spoilt as well.
         lately = [row for chunk in self._lately for row in chunk]
-        near = {*words(shadow.window), *words(lately), *words(history[-len(grid) * (1 + frames) :])}
+        page = grown + 2 * highest * (1 + frames) + _SEARCHED_ROWS
+        near = {*words(shadow.window), *words(lately), *words(history[-page:])}
         self._resized = True
         wrong = shadow.follow(frame, history, grid, ledger)
         if wrong:
@@ -93,7 +98,7 @@ class Judge:
         done, top = len(shadow.committed), shadow.window_top
         if terminal.columns >= NARROWEST_FOR_WORDS and not overlays:
             needed = set(words(frame.rows[:done])) | (was_there & set(words(frame.rows[top:])))
-            missing = needed - self.stale - set(self._in_history) - set(words(grid))
+            missing = needed - self.stale - set(words([*history, *grid]))
             if missing:
                 raise Mismatch("loss", f"{sorted(missing)[:8]} are on the tape no more")
         self._everywhere(grid, overlays)
@@ -119,10 +124,11 @@ class Judge:
     def at_the_end(self) -> None:
         """Every word of the record stands on the tape.
 
-        In the order of the record too, unless a multiplexer was resized, which repeats parts of the record.
+        In the order of the record too, unless the terminal was resized, which repeats parts of the record.
         """
         if self.terminal.columns < NARROWEST_FOR_WORDS:
             return
+        self._shell_is_there(self.terminal.tape())
         tape = words(self.terminal.tape())
         record = [word for word in words(self.last.rows) if word not in self.stale]
         missing = set(record) - set(tape)
@@ -135,12 +141,12 @@ class Judge:
         if places != sorted(places):
             raise Mismatch("order", "words stand in another order than in the record")
 
-    def _seen_frame(self, children: Sequence[Component], gesture: Gesture, overlays: int) -> Frame:
+    def _seen_frame(self, children: Sequence[Component], replaced: bool, overlays: int) -> Frame:
         self.frames += 1
         self.rows, boundary = self.seen.frame(children)
         width = self.terminal.columns
         return Frame(
-            [clipped(row, width) for row in self.rows], boundary, self.terminal.rows, overlays > 0, gesture
+            [clipped(row, width) for row in self.rows], boundary, self.terminal.rows, overlays > 0, replaced
         )
 
     def _draw(self, frame: Frame, history: list[str]) -> None:
@@ -150,13 +156,9 @@ class Judge:
             shadow.give_way(len(history) - len(shadow.history))
         if history != shadow.history:
             raise Mismatch("history", differing(shadow.history, history))
-        if frame.gesture and frame.gesture != "replace":
-            self._in_history = Counter(words(history))
-            self._repeatable.clear()
-        else:
-            self._in_history.update(words(shadow.chunk))
-            self._lately.append(shadow.chunk)
-            self._repeatable.update(set(words(again)))
+        self._in_history.update(words(shadow.chunk))
+        self._lately.append(shadow.chunk)
+        self._repeatable.update(set(words(again)))
         done = len(shadow.committed)
         if frame.rows[:done] != shadow.committed:
             pairs = zip(frame.rows, shadow.committed, strict=False)
@@ -255,6 +257,11 @@ class Judge:
             found = self._in_history[word] + counts[word]
             if found > 1 + self._repeatable[word]:
                 raise Mismatch("repeated", f"{word} stands {found} times on the tape")
+
+    def _shell_is_there(self, tape: Iterable[str]) -> None:
+        missing = self.shell.difference(tape)
+        if missing:
+            raise Mismatch("shell", f"{sorted(missing)[:8]} were written by the shell and are gone")
 
     def _pinned(self) -> None:
         """A reader who scrolled up still sees the same rows of the history."""

@@ -12,6 +12,7 @@ from tau.tui.render.audit import Audit
 from tau.tui.render.paint import Painter
 from tau.tui.render.patch import patch as patch_row
 from tau.tui.render.prepare import Gate, Line
+from tau.tui.render.stage import Stage
 from tau.tui.widgets.transcript import Transcript
 
 
@@ -146,27 +147,37 @@ def let_pictures_move_the_cursor(patch: MonkeyPatch) -> None:
     patch.setattr(kitty, "place", lambda *args: PLACE(*args).replace(",C=1", ""))
 
 
-def clear_a_multiplexer(patch: MonkeyPatch) -> None:
-    def emit_frame(
-        self: Painter, intent: Any, step: Any, chunk: Any, window: Any, size: Any, caps: Any
-    ) -> Any:
-        if intent == "resize":
-            intent, caps = "full", caps._replace(multiplexer=False)
-        return EMIT(self, intent, step, chunk, window, size, caps)
+def clear_the_history_on_resize(patch: MonkeyPatch) -> None:
+    def find_top(self: Painter, pen: Any, size: Any, *rest: Any) -> None:
+        FIND_TOP(self, pen, size, *rest)
+        pen.write("\x1b[3J" if size != self.size else "")
 
-    patch.setattr(Painter, "_emit", emit_frame)
+    patch.setattr(Painter, "_find_top", find_top)
 
 
-def write_over_what_a_multiplexer_took_back(patch: MonkeyPatch) -> None:
-    def repaint(committed: int, **rest: Any) -> Any:
-        step = REPAINT(committed, **rest)
-        return step._replace(start=step.ledger.committed)
+def write_over_the_shell_on_resize(patch: MonkeyPatch) -> None:
+    def find_top(self: Painter, pen: Any, size: Any, request: Any) -> None:
+        self._reflows = True
+        FIND_TOP(self, pen, size, request)
 
-    patch.setattr(paint, "repaint", repaint)
+    patch.setattr(Painter, "_find_top", find_top)
 
 
-def keep_the_history_on_resize(patch: MonkeyPatch) -> None:
-    patch.setattr(emit, "CLEAR_ALL", "\x1b[2J\x1b[H")
+def write_over_what_was_taken_back(patch: MonkeyPatch) -> None:
+    """The window is thought to begin in the first row of the screen."""
+
+    def find_top(self: Painter, pen: Any, size: Any, *rest: Any) -> None:
+        if self.anchored:
+            pen.write(f"\r\x1b[{size.rows}A")
+            pen.row, pen.reach = 0, size.rows
+        else:
+            FIND_TOP(self, pen, size, *rest)
+
+    patch.setattr(Painter, "_find_top", find_top)
+
+
+def trust_what_was_written_before_a_resize(patch: MonkeyPatch) -> None:
+    patch.setattr(Stage, "_trusted", lambda self: None)
 
 
 def forget_hidden_rows_at_the_end(patch: MonkeyPatch) -> None:
@@ -196,8 +207,8 @@ def half_a_background(patch: MonkeyPatch) -> None:
     patch.setattr(Gate, "line", line)
 
 
-ADVANCE, REPAINT, JOINED = ledger.advance, ledger.repaint, compose.joined
-UPDATED, EMIT, TARGET, LEAVE = Painter._updated, Painter._emit, Painter._target, Painter.leave
+ADVANCE, JOINED = ledger.advance, compose.joined
+UPDATED, FIND_TOP, TARGET, LEAVE = Painter._updated, Painter._find_top, Painter._target, Painter.leave
 TO, PATCH, IN_SYNC, TAKE_MARKER = emit.Pen.to, patch_row, paint._in_sync, compose.take_marker
 GATE_LINE, PLACE, RENDER = Gate.line, kitty.place, Transcript.render
 
@@ -238,15 +249,30 @@ BUGS = (
         let_pictures_move_the_cursor,
         ("normal",),
     ),
-    Bug("mux cleared", "A resize clears the history of a multiplexer.", clear_a_multiplexer, ("mux",)),
+    Bug("history cleared", "A resize clears the history.", clear_the_history_on_resize),
     Bug(
         "mux overwritten",
         "Rows that a multiplexer took back from its history are written over.",
-        write_over_what_a_multiplexer_took_back,
+        write_over_what_was_taken_back,
         ("mux",),
     ),
     Bug(
-        "replayed twice", "A resize writes the history again without clearing it.", keep_the_history_on_resize
+        "overwritten",
+        "Rows that a terminal took back from its history are written over.",
+        write_over_what_was_taken_back,
+        ("plain", "stiff"),
+    ),
+    Bug(
+        "told late",
+        "Rows that were written for a size which the terminal had no more are counted as kept.",
+        trust_what_was_written_before_a_resize,
+        ("mux", "tiny", "plain"),
+    ),
+    Bug(
+        "shell overwritten",
+        "A terminal that wraps nothing anew is thought to: the shell's lines above are written over.",
+        write_over_the_shell_on_resize,
+        ("bare", "stiff"),
     ),
     Bug(
         "lost at the end", "Rows hidden above the window are not written out.", forget_hidden_rows_at_the_end

@@ -13,7 +13,6 @@ from tau.tui.widgets.transcript import Transcript
 from tests.tui.stress.content import FILLERS, Fillers, Line, make_line
 from tests.tui.stress.judge import Judge
 from tests.tui.stress.parts import Field, Passage, Picture, Spinner, Status, png
-from tests.tui.stress.shadow import Gesture
 from tests.tui.stress.shapes import Shape
 from tests.tui.stress.watch import HeardTerminal, Seen
 
@@ -36,6 +35,7 @@ class Rig:
             shape.columns,
             shape.rows,
             reflow=shape.reflow,
+            takes_back=shape.takes_back,
             multiplexer=shape.multiplexer,
             capabilities=shape.capabilities,
         )
@@ -49,7 +49,7 @@ class Rig:
         self.passages: list[Passage] = []
         self.overlays: list[Overlay] = []
         self.names = 0
-        self.gesture: Gesture = ""
+        self.replaced = False
         self.pending = False
         self.seen = Seen()
         self.children = (self.transcript, self.spinner, self.field, self.status)
@@ -62,13 +62,18 @@ class Rig:
         self.screen.focus(self.field)
         self.screen.start()
         self.frame()
+        if self.seed % 2:  # while the shell's lines still stand above
+            self.end(self.begin(3))
+            self.screen.request_render()
+            self.frame()
+            self.resize((self.shape.sizes[0][0], self.shape.rows), rested=True)
 
     def frame(self) -> None:
         """Let one frame be drawn, and look at it."""
         self.pending = False
-        self.timer.advance(SETTLE_S if self.gesture == "resize" else FRAME_S)
-        gesture, self.gesture = self.gesture, ""
-        self.judge.frame(self.children, gesture, self.shown_overlays())
+        self.timer.advance(FRAME_S)
+        replaced, self.replaced = self.replaced, False
+        self.judge.frame(self.children, replaced, self.shown_overlays())
 
     def outside(self, happens: Callable[[], None], frames: int = 1) -> None:
         """Something that takes the terminal out of our hands for a moment, and the frame after it."""
@@ -151,20 +156,21 @@ class Rig:
         self.passages.append(picture)
         self.transcript.add(picture)
 
-    def resize(self, *sizes: tuple[int, int]) -> None:
-        """The terminal takes other sizes, before anybody can draw; a multiplexer does what it likes then."""
+    def resize(self, *sizes: tuple[int, int], rested: bool = False) -> None:
+        """The terminal takes other sizes, before anybody can draw, and does what it likes then.
+
+        `rested`: nothing was written for a while.
+        """
         if all(size == (self.terminal.columns, self.terminal.rows) for size in sizes):
             return
 
         def happens() -> None:
+            if rested:
+                self.timer.advance(SETTLE_S)
             for columns, rows in sizes:
                 self.terminal.resize(columns, rows)
 
-        if self.shape.multiplexer:
-            self.outside(happens)
-            return
-        happens()
-        self.gesture = "resize"
+        self.outside(happens)
 
     def resize_unnoticed(self, columns: int, rows: int, frames: int, lines: int) -> None:
         """The terminal has another size already while frames for the old one are written.
@@ -173,6 +179,8 @@ class Rig:
         """
         if (columns, rows) == (self.terminal.columns, self.terminal.rows):
             return
+        if self.judge.last.boundary < len(self.judge.shadow.committed):
+            return  # what comes into rows that were final need not be shown, and nobody would notice which
 
         def happens() -> None:
             with self.terminal.resized_untold(columns, rows):
@@ -180,11 +188,7 @@ class Rig:
                     self.stream_on(lines)
                     self.timer.advance(FRAME_S)
 
-        if self.shape.multiplexer:
-            self.outside(happens, frames=1 + frames)
-            return
-        happens()
-        self.gesture = "resize"
+        self.outside(happens, frames=1 + frames)
 
     def stream_on(self, lines: int) -> None:
         """More lines at the end of what is being written."""
@@ -199,4 +203,5 @@ class Rig:
         said = [f"[s{self.names}.{line}.0]" for line in range(lines)]
         self.terminal.feed("".join(line + "\r\n" for line in said))
         self.judge.shadow.printed(said, self.terminal.rows)
+        self.judge.shell.update(said)
         self.screen.resume()

@@ -4,7 +4,8 @@ It shares nothing with the engine. Rows are compared as plain text. The rules, f
 those before B are final, on a grid of H rows, with C rows already given to the history:
 
 - W = max(C, L - H) is the first row of the window; C' = max(C, min(B, W)); the history gains rows C to C'.
-- Overlays hold commits back, but not in a gesture (session replaced, resize), which starts again with C = 0.
+- Overlays hold commits back, but not when the session is replaced: that starts again with C = 0, below what
+  the history holds.
 - A frame that no longer reaches beyond C shows its last rows again and C becomes min(B, W).
 - The last of these C rows are looked at each time. Up to 8 that are not blank, among the last 24: when two or
   more differ, rows were moved, and everything from the first one that differs is committed again.
@@ -12,10 +13,7 @@ those before B are final, on a grid of H rows, with C rows already given to the 
 """
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
-
-Gesture = Literal["", "clear", "resize", "replace"]
-"""A session is replaced where the history cannot be cleared: it begins anew below it."""
+from typing import NamedTuple
 
 _TAIL_ROWS = 24
 _SAMPLES = 8
@@ -29,7 +27,8 @@ class Frame(NamedTuple):
     boundary: int
     height: int
     overlay: bool = False
-    gesture: Gesture = ""
+    replaced: bool = False
+    """Another session has taken the place of the one before."""
 
 
 class Shadow:
@@ -51,13 +50,10 @@ class Shadow:
         return self.above + self.window
 
     def draw(self, frame: Frame) -> list[str]:
-        """An ordinary frame, or a gesture. Gives the rows that may stand twice from now on."""
+        """A frame of any kind. Gives the rows that may stand twice from now on."""
         rows, top = list(frame.rows), max(0, len(frame.rows) - frame.height)
         before, held = len(self.committed), frame.overlay
-        if frame.gesture:
-            if frame.gesture != "replace":
-                self.history.clear()
-                self.above = []
+        if frame.replaced:
             self.committed, held = [], False
         elif before and before >= len(rows):
             # The frame was cut back into what was committed: it is anchored anew, at its end.
@@ -96,7 +92,7 @@ class Shadow:
     def follow(
         self, frame: Frame, history: Sequence[str], grid: Sequence[str], ledger: tuple[int, int]
     ) -> str:
-        """A multiplexer changed its size: take over what stands there, or say what is wrong.
+        """The terminal changed its size: take over what stands there, or say what is wrong.
 
         Which rows it pushed out or took back is its own affair, so C is taken from `ledger`; what the grid
         shows is not, unless overlays hide it.
@@ -110,15 +106,16 @@ class Shadow:
             self.window_top, self.above = hidden_top, []
             self.window = list(frame.rows[hidden_top : hidden_top + frame.height])
             return ""
-        tops = range(done, len(frame.rows) + 1)
-        for above, at in [(0, top), *((0, at) for at in tops), *((above, 0) for above in range(len(shown)))]:
-            window = list(frame.rows[at : at + frame.height - above])
+        if hidden_top not in (top, done):
+            return f"the window begins at {hidden_top}, and C is {done}"
+        for above in range(len(shown)):
+            window = list(frame.rows[hidden_top : hidden_top + frame.height - above])
             if shown[above:] == window + [""] * (len(shown) - above - len(window)):
                 break
         else:
             return "the grid is no slice of the frame"
-        self.window_top, self.window, self.above = at, window, shown[:above]
-        return "" if done <= at else f"C is {done}, and the window begins at {at}"
+        self.window_top, self.window, self.above = hidden_top, window, shown[:above]
+        return "" if done <= hidden_top else f"C is {done}, and the window begins at {hidden_top}"
 
     def _forget_moved(self, rows: list[str]) -> None:
         """Rows that moved although they were committed are to be committed again."""

@@ -3,6 +3,7 @@
 from random import Random
 from typing import NamedTuple
 
+from tau.tui.terminal.emulator.resize import TakesBack
 from tau.tui.terminal.port import Capabilities, ImageProtocol
 
 
@@ -15,6 +16,9 @@ class Shape(NamedTuple):
     sizes: tuple[tuple[int, int], tuple[int, int]]
     """The smallest and the largest size of a resize."""
     reflow: bool = True
+    takes_back: TakesBack = "at the bottom"
+    known: bool = True
+    """Whether the engine is told that it wraps anew what it shows."""
     multiplexer: bool = False
     sync: bool = True
     screen_to_scrollback: bool = False
@@ -31,6 +35,7 @@ class Shape(NamedTuple):
             images=self.images,
             kitty_placeholders=self.placeholders,
             screen_to_scrollback=self.screen_to_scrollback,
+            reflows=self.reflow and self.known,
         )
 
     def size(self, one: int, two: int) -> tuple[int, int]:
@@ -45,10 +50,20 @@ SHAPES = {
     shape.name: shape
     for shape in (
         Shape("normal", 80, 24, ((40, 10), (100, 30)), screen_to_scrollback=True, images="kitty"),
-        Shape("tiny", 20, 6, ((14, 2), (26, 8))),
-        Shape("wide", 200, 50, ((120, 20), (220, 60)), images="kitty", placeholders=True),
+        Shape("tiny", 20, 6, ((14, 2), (26, 8)), known=False),
+        Shape(
+            "wide",
+            200,
+            50,
+            ((120, 20), (220, 60)),
+            takes_back="never",
+            images="kitty",
+            placeholders=True,
+        ),
         Shape("mux", 60, 15, ((30, 8), (80, 22)), multiplexer=True, sync=False),
-        Shape("stiff", 50, 12, ((24, 4), (70, 20)), reflow=False, images="iterm2"),
-        Shape("plain", 40, 10, ((20, 4), (60, 16)), sync=False),
+        Shape("stiff", 50, 12, ((24, 4), (70, 20)), reflow=False, takes_back="always", images="iterm2"),
+        Shape("bare", 44, 14, ((22, 3), (64, 24)), reflow=False, takes_back="never", sync=False),
+        Shape("plain", 40, 10, ((20, 4), (60, 16)), takes_back="always", sync=False),
+        Shape("modest", 34, 9, ((18, 3), (50, 18)), takes_back="never", known=False),
     )
 }

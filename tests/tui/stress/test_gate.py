@@ -1,4 +1,4 @@
-"""The fidelity gate: random operations on six terminals, looked at after every frame.
+"""The fidelity gate: random operations on eight terminals, looked at after every frame.
 
 A run that goes wrong is made short and printed as a test; `python -m tests.tui.stress` plays one by hand.
 """

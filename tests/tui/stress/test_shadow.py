@@ -61,21 +61,25 @@ def test_rows_that_moved_are_committed_again_and_one_that_changed_in_place_is_no
     assert shadow.window == numbered(17, 20)
 
 
-def test_a_gesture_starts_the_history_again() -> None:
+def test_another_session_begins_below_the_history() -> None:
     shadow = Shadow(above=["$ tau"])
     shadow.draw(Frame(numbered(1, 9), 9, 4))
-    shadow.draw(Frame(numbered(1, 9), 9, 6, gesture="resize"))
-    assert (shadow.history, shadow.window) == (numbered(1, 3), numbered(4, 9))
+    shadow.draw(Frame(numbered(11, 16), 6, 4, replaced=True))
+    assert (shadow.history, shadow.window) == (
+        ["$ tau", *numbered(1, 5), *numbered(11, 12)],
+        numbered(13, 16),
+    )
 
 
-def test_following_a_multiplexer_takes_over_its_history_and_checks_the_grid() -> None:
+def test_following_a_resize_takes_over_its_history_and_checks_the_grid() -> None:
     shadow = Shadow()
     shadow.draw(Frame(numbered(1, 9), 9, 4))
     frame = Frame(numbered(1, 9), 9, 5)
     assert shadow.follow(frame, numbered(1, 5), numbered(5, 9), (4, 4)) == ""
     assert (shadow.window_top, len(shadow.committed)) == (4, 4)
-    assert shadow.follow(frame, numbered(1, 5), ["x", *numbered(6, 9)], (4, 4)) != ""
-    assert shadow.follow(frame, numbered(1, 5), numbered(5, 9), (5, 5)) != ""
+    assert shadow.follow(frame, numbered(1, 4), numbered(5, 9), (5, 5)) == ""
+    assert (shadow.above, shadow.window) == (numbered(5, 5), numbered(6, 9))
+    assert shadow.follow(frame, numbered(1, 5), ["x", *numbered(5, 6), "y", "z"], (4, 4)) != ""
 
 
 def test_rows_of_the_shell_make_room_and_the_shell_goes_on_below_what_is_final() -> None:

@@ -206,6 +206,7 @@ def test_the_round_trip_is_measured() -> None:
     asked = Asked()
     assert asked.probes.round_trip_s is None
     assert asked.wait(40).feed(DA1).probes.round_trip_s == pytest.approx(0.04)
+    assert asked.probes.capabilities.resize_lag_s == pytest.approx(0.18)
 
 
 @pytest.mark.parametrize(

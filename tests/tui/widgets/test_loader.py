@@ -4,6 +4,7 @@ from tau.tui.component import Component
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import Key
 from tau.tui.style import Theme
+from tau.tui.text.width import visible_width
 from tau.tui.timer import FakeTimer
 from tau.tui.widgets.loader import CancellableLoader, Loader, elapsed_text
 
@@ -80,7 +81,7 @@ def test_message_detail_and_time_stand_beside_each_other() -> None:
     assert loader.render(60) == [f"{FRAMES[0]} Reading (1.2k tokens)"]
     stage.timer.advance(65)
     loader.message = "Writing"
-    assert loader.render(60)[0].endswith(" Writing (1m 05s, 1.2k tokens)")
+    assert loader.render(60)[0].endswith(" Writing (1 min 05 s, 1.2k tokens)")
     before = len(stage.asked)
     loader.message = "Writing"
     loader.detail = "1.2k tokens"
@@ -108,7 +109,7 @@ def test_escape_stops_the_work_once() -> None:
     )
     assert not loader.handle_input(Key("escape"))
     loader.start()
-    assert loader.render(60) == [f"{FRAMES[0]} Working ({Keymap().label('tui.select.cancel')} to stop)"]
+    assert loader.render(60) == [f"{FRAMES[0]} Working ({Keymap().label('tui.select.cancel')} stops it)"]
     assert not loader.handle_input(Key("x", "x"))
     assert loader.handle_input(Key("escape"))
     assert loader.handle_input(Key("escape"))
@@ -121,4 +122,28 @@ def test_escape_stops_the_work_once() -> None:
 
 
 def test_times_are_told_as_people_say_them() -> None:
-    assert [elapsed_text(s) for s in (0, 7.9, 65, 3599, 3780)] == ["0s", "7s", "1m 05s", "59m 59s", "1h 03m"]
+    assert [elapsed_text(s) for s in (0, 7.9, 65, 3599, 3780)] == [
+        "0 s",
+        "7 s",
+        "1 min 05 s",
+        "59 min 59 s",
+        "1 h 03 min",
+    ]
+
+
+def test_on_a_narrow_screen_the_key_that_stops_it_stays_longest() -> None:
+    stage = Stage()
+    loader = CancellableLoader(
+        Theme({}),
+        Keymap(),
+        "Running bash",
+        timer=stage.timer,
+        request_render=stage.asked.append,
+        show_elapsed=True,
+    )
+    loader.start()
+    loader.detail = "140 tokens"
+    stage.timer.advance(12)
+    told = [loader.render(width)[0].partition("bash")[2] for width in (60, 40, 30)]
+    assert told == [" (12 s, 140 tokens, Esc stops it)", " (12 s, Esc stops it)", " (Esc stops it)"]
+    assert visible_width(loader.render(10)[0]) <= 10

@@ -162,7 +162,7 @@ def test_disabled_items_are_seen_and_stepped_over() -> None:
 def test_the_value_in_force_is_marked_and_selected_first() -> None:
     picker = SelectList(PLAIN, KEYS, items("a", "b"), filterable=False, current="b")
     assert shown(picker) == ["  a", "❯ b ✓"]
-    picker.set_current("a")
+    picker.current = "a"
     assert shown(picker) == ["  a ✓", "❯ b"]
 
 

@@ -231,10 +231,9 @@ def test_an_unchanged_list_gives_the_same_rows() -> None:
 
 def test_a_screen_reader_gets_words() -> None:
     stage = Stage(theme=Theme({}, linear=True))
-    assert stage.shown(80)[1:5] == [
+    assert stage.shown(80)[1:4] == [
         "Session",
-        "Selected: Auto-compact: on",
-        "Shrinks a long session.",
+        "Selected: Auto-compact: on. Shrinks a long session.",
         "Name: not set",
     ]
     assert stage.list.select("limit")

@@ -4,32 +4,30 @@ import argparse
 import asyncio
 import os
 import sys
+from collections.abc import Iterable
 
 from tau.tui.gallery.catalogue import SPECIMENS
-from tau.tui.gallery.printed import PALETTES, printed, theme_of
-from tau.tui.gallery.walk import walk
-
-MAX_WIDTH = 1_000
+from tau.tui.gallery.printed import printed, theme_of
+from tau.tui.gallery.program import parsed
+from tau.tui.gallery.walk import Walk
 
 
 def main(arguments: list[str] | None = None) -> int:
     options = _options(arguments)
-    palette = options.theme or ("none" if os.environ.get("NO_COLOR") else "dark")
-    theme = theme_of(palette, ascii_only=options.ascii, linear=options.linear)
+    theme = theme_of(options.theme, ascii_only=options.ascii, linear=options.linear)
     if options.list:
-        return _say([f"{name:32}{specimen.about}" for name, specimen in SPECIMENS.items()])
+        return _say(f"{name:32}{specimen.about}" for name, specimen in SPECIMENS.items())
     if options.print is not None:
         if options.print not in SPECIMENS:
             return _refuse(f"There is no specimen {options.print!r}; --list shows all names.")
-        width = max(1, min(options.width, MAX_WIDTH))
-        return _say(printed(SPECIMENS[options.print], theme, width))
+        return _say(printed(SPECIMENS[options.print], theme, options.width))
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return _refuse("The gallery needs a terminal; --list and --print do without one.")
-    asyncio.run(walk(theme, palette))
+    asyncio.run(Walk.through(theme, options.theme))
     return 0
 
 
-def _say(rows: list[str]) -> int:
+def _say(rows: Iterable[str]) -> int:
     try:
         sys.stdout.write("".join(f"{row}\n" for row in rows))
         sys.stdout.flush()
@@ -47,13 +45,8 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tau.tui.gallery", description="Shows every component of the terminal engine."
     )
-    parser.add_argument("--list", action="store_true", help="print the names of all specimens")
     parser.add_argument("--print", metavar="NAME", help="print one specimen")
-    parser.add_argument("--width", type=int, default=80, help="columns for --print (default: 80)")
-    parser.add_argument("--theme", choices=list(PALETTES), help="colours (default: dark)")
-    parser.add_argument("--ascii", action="store_true", help="signs of ASCII only")
-    parser.add_argument("--linear", action="store_true", help="as a screen reader gets it")
-    return parser.parse_args(arguments)
+    return parsed(arguments, parser)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ MAX_SEQUENCE_CHARS = 64 * 1024 * 1024
 """The same for all of them together: some protocols have the pixels in the row."""
 MAX_PENDING = 1024
 
+_REMOVE_SHOWN = "\x1b_Ga=d,d=a,q=2\x1b\\"
 _STRING_STARTS = ("\x1b_G", "\x1b]1337;", "\x1bP")
 
 
@@ -105,6 +106,13 @@ class ImageSequences:
     def screen_cleared(self) -> None:
         """The terminal has forgotten all pixels (cleared, or begun anew): they are to be sent again."""
         self._unsent = dict.fromkeys(self._pixels)
+
+    def take_away(self) -> str:
+        """What removes placed pictures from the screen, if there may be any: text does not cover them.
+
+        Pixels stay, and so do pictures in the history and those that are drawn by placeholders.
+        """
+        return _REMOVE_SHOWN if any(key.startswith("\x1b_Ga=p,i=") for key in self._rows_above) else ""
 
     def take_pending(self) -> str:
         """What is to be written before the rows of the next frame; nothing in almost all frames."""

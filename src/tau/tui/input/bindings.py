@@ -12,6 +12,7 @@ difflib = late("difflib")
 
 EDITOR_SCOPE = "editor"
 SELECT_SCOPE = "select"
+_TUI = "tui."
 
 
 class Binding(NamedTuple):
@@ -25,14 +26,16 @@ class Binding(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """A key that, by the user's choice, means more than one action of a scope."""
+    """A key that, by the user's choice, would mean more than one action where it is pressed."""
 
     key: str
     actions: tuple[str, ...]
+    """The one that wins, and those that lose against it."""
     scope: str
 
     def __str__(self) -> str:
-        return f"The key {key_label(self.key)} is bound to more than one action: {', '.join(self.actions)}."
+        winner, *losers = self.actions
+        return f"{key_label(self.key)} is a key of {winner} and of {' and of '.join(losers)}; {winner} wins."
 
 
 def _table(rows: Iterable[tuple[str, str, str]]) -> dict[str, Binding]:
@@ -98,7 +101,12 @@ BINDINGS: dict[str, Binding] = _table(
 
 
 class Keymap:
-    """The keys of every action: the defaults, the application's own table, and the user's keys over both."""
+    """The keys of every action: the defaults, the application's own table, and the user's keys over both.
+
+    Where the user has given a key to an action that others have too, one of them wins: the user's choice over
+    a default, the application's actions over those of the editor and of lists, else the first in the table.
+    Who looks actions up asks every time, or again when `version` has changed.
+    """
 
     def __init__(
         self,
@@ -107,11 +115,23 @@ class Keymap:
         extra: Mapping[str, Binding] | None = None,
     ) -> None:
         self.bindings: dict[str, Binding] = BINDINGS | dict(extra or {})
+        self.version = 0
+        """Counts how often the keys have changed."""
         self.problems: list[str] = []
         """What could not be used of the user's keys, one sentence each."""
+        self.conflicts: list[Conflict] = []
+        self._keys: dict[str, tuple[str, ...]] = {}
+        self.use(overrides or {})
+
+    def use(self, overrides: Mapping[str, Sequence[str]]) -> None:
+        """From now on these are the user's keys."""
+        self.version += 1
+        self.problems = []
         self._keys = {action: _unique(binding.keys) for action, binding in self.bindings.items()}
-        changed = self._override(overrides or {})
-        self.conflicts: list[Conflict] = self._conflicts(changed)
+        changed = self._override(overrides)
+        self.conflicts = self._conflicts(changed) if changed else []
+        for conflict in self.conflicts:
+            self._settle(conflict)
 
     def matches(self, event: InputEvent, action: str) -> bool:
         """Whether the event presses (or repeats) one of the action's keys; an unknown action has none."""
@@ -157,16 +177,39 @@ class Keymap:
         return f"There is no action {action!r} to bind keys to{hint}"
 
     def _conflicts(self, changed: set[str]) -> list[Conflict]:
-        """Keys that the user gave to an action though another of its scope has them; defaults may share."""
+        """Keys that the user gave to an action though another has them there; defaults may share."""
+        order = {action: place for place, action in enumerate(self.bindings)}
+        found: list[Conflict] = []
+        for (scope, key), actions in self._taken().items():
+            if len(actions) < 2 or not any(
+                self._is_new(action, key) for action in actions if action in changed
+            ):
+                continue
+            actions.sort(key=lambda one: (one not in changed, one.startswith(_TUI), order[one]))
+            if (conflict := Conflict(key, tuple(actions), scope)) not in found:
+                found.append(conflict)
+        return found
+
+    def _taken(self) -> dict[tuple[str, str], list[str]]:
+        """The actions of each key, by the place where they are looked up."""
         taken: dict[tuple[str, str], list[str]] = {}
+        lists = {_scope(*row) for row in self.bindings.items()} - {EDITOR_SCOPE, SELECT_SCOPE}
         for action, keys in self._keys.items():
+            scope = _scope(action, self.bindings[action])
             for key in keys:
-                taken.setdefault((_scope(action, self.bindings[action]), key), []).append(action)
-        return [
-            Conflict(key, tuple(actions), scope)
-            for (scope, key), actions in taken.items()
-            if len(actions) > 1 and any(self._is_new(action, key) for action in actions if action in changed)
-        ]
+                taken.setdefault((scope, key), []).append(action)
+        for (scope, key), actions in taken.items():
+            if scope in lists:  # such a list has the keys of all lists too
+                actions += taken.get((SELECT_SCOPE, key), ())
+        return taken
+
+    def _settle(self, conflict: Conflict) -> None:
+        """Who loses has the key no more; or only where the winner, who is asked first, is not there."""
+        winner, *losers = conflict.actions
+        for action in losers:
+            rest = tuple(key for key in self._keys[action] if key != conflict.key)
+            is_asked_later = action.startswith(_TUI) and not winner.startswith(_TUI)
+            self._keys[action] = (*rest, conflict.key) if is_asked_later else rest
 
     def _is_new(self, action: str, key: str) -> bool:
         return key not in self.bindings[action].keys

@@ -82,7 +82,9 @@ def normalized(written: str) -> str:
 
 
 def label(name: str) -> str:
-    """A canonical name as a person reads it: `ctrl+shift+p` is Ctrl+Shift+P."""
+    """A canonical name as a person reads it: `ctrl+shift+p` is Ctrl+Shift+P, and `L` is Shift+L."""
+    if len(name) == 1 and name.isalpha() and name.isupper():
+        return f"Shift+{name}"
     *held, key = name[:-1].split("+") if name.endswith("+") else name.split("+")
     if name.endswith("+"):
         held, key = [part for part in (*held, key) if part], "+"

@@ -8,6 +8,7 @@ from tau.tui.render.audit import visible
 from tau.tui.text.width import visible_width
 
 _KEY_LETTERS = 24
+_LEAST_LETTERS = 6
 _SEARCHED_ROWS = 64
 
 
@@ -34,7 +35,12 @@ def _begins_above(key: str, rows: Sequence[str], at: int) -> int:
     low = max(0, at - _SEARCHED_ROWS)
     texts = [_letters(row) for row in rows[low : at + _KEY_LETTERS]]
     ends = list(accumulate(map(len, texts)))
-    place = "".join(texts).rfind(key) if key else -1
+    text = "".join(texts)
+    place = -1
+    while place < 0 and key:
+        place = text.rfind(key)
+        half = len(key) // 2
+        key = key[:half] if half >= _LEAST_LETTERS else ""
     return min(at, low + bisect_right(ends, place)) if place >= 0 else at
 
 
@@ -44,6 +50,6 @@ def _letters(row: str) -> str:
     return text if text.isalnum() else "".join(filter(str.isalnum, text))
 
 
-def wrapped_height(rows: Sequence[str], width: int) -> int:
-    """How many rows these take on a terminal that became narrower and wraps what it shows."""
-    return sum(max(1, -(-visible_width(row) // max(width, 1))) for row in rows)
+def wrapped_heights(rows: Sequence[str], width: int) -> list[int]:
+    """How many rows each of these takes, at least, on a terminal that became narrower and wraps them."""
+    return [max(1, -(-visible_width(visible(row)) // max(width, 1))) for row in rows]

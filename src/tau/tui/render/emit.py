@@ -1,4 +1,4 @@
-"""The bytes of a frame: relative moves and rows. Nothing here clears the screen but `full`, and only for it.
+"""The bytes of a frame: relative moves and rows. Nothing here clears the screen, and nothing the history.
 
 The rows of the window are counted from its top. Where the shell's lines still stand above the window (nothing
 has filled the screen yet), nobody knows which row of the terminal that is; so all moves are relative, and new
@@ -17,8 +17,6 @@ NO_WRAP = "\x1b[?7l"
 WRAP = "\x1b[?7h"
 SHOW_CURSOR = "\x1b[?25h"
 HIDE_CURSOR = "\x1b[?25l"
-CLEAR_ALL = "\x1b[2J\x1b[H\x1b[3J"
-"""The one place with ED 3: for a gesture of the user (resize, another session), never in a multiplexer."""
 ERASE_RIGHT = "\x1b[K"
 ERASE_BELOW = "\x1b[J"
 _MIN_MOVED_CHARS = 24
@@ -42,9 +40,9 @@ class Pen:
         step = row - self.row
         if step < 0:
             self.parts.append(f"\x1b[{-step}A")
-        elif step > 3 and row < self.reach:
-            self.parts.append(f"\x1b[{step}B")
         elif step:
+            # A line feed always leads a row further from those above, also on a terminal that is lower by
+            # now than we know; CUD would stop at its last row, and the way back up would lead too far.
             self.parts.append("\n" * step)
         self.row = row
         self.reach = min(max(self.reach, row + 1), self.height)

@@ -53,17 +53,7 @@ def advance(
 
 
 def restart(*, length: int, height: int, boundary: int) -> Step:
-    """A full paint: the history is written from the first row on."""
-    return repaint(0, length=length, height=height, boundary=boundary)
-
-
-def repaint(committed: int, *, length: int, height: int, boundary: int) -> Step:
-    """A window of another size over a history that cannot be erased.
-
-    A larger window shows rows again that the history holds: a multiplexer takes them back from there when a
-    pane grows, and rows that are written over would be lost. So C goes down to W where W is above it.
-    """
+    """A full paint: the record is written from its first row on."""
     boundary = min(boundary, length)
     top = max(0, length - height)
-    start = min(committed, top)
-    return Step(Ledger(max(start, min(boundary, top)), top, boundary, length), start)
+    return Step(Ledger(min(boundary, top), top, boundary, length), 0)

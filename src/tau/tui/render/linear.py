@@ -22,6 +22,8 @@ from tau.tui.text.width import visible_width
 _DRAWING = re.compile("[\u2500-\u259f\u2800-\u28ff]+")
 _SELECTED = "Selected"
 """How a list names the row that is chosen, where signs would not be read."""
+GOES_ON = "  "
+"""How a line begins that goes on with what is chosen."""
 
 
 class LinearPainter:
@@ -39,7 +41,7 @@ class LinearPainter:
         """What stands in the last line of the terminal, before the cursor."""
 
     def wants_old_width(self, size: Size, capabilities: Capabilities, request: Request) -> bool:
-        printed = self.ledger.committed > 0 and not request.replace
+        printed = self.ledger.committed > 0 and not request.anew
         return printed and size.columns != self.size.columns
 
     def paint(
@@ -53,7 +55,7 @@ class LinearPainter:
         before: Frame | None = None,
     ) -> Painted:
         """The lines that are new since the last frame."""
-        intent: Intent = "first" if not self.size.rows else "full" if request.replace else "update"
+        intent: Intent = "first" if not self.size.rows else "full" if request.anew else "update"
         start = self._printed(frame, request, before)
         if self._gate.width != size.columns:
             self._gate = Gate(size.columns, hyperlinks=False)
@@ -102,7 +104,7 @@ class LinearPainter:
     def _printed(self, frame: Frame, request: Request, before: Frame | None) -> int:
         """How many rows of this frame are on paper already."""
         printed = self.ledger.committed
-        if request.replace or not printed:
+        if request.anew or not printed:
             return 0
         if before is not None:
             end = before.live_start
@@ -151,12 +153,18 @@ class LinearPainter:
 def spoken(row: str) -> str:
     """What of a row is worth reading out: its text without styles, frames and bars."""
     text = visible(row)
-    return text if text.isascii() else _DRAWING.sub("", text).strip()
+    bare = text if text.isascii() else _DRAWING.sub("", text)
+    return text if bare == text else bare.strip()
 
 
 def news(old: Sequence[str], new: Sequence[str]) -> list[str]:
-    """The lines that were not there before. Where a choice moved, only what is chosen now."""
+    """The lines that were not there before. Where a choice moved, only what is chosen now, all its lines."""
     known = set(old)
     found = [line for line in new if line not in known]
-    chosen = [line for line in found if line.startswith(_SELECTED)]
+    chosen: list[str] = []
+    in_chosen = False
+    for line in new:
+        in_chosen = line.startswith(_SELECTED) or (in_chosen and line.startswith(GOES_ON))
+        if in_chosen and line not in known:
+            chosen.append(line)
     return chosen if chosen and old else found

@@ -5,10 +5,10 @@ from typing import Literal, NamedTuple
 
 from tau.tui.images.marks import image_rows
 from tau.tui.render import emit
-from tau.tui.render.anchor import rewrapped, wrapped_height
+from tau.tui.render.anchor import rewrapped, wrapped_heights
 from tau.tui.render.audit import Audit
 from tau.tui.render.compose import EMPTY_FRAME, Frame, take_marker
-from tau.tui.render.ledger import Ledger, Step, advance, repaint, restart
+from tau.tui.render.ledger import Ledger, Step, advance, restart
 from tau.tui.render.overlays import Overlay, cover
 from tau.tui.render.prepare import BLANK, Gate, Line
 from tau.tui.terminal.port import Capabilities
@@ -31,12 +31,18 @@ class Request(NamedTuple):
 
     force: bool = False
     """Write every row of the window anew."""
-    replace: bool = False
-    """Forget the history and write it from the first row on (another session, or the user's own wish)."""
+    anew: bool = False
+    """Write the record from its first row on, below what the history holds: it is another one."""
     resized: bool = False
     """The terminal was resized meanwhile, even if it has the old size again: it may have moved its rows."""
-    lowered: int = 0
-    """By how many rows it got lower on the way, whether or not it got higher again."""
+    least_columns: int = 0
+    """How narrow it was on the way; 0 if it was not resized."""
+    most_rows: int = 0
+    """How high it was on the way."""
+    steady: bool = False
+    """Nothing was written that may have met another size than the one we knew."""
+    astray: bool = False
+    """Others may have moved the cursor."""
     trusted: int | None = None
     """C as it was before frames that may have been written for a size which the terminal had no more."""
 
@@ -80,8 +86,8 @@ class Painter:
         self._painting = False
         self._handed_over = 0
         self._known = 0
-        # Rows at the end of a multiplexer's history that it put there itself when its pane got lower.
-        self._pushed = 0
+        self._reflows = False
+        self._widest = 0
 
     @property
     def anchored(self) -> bool:
@@ -89,11 +95,11 @@ class Painter:
         return self._reach >= self.size.rows
 
     def wants_old_width(self, size: Size, capabilities: Capabilities, request: Request) -> bool:
-        """Whether the next frame is of another width over a history that cannot be written again.
+        """Whether the next frame is of another width than the history, which is never written again.
 
         Then the frame at the old width, as it is now, tells which text that history does not hold yet.
         """
-        keeps = self._intent(size, capabilities, request) in ("first", "resize")
+        keeps = self._intent(size, request) in ("first", "resize")
         return keeps and self.ledger.committed > 0 and size.columns != self.size.columns
 
     def paint(
@@ -107,7 +113,8 @@ class Painter:
         before: Frame | None = None,
     ) -> Painted:
         """The bytes for this frame, and the state after it. `before`: as `wants_old_width` says."""
-        intent = self._intent(size, capabilities, request)
+        intent = self._intent(size, request)
+        self._reflows = capabilities.reflows
         shown = [overlay for overlay in overlays if overlay.shows_at(*size)]
         gate = self._gate
         if gate.width != size.columns or gate.hyperlinks != capabilities.hyperlinks:
@@ -125,15 +132,12 @@ class Painter:
                 window += [BLANK] * (size.rows - len(window))
         window = _fitted(window)
         chunk_rows = frame.rows[step.start : ledger.committed]
-        pen, emitter = self._emit(
-            intent, step, [gate.line(row) for row in chunk_rows], window, size, capabilities
-        )
+        pen, emitter = self._emit(intent, step, [gate.line(row) for row in chunk_rows], window, size, request)
         text, emitter = self._finished(pen, emitter, self._target(marker, window), capabilities)
         self._audit.truncate(step.start)
         self._audit.commit(chunk_rows)
-        if chunk_rows or intent in ("first", "full"):
-            self._pushed = 0
         self.ledger, self.size, self._frame = ledger, size, frame
+        self._widest = max(self._widest, size.columns)
         self._grid, self._covered = window, bool(shown)
         self._reach, self._painting = pen.reach, True
         return Painted(text, emitter, intent, step.start, max(step.start, self._known))
@@ -180,14 +184,13 @@ class Painter:
         self._cursor, self._reach = Cursor(0, -1, True), 1
         return _in_sync("".join(pen.parts), capabilities)
 
-    def _intent(self, size: Size, capabilities: Capabilities, request: Request) -> Intent:
-        if not self._painting:
-            # The very first frame clears nothing: what the user's shell has shown stays where it is.
-            return "full" if request.replace and self.size.rows else "first"
-        if request.replace:
+    def _intent(self, size: Size, request: Request) -> Intent:
+        if request.anew and self.size.rows:
             return "full"
+        if not self._painting:
+            return "first"
         if size != self.size or request.resized:
-            return "resize" if capabilities.multiplexer else "full"
+            return "resize"
         return "force" if request.force else "update"
 
     def _step(
@@ -205,20 +208,18 @@ class Painter:
             return restart(length=length, height=size.rows, boundary=boundary)
         self._known = committed = self.ledger.committed
         if intent == "resize":
-            committed = self._still_in_history(size, request)
+            committed = self._surely_kept(size, request)
         if self._known and size.columns != self.size.columns:
             committed = self._after_rewrap(committed, before or self._frame, frame)
         elif length > committed:
             shifted = self._audit.first_shifted(frame.rows)
             committed = committed if shifted is None else min(committed, shifted)
-        if intent == "resize":
-            return repaint(committed, length=length, height=size.rows, boundary=boundary)
         step = advance(
             committed,
             length=length,
             height=size.rows,
             boundary=boundary,
-            frozen=covered,
+            frozen=covered and intent != "resize",
             handed_over=self._handed_over if self._audit.first_shifted(frame.rows) is None else 0,
         )
         return step if step.start >= committed else self._unless_replaced(step, frame)
@@ -229,24 +230,46 @@ class Painter:
         shifted = self._audit.first_shifted(frame.rows)
         return step if shifted is None else step._replace(start=shifted)
 
-    def _still_in_history(self, size: Size, request: Request) -> int:
-        """How many rows the history of a multiplexer still holds after its pane changed its size.
+    def _surely_kept(self, size: Size, request: Request) -> int:
+        """How many rows of the record stand above the window as they were written.
 
-        A pane that gets higher takes rows back from its history, where they will be written over. One that
-        got lower on the way has lost the rows below the cursor then, and takes back so many more. A lower one
-        pushes rows there by itself: if nothing came after them, they are taken back first.
+        Frames that were written for a size which the terminal had no more prove nothing. A terminal that does
+        not wrap rows anew cuts those on its screen that are wider than itself, also those that are above the
+        window: it may have taken them back from its history.
         """
-        committed, before = self.ledger.committed, self.size.rows
-        if request.trusted is not None and request.trusted < committed:
-            committed, self._pushed = request.trusted, 0
-        if not self.anchored:
-            return committed
-        if size.columns > self.size.columns:
-            self._pushed = 0  # halves of rows that were wrapped become whole again: nobody knows how many
-        lost = min(before - 1 - self._cursor.row, max(request.lowered, before - size.rows))
-        pushed = self._pushed + before - lost - size.rows
-        self._pushed = max(pushed, 0)
-        return max(committed + min(pushed, 0), 0)
+        committed = self.ledger.committed
+        if request.trusted is not None:
+            committed = min(committed, request.trusted)
+        if not self._reflows and min(request.least_columns, size.columns) < self._widest:
+            highest = max(request.most_rows, size.rows, self.size.rows)
+            committed = max(committed - (highest - 1 - self._cursor.row), 0)
+        if self._reflows and request.steady:
+            pushed = self._pushed_out(size)
+            self._audit.commit(self._frame.rows[committed : committed + pushed])
+            committed += pushed
+        return committed
+
+    def _pushed_out(self, size: Size) -> int:
+        """How many final rows of the window the terminal must have put into its history itself.
+
+        The cursor is still on its screen and with its text, in the last row at most: what does not fit above
+        it has gone. That is so in every terminal that is known to wrap rows anew.
+        """
+        committed, top, boundary, _ = self.ledger
+        if self._covered or top != committed:
+            return 0
+        heights = self._heights_above_cursor(size)
+        gone = sum(heights) - (size.rows - 1)
+        rows = 0
+        for height in heights[: max(boundary - committed, 0)]:
+            gone -= height
+            if gone < 0:
+                break
+            rows += 1
+        return rows
+
+    def _heights_above_cursor(self, size: Size) -> list[int]:
+        return wrapped_heights([line.text for line in self._grid[: self._cursor.row]], size.columns)
 
     def _after_rewrap(self, committed: int, old: Frame, frame: Frame) -> int:
         """How many rows of the frame at the new width the history holds, in other rows than these."""
@@ -266,7 +289,7 @@ class Painter:
         chunk: list[Line],
         window: list[Line],
         size: Size,
-        capabilities: Capabilities,
+        request: Request,
     ) -> tuple[emit.Pen, Emitter]:
         pen = emit.Pen(self._cursor.row, self._reach, *size)
         if intent == "first":
@@ -276,30 +299,31 @@ class Painter:
             pen.write(f"{image_rows.take_pending()}\r{emit.ERASE_BELOW}")
             emit.rewrite(pen, 0, chunk, window, old=())
             return pen, "full"
-        if intent == "full" and not capabilities.multiplexer:
-            image_rows.screen_cleared()
-            pen = emit.Pen(0, size.rows, *size)
-            pen.write(f"{emit.CLEAR_ALL}{image_rows.take_pending()}")
-            emit.rewrite(pen, 0, chunk, window, old=())
-            return pen, "full"
         pen.write(image_rows.take_pending())
         if intent == "update":
             return pen, self._updated(pen, step, chunk, window)
-        # A multiplexer keeps its history: the window is written over where it stands, without clearing.
-        if intent == "resize" or (self._painting and size != self.size):
-            self._find_top(pen, size)
+        # The history is kept, whatever the terminal: the window is written over where it stands.
+        if self._painting:
+            pen.write(image_rows.take_away() if intent != "force" else "")
+            self._find_top(pen, size, request)
         self._rewritten(pen, 0, chunk, window, old=None)
         return pen, "full" if intent == "full" else "seam"
 
-    def _find_top(self, pen: emit.Pen, size: Size) -> None:
-        """Go to the first row of the window after a multiplexer has moved and wrapped what it shows."""
-        pen.row = 0
-        if self.anchored:
-            pen.write(f"\r\x1b[{size.rows}A")
-            pen.reach = size.rows
+    def _find_top(self, pen: emit.Pen, size: Size, request: Request) -> None:
+        """Go to the first row of the window after the terminal has moved, wrapped or cut what it shows.
+
+        The cursor stays with its text, or lower: going up by the rows above it never leads beyond the window,
+        however many rows the terminal pushed into its history or took back from there. A terminal that is
+        known to wrap rows anew needs more steps, unless what it shows may be something else than we think.
+        """
+        up, pen.row = self._cursor.row, 0
+        if size == self.size and not request.resized:
+            if request.astray and self.anchored:
+                up = size.rows
+            pen.write(f"\r\x1b[{up}A" if up else "\r")
             return
-        above = [line.text for line in self._grid[: self._cursor.row]]
-        up = wrapped_height(above, size.columns) + max(self._cursor.column, 0) // size.columns
+        if self._reflows and request.steady and size.columns < self.size.columns:
+            up = sum(self._heights_above_cursor(size))
         pen.write(f"\r\x1b[{up}A" if up else "\r")
         # What of ours stands below is unknown, and so is whether this is the first cell of the screen.
         pen.write(f"{emit.ERASE_RIGHT}\n{emit.ERASE_BELOW}\x1b[A" if size.rows > 1 else emit.ERASE_RIGHT)

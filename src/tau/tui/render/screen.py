@@ -7,22 +7,22 @@ What was drawn is in `Screen.stats`, for tests and for whoever wonders:
 - `emitter` of the last frame: "full", "scroll" (scroll and append), "diff" (in the window), "seam" (rows for
   the history, then the window), "cursor" (only moved), "none" (no byte).
 - `intent`: why. "first" (nothing of ours is on the terminal: paint from the shell's cursor on, clear
-  nothing), "full" (resize outside multiplexers, another session, a reset), "resize" (in a multiplexer),
-  "force" (every row of the window), "update".
+  nothing), "full" (another session), "resize", "force" (every row of the window), "update".
 - `ledger`: `committed` (C), `window_top` (W), `boundary` (B), `length` (L) after the last frame.
 - `chunk_start`: rows [chunk_start, C) of the frame entered the history with the last frame.
 
 The rules, beyond those of `ledger.py`:
 
-- Overlays freeze commits in ordinary frames, not in full paints, which write the history before the window.
-- A full paint starts the ledger anew: W = max(0, L - height), C = min(B, W). Outside a multiplexer, history
-  is then exactly frame[0, C).
-- In a multiplexer a changed size leads to W = max(0, L - height) and C = max(K, min(B, W)); rows [K, C) are
-  written to the history. K = min(W, rows that the history surely still holds): the old C, less what a pane
-  that got higher took back and less what was committed while the new size may not have been told yet; after
-  a change of width, the row of the new frame from which on all text stands that the history does not hold
-  (`anchor.py`). Rows from K on may stand twice from then on, none is lost. Whoever checks it takes K and C
-  from `chunk_start` and `ledger`.
+- The history is never erased, on no terminal and by no gesture: it also holds what others wrote before.
+- Overlays freeze commits in ordinary frames, not in full paints, which write the record before the window.
+- A full paint starts the ledger anew: W = max(0, L - height), C = min(B, W). The rows [0, C) are written to
+  the history, below what it holds.
+- A changed size leads to W = max(K, L - height) and C = max(K, min(B, W)); rows [K, C) are written to the
+  history. K is the old C, less what was committed while the new size may not have been told yet; after a
+  change of width, the row of the new frame from which on all text stands that is not above the window
+  (`anchor.py`). Rows that a higher terminal took back from its history stay above the window as the shell's
+  lines do. Rows from K on may stand twice from then on, for the terminal may have pushed rows of the window
+  into its history; none is lost. Whoever checks it takes K and C from `chunk_start` and `ledger`.
 - A frame that shrank to L <= C has C = min(B, W) and writes nothing to the history, unless its rows are other
   ones than those committed (`audit.py`): these are written.
 - `stop` and `suspend` count the rows they keep as committed (never beyond B); `start` and `resume` go on
@@ -74,7 +74,9 @@ class Screen(Told):
         )
         self.forget_rows = self._stage.forget
         """The first component drops so many rows at its top, all of them committed (`stats.ledger`): the
-        terminal's history keeps them, and a later full paint begins below them."""
+        terminal's history keeps them, and a later full paint begins behind them."""
+        self.keep_record = self._stage.keep_record
+        """Another record will take the place of this one, whose rest is written out; it begins below."""
 
     @property
     def stats(self) -> Stats:
@@ -109,9 +111,10 @@ class Screen(Told):
         """Take it back. The history is as it was; what was not final is painted from the cursor on."""
         self.start()
 
-    def request_render(self, *, force: bool = False, clear_scrollback: bool = False) -> None:
-        """Draw soon. `force`: at once and every row of the window; `clear_scrollback`: all, history too."""
-        self._stage.request(force=force, replace=clear_scrollback)
+    def request_render(self, *, force: bool = False, anew: bool = False) -> None:
+        """Draw soon. `force`: at once and every row of the window; `anew`: all rows, also those that the
+        history holds, which keeps the old ones above them."""
+        self._stage.request(force=force, anew=anew)
 
     def render_component(self, component: Component) -> None:
         """Draw soon; nothing but this component has changed."""
@@ -142,8 +145,8 @@ class Screen(Told):
         self._stage.request(force=True)
 
     def reset_display(self) -> None:
-        """A gesture of the user who sees a mess: write everything anew; in a multiplexer, the window."""
-        self._stage.request(force=True, replace=not self.terminal.capabilities.multiplexer)
+        """A gesture of the user who sees a mess: the window is written anew; the history stays."""
+        self._stage.request(force=True, astray=True)
 
     def on_input(self, events: list[InputEvent]) -> None:
         for event in events:

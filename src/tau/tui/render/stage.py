@@ -17,8 +17,6 @@ linear = late("tau.tui.render.linear")
 
 RESIZE_SETTLE_S = 0.05
 MULTIPLEXER_SETTLE_S = 0.1
-TOLD_LATE_S = 0.3
-"""tmux tells a program up to a quarter of a second late that its pane has another size."""
 
 
 class Stats:
@@ -64,7 +62,7 @@ class Stage:
         self._whole = True
         self._scoped: list[Component] = []
         self._settling: Handle | None = None
-        self._rows_seen = 0
+        self._written_at = float("-inf")
         # When rows were committed, and how many there were before; no longer than a resize may go untold.
         self._commits: list[tuple[float, int]] = []
         self._running = False
@@ -94,13 +92,23 @@ class Stage:
         self._settle_no_more()
         self._schedule.hold()
 
-    def request(self, *, force: bool = False, replace: bool = False, urgent: bool = False) -> None:
+    def keep_record(self) -> None:
+        """The rest of the record is written out as when the screen is left; painting begins below it."""
+        if self._running and isinstance(self._painter, Painter):
+            self._draw(())
+            self._write(self._painter.leave("content", self._terminal.capabilities))
+            self._commits.clear()
+
+    def request(
+        self, *, force: bool = False, anew: bool = False, astray: bool = False, urgent: bool = False
+    ) -> None:
         self._whole = True
-        if force or replace:
-            self._request = self._request._replace(
-                force=self._request.force or force, replace=self._request.replace or replace
+        if force or anew:
+            was = self._request
+            self._request = was._replace(
+                force=was.force or force, anew=was.anew or anew, astray=was.astray or astray
             )
-        self._schedule.request(urgent=urgent or force or replace)
+        self._schedule.request(urgent=urgent or force or anew)
 
     def request_for(self, component: Component) -> None:
         """Only this component changed; it is somewhere below one of the children."""
@@ -118,12 +126,15 @@ class Stage:
         if not self._running:
             return
         request = self._request
-        rows = self._terminal.rows
-        lowered = request.lowered + max(self._rows_seen - rows, 0)
-        self._rows_seen = rows
+        columns, rows = self.size()
         if not request.resized:
-            request = request._replace(trusted=self._trusted())
-        self._request = request._replace(resized=True, lowered=lowered)
+            steady = self._written_at < self._timer().time() - self._terminal.capabilities.resize_lag_s
+            request = request._replace(
+                resized=True, trusted=self._trusted(), steady=steady, least_columns=columns
+            )
+        self._request = request._replace(
+            least_columns=min(request.least_columns, columns), most_rows=max(request.most_rows, rows)
+        )
         self._settle_no_more()
         self._schedule.hold()
         wait_s = MULTIPLEXER_SETTLE_S if self._terminal.capabilities.multiplexer else RESIZE_SETTLE_S
@@ -135,15 +146,16 @@ class Stage:
             self._draw(self._overlays)
 
     def _trusted(self) -> int | None:
-        since = self._timer().time() - TOLD_LATE_S
+        since = self._timer().time() - self._terminal.capabilities.resize_lag_s
         return next((committed for when, committed in self._commits if when >= since), None)
 
     def _note_commit(self, painted: Painted, committed: int) -> None:
         now = self._timer().time()
+        since = now - self._terminal.capabilities.resize_lag_s
         if painted.intent != "update":
             self._commits.clear()  # rows may have other numbers now
-        elif self._commits and self._commits[0][0] < now - TOLD_LATE_S:
-            self._commits = [commit for commit in self._commits if commit[0] >= now - TOLD_LATE_S]
+        elif self._commits and self._commits[0][0] < since:
+            self._commits = [commit for commit in self._commits if commit[0] >= since]
         if committed > painted.first_time:
             self._commits.append((now, painted.first_time))
 
@@ -171,7 +183,8 @@ class Stage:
         frame = self._composer.compose(children, size.columns, only)
         painted = painter.paint(frame, size, capabilities, request=request, overlays=overlays, before=before)
         self._schedule.drawn()
-        self._rows_seen = size.rows
+        if painted.text:
+            self._written_at = self._timer().time()
         self._note_commit(painted, painter.ledger.committed)
         stats = self.stats
         stats.composed += 1

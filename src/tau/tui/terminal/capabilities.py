@@ -67,6 +67,9 @@ _TRUECOLOR: frozenset[TerminalId] = frozenset(
 _HYPERLINKS: frozenset[TerminalId] = frozenset(
     {"kitty", "ghostty", "wezterm", "iterm2", "vscode", "windows", "alacritty", "foot", "konsole"}
 )
+_REFLOWING: frozenset[TerminalId] = frozenset(
+    {"kitty", "ghostty", "wezterm", "iterm2", "apple", "vscode", "windows", "alacritty", "foot", "vte"}
+)
 _IMAGES: dict[TerminalId, ImageProtocol] = {
     "kitty": "kitty",
     "ghostty": "kitty",
@@ -121,6 +124,7 @@ def detect(env: Env, platform: str) -> Capabilities:
         kitty_placeholders=_placeholders(env, terminal, images),
         rectangular_fill=terminal == "kitty" and not mux and not _on(env, "TAU_NO_DECCARA"),
         screen_to_scrollback=terminal == "kitty" and not mux,
+        reflows=_reflows(env, terminal, mux),
     )
 
 
@@ -256,6 +260,16 @@ def _hyperlinks(env: Env, terminal: TerminalId, mux: Multiplexer) -> bool:
     if mux == "tmux":
         return env.get("TERM_PROGRAM") == "tmux" and _version(env.get("TERM_PROGRAM_VERSION", "")) >= (3, 4)
     return terminal in _HYPERLINKS and not mux
+
+
+def _reflows(env: Env, terminal: TerminalId, mux: Multiplexer) -> bool:
+    """Only what is sure: a terminal that was started from another one has the variables of both."""
+    if mux:
+        return mux != "screen"
+    term = env.get("TERM", "").lower()
+    if term in _BY_TERM:
+        return terminal in _REFLOWING
+    return terminal in _REFLOWING and term.startswith("xterm") and not env.get("XTERM_VERSION")
 
 
 def _version(text: str) -> tuple[int, ...]:

@@ -10,11 +10,11 @@ Background = Literal["dark", "light"]
 
 
 class Capabilities(NamedTuple):
-    """What a terminal can do. A miss is cosmetic: nothing that keeps rows correct depends on it."""
+    """What a terminal can do. A miss is cosmetic: nothing that keeps our rows correct depends on it."""
 
     synchronized_output: bool = False
     multiplexer: bool = False
-    """Inside tmux, screen or zellij: their history is never cleared and never written again."""
+    """Inside tmux, screen or zellij, which tell a program late that its pane has another size."""
     color_depth: ColorDepth = "256"
     hyperlinks: bool = False
     images: ImageProtocol = "none"
@@ -23,6 +23,11 @@ class Capabilities(NamedTuple):
     """DECCARA, with which a background is filled without writing blanks."""
     screen_to_scrollback: bool = False
     """ED 22: the shell's screen is kept in the history when we paint for the first time."""
+    reflows: bool = False
+    """Known to wrap anew what it shows when its width changes; not so xterm, nor those that nobody knows."""
+    resize_lag_s: float = 0.3
+    """How late a program may learn of another size: up to a quarter of a second in tmux; elsewhere the time
+    that bytes need to the terminal and back."""
     cell_pixels: tuple[int, int] = (9, 18)
     """Width and height of a cell, for the size of images."""
 

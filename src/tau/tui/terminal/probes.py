@@ -30,6 +30,8 @@ ProbeKind = Literal["keyboard", "background", "modes", "notifications", "cell"]
 
 KEYBOARD_MS = 150
 """A terminal that has not answered by then gets modifyOtherKeys, which one that does not know it ignores."""
+RESIZE_LAG_S = 0.1
+"""How late another size is told by a terminal that is at hand; some gather the steps of a drag."""
 EXPIRY_MS = 1000
 """After this nobody counts on answers any more; late ones are still understood."""
 
@@ -167,6 +169,8 @@ class Probes:
     def _sentinel(self, features: tuple[int, ...]) -> None:
         if self.round_trip_s is None:
             self.round_trip_s = self._timer.time() - self._asked_at
+            if not self._inside_mux:
+                self._change(resize_lag_s=RESIZE_LAG_S + 2 * self.round_trip_s)
         may_show = self.capabilities.images == "none" and not self._switches.images_forced
         if _SIXEL in features[1:] and may_show and not self._inside_mux:
             self._change(images="sixel")

@@ -13,6 +13,7 @@ from tau.tui.terminal.emulator.keys import encoded
 from tau.tui.terminal.emulator.machine import Habits, Keyboard, Machine, Notification
 from tau.tui.terminal.emulator.modes import report_size
 from tau.tui.terminal.emulator.readout import Cell, Readout
+from tau.tui.terminal.emulator.resize import TakesBack
 from tau.tui.terminal.port import Background, Capabilities, Watcher
 
 __all__ = ["Answers", "Cell", "Habits", "Notification", "VirtualTerminal"]
@@ -68,7 +69,8 @@ class VirtualTerminal(Readout, Person):
     """Implements `Terminal`. Without `start` it works too, only nobody is told what the person does.
 
     `reflow`: wraps lines anew at another width, as xterm.js, kitty and VTE do; else it crops like xterm.
-    `multiplexer`: as a pane of tmux, whose history cannot be cleared. `habits` sets the finer points.
+    `takes_back`: when rows return from the history. `multiplexer`: as a pane of tmux. `habits` sets the finer
+    points.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class VirtualTerminal(Readout, Person):
         rows: int = 24,
         *,
         reflow: bool = True,
+        takes_back: TakesBack = "at the bottom",
         multiplexer: bool = False,
         capabilities: Capabilities | None = None,
         scrollback_limit: int = 100_000,
@@ -87,12 +90,15 @@ class VirtualTerminal(Readout, Person):
         if habits is None:
             habits = Habits(
                 reflow=reflow,
+                takes_back=takes_back,
                 multiplexer=multiplexer,
                 erases_history=not multiplexer,
                 erases_full_row=not (reflow or multiplexer),
                 any_region_saves=multiplexer,
             )
-        self.capabilities = capabilities or MODERN._replace(multiplexer=multiplexer)
+        self.capabilities = capabilities or MODERN._replace(
+            multiplexer=habits.multiplexer, reflows=habits.reflow
+        )
         self.bytes_written = 0
         self.writes: deque[str] = deque(maxlen=WRITES_KEPT)
         """What was written last, piece by piece."""

@@ -65,10 +65,13 @@ class Autocomplete:
         *,
         timer: Timer | None = None,
         spawn: Spawn | None = None,
+        max_rows: int = VISIBLE_ITEMS,
         on_change: Callable[[], None] | None = None,
         on_error: Callable[[Exception], None] | None = None,
     ) -> None:
         self.completions = completions
+        self.max_rows = max_rows
+        """How high the list is at most."""
         self.on_change = on_change
         self.on_error = on_error
         self.list: Suggestions | None = None

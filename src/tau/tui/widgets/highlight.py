@@ -263,9 +263,9 @@ def _add(row: list[Span], token: str, text: str) -> None:
 
 def _run(lexer: Any, text: str, stack: tuple[str, ...], out: list[tuple[Any, str]]) -> tuple[str, ...]:
     """Runs a lexer of regular expressions from a state; returns the state at the end of the text."""
-    rules = lexer._tokens
+    rules = lexer._tokens  # noqa: SLF001  # the library has no public name for them
     states = list(stack)
-    token_type = token_module._TokenType
+    token_type = token_module._TokenType  # noqa: SLF001  # nor for their class
     at = 0
     while at < len(text):
         for match_rule, action, new_state in rules[states[-1]]:

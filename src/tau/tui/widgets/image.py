@@ -1,10 +1,9 @@
 """A picture: drawn where the terminal can, else a line that tells what it is."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tau.base.late import late
-from tau.tui.component import Component
+from tau.tui.component import Cached
 from tau.tui.images.budget import ImageBudget
 from tau.tui.images.header import ImageInfo, image_info
 from tau.tui.images.marks import ImageSequences, image_rows
@@ -29,7 +28,7 @@ _SHARPNESS = 2
 """How many pixels are sent per pixel of a cell when a picture has to be made smaller."""
 
 
-class Image(Component):
+class Image(Cached):
     """A picture of PNG, JPEG, GIF or WebP bytes, in its proportions, with a text in its place where needed.
 
     Its owner calls `close` when it goes away: the terminal then forgets the pixels.
@@ -67,8 +66,6 @@ class Image(Component):
         self._pixels: Pixels | None = None
         self._placement = 0
         self._registered = ""
-        self._rows: list[str] | None = None
-        self._width = 0
 
     @property
     def info(self) -> ImageInfo | None:
@@ -95,15 +92,6 @@ class Image(Component):
             self._budget.release(self)
         self._free()
         self._rows = None
-
-    def invalidate(self) -> None:
-        self._rows = None
-
-    def render(self, width: int) -> Sequence[str]:
-        if self._rows is None or self._width != width:
-            self._width = width
-            self._rows = self._drawn(max(width, 1))
-        return self._rows
 
     def _drawn(self, width: int) -> list[str]:
         info = self._info

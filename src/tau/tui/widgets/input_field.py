@@ -10,7 +10,7 @@ from tau.tui.text.clean import clean, clean_line
 from tau.tui.text.cut import cut, truncate
 from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap
-from tau.tui.widgets.editor.bindings import actions_by_key
+from tau.tui.widgets.editor.bindings import ActionKeys
 from tau.tui.widgets.editor.commands import COMMANDS
 from tau.tui.widgets.editor.document import Document
 from tau.tui.widgets.editor.intake import incoming_line
@@ -67,7 +67,7 @@ class InputField(Component):
         self.on_cancel = on_cancel
         self.on_change = on_change
         self._message = ""
-        self._actions = actions_by_key(keys, (_SUBMIT, _CANCEL, _JUMP_FORWARD, _JUMP_BACKWARD, *COMMANDS))
+        self._actions = ActionKeys(keys, (_SUBMIT, _CANCEL, _JUMP_FORWARD, _JUMP_BACKWARD, *COMMANDS))
         self._document = Document(incoming_line(text)[:MAX_CHARS])
         self._layout = Layout(Pastes(), _ENDLESS_CELLS)
         self._jump = Jump()
@@ -110,7 +110,7 @@ class InputField(Component):
             return False
         if self._jump.is_waiting and self._jump.take(event, self._document):
             return True
-        action = self._actions.get(event.name, "")
+        action = self._actions.get(event.name)
         if self.mask:
             action = _MASKED.get(action, action)
         if action in COMMANDS:

@@ -82,6 +82,14 @@ def window_top(top: int, line: int, height: int, total: int) -> int:
     return max(0, min(top, total - height))
 
 
+def spoken_rows(words: str, width: int) -> list[str]:
+    """One thing of a list for a screen reader: each further line shows that it belongs to the first."""
+    if width < 8:
+        return wrap(words, width)
+    first, *more = wrap(words, width - 2) or [""]
+    return [first, *(f"  {row}" for row in more)]
+
+
 def position_row(theme: Theme, top: int, height: int, lines: int, place: int, total: int, width: int) -> str:
     """Where one is in a long list: signs for more above and below, and "3/120"."""
     if theme.linear:

@@ -8,6 +8,7 @@ from tau.tui.input.key import InputEvent
 from tau.tui.style import Theme
 from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import truncate
+from tau.tui.text.width import visible_width
 from tau.tui.timer import Handle, Timer
 from tau.tui.widgets.live import Live
 
@@ -99,8 +100,7 @@ class Loader(Live):
     def render(self, width: int) -> Sequence[str]:
         if self._rows is None or self._width != width:
             self._width = width
-            text = truncate(self._text(), max(width, 1), self._theme.symbols.ellipsis)
-            self._rows = [text] if text else []
+            self._rows = [text] if (text := self._fitting(max(width, 1))) else []
         return self._rows
 
     @property
@@ -124,11 +124,18 @@ class Loader(Live):
         self._rows = None
         self._request_render(self)
 
-    def _text(self) -> str:
+    def _fitting(self, width: int) -> str:
+        """On a narrow screen the notes give way: the detail first, the key that stops it last."""
+        elapsed = elapsed_text(self.elapsed_s) if self._show_elapsed and self.elapsed_s >= 1 else ""
+        hint, text = self.hint_text(), ""
+        for notes in ((elapsed, self._detail, hint), (elapsed, hint), (hint,), ()):
+            text = self._text([note for note in notes if note])
+            if visible_width(text) <= width:
+                return text
+        return truncate(text, width, self._theme.symbols.ellipsis)
+
+    def _text(self, notes: Sequence[str]) -> str:
         theme = self._theme
-        notes = [elapsed_text(self.elapsed_s)] if self._show_elapsed and self.elapsed_s >= 1 else []
-        notes += [self._detail] if self._detail else []
-        notes += [hint] if (hint := self._hint()) else []
         tail = theme["dim"](f" ({', '.join(notes)})") if notes else ""
         message = theme["muted"](self._message)
         frames = theme.symbols.spinner
@@ -137,7 +144,8 @@ class Loader(Live):
         frame = frames[self._frame % len(frames)] if self._moves else frames[0]
         return f"{theme['spinner'](frame)} {message}{tail}"
 
-    def _hint(self) -> str:
+    def hint_text(self) -> str:
+        """What stands last beside the message, such as the key that stops the work."""
         return ""
 
 
@@ -176,18 +184,18 @@ class CancellableLoader(Loader):
                 self.on_abort()
         return True
 
-    def _hint(self) -> str:
+    def hint_text(self) -> str:
         if self.aborted:
             return "stopping"
         label = self._keys.label("tui.select.cancel")
-        return f"{label} to stop" if self.running and label else ""
+        return f"{label} stops it" if self.running and label else ""
 
 
 def elapsed_text(seconds: float) -> str:
-    """A time as a person reads it: 7s, 2m 05s, 1h 03m."""
+    """A time as a person reads it: 7 s, 2 min 05 s, 1 h 03 min."""
     whole = int(seconds)
     if whole < 60:
-        return f"{whole}s"
+        return f"{whole} s"
     if whole < 3600:
-        return f"{whole // 60}m {whole % 60:02d}s"
-    return f"{whole // 3600}h {whole % 3600 // 60:02d}m"
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

@@ -82,13 +82,13 @@ class Choices(Generic[T]):
 
     def narrow(self, query: str) -> None:
         """Show what matches the query."""
-        self.order = self._matching(query)
+        self.order = self.matching(query)
         self.lines, self._line_of = self.order, []
         if self.has_groups:
             self._group()
 
-    def _matching(self, query: str) -> list[int]:
-        """Labels that match, best first, then items that hold all words somewhere in their other texts."""
+    def matching(self, query: str) -> list[int]:
+        """What the query leaves: labels that match, best first, then items that have all words elsewhere."""
         words = query_words(query.lower())
         if not words:
             return list(range(len(self.items)))

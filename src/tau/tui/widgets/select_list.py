@@ -27,7 +27,8 @@ class SelectList(Live, Generic[T]):
     """Keys move, letters filter, enter takes. `on_change` tells what is highlighted, for a preview.
 
     With `multi`, Tab checks an item, and so does a blank while the filter is empty; enter takes what is
-    checked, or the highlighted item if nothing is.
+    checked, or the highlighted item if nothing is. `kind` makes the items to what is chosen from, for a list
+    that finds or highlights them in a way of its own.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class SelectList(Live, Generic[T]):
         multi: bool = False,
         current: T | None = None,
         empty_text: str = "There is nothing to choose from.",
+        kind: Callable[[Iterable[SelectItem[T]]], Choices[T]] = Choices,
         on_select: Callable[[SelectItem[T]], None] | None = None,
         on_select_many: Callable[[list[SelectItem[T]]], None] | None = None,
         on_change: Callable[[SelectItem[T]], None] | None = None,
@@ -48,55 +50,77 @@ class SelectList(Live, Generic[T]):
     ) -> None:
         self._theme = theme
         self._keys = keys
-        self._max_rows = max(max_rows, 1)
+        self.max_rows = max_rows
+        """How many rows of items are shown at most."""
+        self.current = current
+        """The value that is in force now; it has a mark."""
+        self.empty_text = empty_text
+        """What is said where there is nothing to choose from."""
         self._filter = FilterLine(keys) if filterable else None
         self._multi = multi
-        self._empty_text = clean_line(empty_text)
         self.on_select = on_select
         self.on_select_many = on_select_many
         self.on_change = on_change
         self.on_cancel = on_cancel
-        self._current = current
+        self._kind = kind
         self._checked: set[T] = set()
-        self._choices: Choices[T] = Choices(())
+        self.choices: Choices[T] = kind(())
+        """What there is to choose from; who changes something in it sets it again."""
         self._at = 0
         self._top = 0
         self._rows: list[str] | None = None
-        self._drawn_for = (0, False)
+        self._drawn_for: tuple[object, ...] = ()
         self.set_items(items)
         if current is not None:
             self.select(current)
 
     def set_items(self, items: Iterable[SelectItem[T]]) -> None:
         """Other things to choose from; the filter stays, and so does the selection if it is still there."""
+        self.set_choices(self._kind(items))
+
+    def set_choices(self, choices: Choices[T]) -> None:
+        """The same for items that were made to choices already, or that have changed in them."""
         before = self.selected
-        self._choices = Choices(items)
-        self._checked &= {item.value for item in self._choices.items}
-        self._refilter()
+        self.choices = choices
+        self._checked &= {item.value for item in choices.items}
+        choices.narrow(self.filter_text)
+        self._top = 0
+        self._rows = None
         if before is None or not self.select(before.value):
-            self._at = self._choices.enabled_from(min(self._at, len(self._choices.order) - 1), 1)
+            self._at = choices.enabled_from(min(self._at, len(choices.order) - 1), 1)
 
     @property
     def selected(self) -> SelectItem[T] | None:
         """The highlighted item; None if nothing can be chosen."""
-        return self._choices.at(self._at)
+        return self.choices.at(self._at)
 
     def select(self, value: T) -> bool:
         """Highlight the item with this value; False if it is not among those shown."""
-        place = self._choices.place_of(value)
+        place = self.choices.place_of(value)
         if place >= 0:
             self._at = place
             self._rows = None
         return place >= 0
 
+    def select_first(self) -> None:
+        """Highlight the first item that can be chosen."""
+        self._at = self.choices.enabled_from(0, 1)
+        self._rows = None
+
+    @property
+    def in_view(self) -> Sequence[SelectItem[T]]:
+        """The items that were drawn last."""
+        lines = self.choices.lines[self._top : self._top + self.max_rows]
+        return [self.choices.items[index] for index in lines if index >= 0]
+
     @property
     def checked(self) -> list[SelectItem[T]]:
         """What is checked, in the order of the items."""
-        return [item for item in self._choices.items if item.value in self._checked]
+        return [item for item in self.choices.items if item.value in self._checked]
 
     def check(self, values: Iterable[T]) -> None:
         """Check exactly these."""
-        self._checked = set(values) & {item.value for item in self._choices.items if not item.disabled}
+        self._checked = set(values) & {item.value for item in self.choices.items if not item.disabled}
         self._rows = None
 
     @property
@@ -109,22 +133,17 @@ class SelectList(Live, Generic[T]):
             self._filter.text = clean_line(text)
             self._filter_changed()
 
-    def set_current(self, value: T | None) -> None:
-        """The value that is in force now; it gets a mark."""
-        self._current = value
-        self._rows = None
-
     def handle_input(self, event: InputEvent) -> bool:
         matches = self._keys.matches
-        if (step := moved_by(self._keys, event, self._max_rows, len(self._choices.order))) is not None:
+        if (step := moved_by(self._keys, event, self.max_rows, len(self.choices.order))) is not None:
             self._move(step)
         elif matches(event, "tui.select.confirm"):
             self._confirm()
         elif matches(event, "tui.select.cancel"):
             if self.on_cancel is not None:
                 self.on_cancel()
-        elif self._multi and self._is_check_key(event):
-            self._toggle()
+        elif self._multi and self._checks(event):
+            pass
         elif self._filter is not None and self._filter.takes(event):
             self._filter_changed()
         else:
@@ -135,20 +154,21 @@ class SelectList(Live, Generic[T]):
         self._rows = None
 
     def render(self, width: int) -> Sequence[str]:
-        if self._rows is None or self._drawn_for != (width, self.focused):
-            self._drawn_for = (width, self.focused)
+        wanted = (width, self.focused, self.max_rows, self.current, self.empty_text)
+        if self._rows is None or self._drawn_for != wanted:
+            self._drawn_for = wanted
             self._rows = self._drawn(max(width, 1))
         return self._rows
 
-    def _is_check_key(self, event: InputEvent) -> bool:
-        if self._keys.matches(event, "tui.input.tab"):
-            return True
-        return isinstance(event, Key) and event.text == " " and not self.filter_text
-
-    def _toggle(self) -> None:
+    def _checks(self, event: InputEvent) -> bool:
+        """Whether it is a key that checks the highlighted item, or takes that back."""
+        is_blank = isinstance(event, Key) and event.text == " " and not self.filter_text
+        if not is_blank and not self._keys.matches(event, "tui.input.tab"):
+            return False
         if (item := self.selected) is not None:
             self._checked ^= {item.value}
             self._rows = None
+        return True
 
     def _confirm(self) -> None:
         item = self.selected
@@ -161,8 +181,8 @@ class SelectList(Live, Generic[T]):
 
     def _move(self, step: int) -> None:
         before = self.selected
-        wanted = moved(self._at, step, len(self._choices.order))
-        self._at = self._choices.enabled_from(wanted, 1 if step > 0 else -1, around=abs(step) == 1)
+        wanted = moved(self._at, step, len(self.choices.order))
+        self._at = self.choices.enabled_from(wanted, 1 if step > 0 else -1, around=abs(step) == 1)
         self._rows = None
         self._tell(before)
 
@@ -173,25 +193,19 @@ class SelectList(Live, Generic[T]):
 
     def _filter_changed(self) -> None:
         before = self.selected
-        self._refilter()
-        self._at = self._choices.enabled_from(0, 1)
-        if not self.filter_text and before is not None:
-            self.select(before.value)
+        self.set_choices(self.choices)
+        if self.filter_text or before is None:
+            self.select_first()
         self._tell(before)
 
-    def _refilter(self) -> None:
-        self._choices.narrow(self.filter_text)
-        self._top = 0
-        self._rows = None
-
     def _drawn(self, width: int) -> list[str]:
-        theme, choices = self._theme, self._choices
+        theme, choices = self._theme, self.choices
         rows = [] if self._filter is None else [self._filter.row(theme, width, self.focused)]
         if not choices.order:
-            text = f"Nothing matches {self.filter_text}." if choices.items else self._empty_text
+            text = f"Nothing matches {self.filter_text}." if choices.items else clean_line(self.empty_text)
             return rows + [theme["muted"](row) for row in wrap(text, width)[:DESCRIPTION_ROWS]]
         lines = choices.lines
-        height = min(self._max_rows, len(lines))
+        height = min(max(self.max_rows, 1), len(lines))
         self._top = choices.window(self._top, self._at, height)
         draw = ItemRows(theme, width, self._multi, choices.label_width, choices.has_descriptions)
         selected = choices.order[self._at]
@@ -200,7 +214,7 @@ class SelectList(Live, Generic[T]):
                 rows.append(draw.heading(choices.items[-1 - index].group))
                 continue
             item = choices.items[index]
-            marks = (index == selected, item.value in self._checked, item.value == self._current)
+            marks = (index == selected, item.value in self._checked, item.value == self.current)
             rows += draw.item(item, self.filter_text, *marks)
         if height < len(lines):
             place = (self._top, height, len(lines), self._at + 1, len(choices.order))

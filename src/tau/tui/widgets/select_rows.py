@@ -3,9 +3,8 @@
 from tau.tui.style import Style, Theme
 from tau.tui.text.cut import fit, pad, truncate
 from tau.tui.text.width import visible_width
-from tau.tui.text.wrap import wrap
 from tau.tui.widgets.fuzzy import query_words, score
-from tau.tui.widgets.list_parts import marked
+from tau.tui.widgets.list_parts import marked, spoken_rows
 from tau.tui.widgets.select_items import SelectItem, T
 
 COLUMN_WIDTH = 60
@@ -91,4 +90,4 @@ class ItemRows:
             words += f" ({', '.join(notes)})"
         words += f": {item.description}" if item.description else ""
         words += f" ({item.hint})" if item.hint else ""
-        return wrap(words, self._width)
+        return spoken_rows(words, self._width)

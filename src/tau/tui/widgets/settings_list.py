@@ -20,6 +20,7 @@ from tau.tui.widgets.list_parts import (
     moved,
     moved_by,
     position_row,
+    spoken_rows,
 )
 from tau.tui.widgets.live import Live
 from tau.tui.widgets.select_items import Choices, SelectItem
@@ -50,7 +51,8 @@ class SettingsList(Live):
     ) -> None:
         self._theme = theme
         self._keys = keys
-        self._max_rows = max(max_rows, 1)
+        self.max_rows = max_rows
+        """How many rows of settings are shown at most."""
         self._filter = FilterLine(keys, "type to search the settings") if searchable else None
         self.on_change = on_change
         self.on_preview = on_preview
@@ -61,7 +63,7 @@ class SettingsList(Live):
         self._top = 0
         self._open: Component | None = None
         self._rows: list[str] | None = None
-        self._drawn_for = (0, False)
+        self._drawn_for = (0, False, 0)
         self.set_settings(settings)
 
     def set_settings(self, settings: Iterable[Setting]) -> None:
@@ -78,6 +80,15 @@ class SettingsList(Live):
     def selected(self) -> Setting | None:
         item = self._choices.at(self._at)
         return None if item is None else self._settings[item.value]
+
+    @property
+    def editing(self) -> bool:
+        """Whether a value is being chosen or typed."""
+        return self._open is not None
+
+    @property
+    def filter_text(self) -> str:
+        return self._filter.text if self._filter is not None else ""
 
     def select(self, key: str) -> bool:
         """Highlight a setting; False if it is not among those shown."""
@@ -102,7 +113,7 @@ class SettingsList(Live):
             return self._open.handle_input(event)
         matches = self._keys.matches
         setting = self.selected
-        if (step := moved_by(self._keys, event, self._max_rows, len(self._choices.order))) is not None:
+        if (step := moved_by(self._keys, event, self.max_rows, len(self._choices.order))) is not None:
             self._at = moved(self._at, step, len(self._choices.order))
         elif matches(event, "tui.select.cancel"):
             if self.on_cancel is not None:
@@ -131,16 +142,16 @@ class SettingsList(Live):
             rows = self._drawn(max(width, 1))
             if self._rows is None or rows != self._rows:
                 self._rows = rows
-        elif self._rows is None or self._drawn_for != (width, self.focused):
+        elif self._rows is None or self._drawn_for != (width, self.focused, self.max_rows):
             self._rows = self._drawn(max(width, 1))
-        self._drawn_for = (width, self.focused)
+        self._drawn_for = (width, self.focused, self.max_rows)
         return self._rows
 
     def _is_change_key(self, event: InputEvent) -> bool:
         if self._keys.matches(event, "tui.select.confirm"):
             return True
         blank = isinstance(event, Key) and event.text == " "
-        return blank and (self._filter is None or not self._filter.text)
+        return blank and not self.filter_text
 
     def _change(self, setting: Setting) -> None:
         """Change at once what has two states; open an editor for the others."""
@@ -169,8 +180,8 @@ class SettingsList(Live):
             self._theme,
             self._keys,
             items,
-            self._max_rows,
-            filterable=len(items) > self._max_rows,
+            self.max_rows,
+            filterable=len(items) > self.max_rows,
             current=setting.value,
             on_select=lambda item: self._finish(setting, item.value),
             on_change=lambda item: preview(item.value),
@@ -210,7 +221,7 @@ class SettingsList(Live):
             self.on_change(setting.key, changed.value)
 
     def _refilter(self, keep: str | None) -> None:
-        self._choices.narrow(self._filter.text if self._filter else "")
+        self._choices.narrow(self.filter_text)
         self._at, self._top = 0, 0
         if keep is not None:
             self.select(keep)
@@ -221,13 +232,13 @@ class SettingsList(Live):
         if self._open is not None and setting is not None and not isinstance(self._open, InputField):
             heading = theme["heading"](truncate(setting.label, width, theme.symbols.ellipsis))
             return [heading, *self._open.render(width)]
-        query = self._filter.text if self._filter else ""
+        query = self.filter_text
         focused = self.focused and self._open is None
         rows = [] if self._filter is None else [self._filter.row(theme, width, focused)]
         if not choices.order:
             text = f"No setting matches {query}." if choices.items else "There are no settings."
             return rows + [theme["muted"](row) for row in wrap(text, width)[:DESCRIPTION_ROWS]]
-        height = min(self._max_rows, len(choices.lines))
+        height = min(max(self.max_rows, 1), len(choices.lines))
         self._top = choices.window(self._top, self._at, height)
         for index in choices.lines[self._top : self._top + height]:
             if index < 0:
@@ -285,5 +296,7 @@ def _in_words(theme: Theme, setting: Setting, look: _Look, width: int) -> list[s
     name = f"Selected: {setting.label}" if look.selected else setting.label
     if look.selected and look.field is not None:
         return [*wrap(f"{name}, new value:", width), *look.field.render(width)]
-    rows = wrap(f"{name}: {shown_value(setting)}", width)
-    return rows + description_rows(theme, setting.description, width) if look.selected else rows
+    words = f"{name}: {shown_value(setting)}"
+    if look.selected and setting.description:
+        words += f". {setting.description}"
+    return spoken_rows(words, width)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from tau.tui.component import Component
+from tau.tui.component import Cached, Component
 from tau.tui.style import Theme
 from tau.tui.text.clean import clean
 from tau.tui.text.cut import truncate
@@ -35,7 +35,7 @@ class Toast:
         self.handle: Handle | None = None
 
 
-class ToastStack(Live):
+class ToastStack(Cached, Live):
     """Notes over or under other things. Without a note it has no rows, and no timer runs."""
 
     def __init__(
@@ -51,8 +51,6 @@ class ToastStack(Live):
         self._request_render = request_render
         self._max_shown = max(max_shown, 1)
         self._toasts: list[Toast] = []
-        self._rows: list[str] | None = None
-        self._width = 0
 
     @property
     def toasts(self) -> Sequence[Toast]:
@@ -84,15 +82,6 @@ class ToastStack(Live):
         for toast in list(self._toasts):
             self._remove(toast)
         self._changed()
-
-    def invalidate(self) -> None:
-        self._rows = None
-
-    def render(self, width: int) -> Sequence[str]:
-        if self._rows is None or self._width != width:
-            self._width = width
-            self._rows = self._drawn(max(width, 1))
-        return self._rows
 
     def _remove(self, toast: Toast) -> bool:
         if toast not in self._toasts:

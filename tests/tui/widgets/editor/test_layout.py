@@ -1,13 +1,14 @@
 """Soft wrap: nothing is lost, everything fits, and cells and columns agree."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tau.tui.text.width import visible_width
+from tau.tui.widgets.editor import units as units_module
 from tau.tui.widgets.editor.intake import incoming
 from tau.tui.widgets.editor.layout import Layout
 from tau.tui.widgets.editor.pastes import Pastes
-from tau.tui.widgets.editor.units import Shape, shape, snapped
+from tau.tui.widgets.editor.units import Shape, measured, patched, shape, snapped
 from tests.tui.widgets.editor.hands import ODD_TEXTS
 
 LINES = ODD_TEXTS.map(lambda text: incoming(text).replace("\n", ""))
@@ -82,7 +83,7 @@ def test_the_short_way_for_narrow_lines_wraps_like_the_long_one(line: str, width
     layout = Layout(Pastes())
     layout.use(width)
     units = Shape(list(range(len(line) + 1)), [1] * len(line), [])
-    assert layout._narrow(line) == layout._wrapped(line, units)
+    assert list(layout._narrow(line, 0)) == list(layout._wrapped(line, units, 0))
 
 
 @given(st.text(st.sampled_from("ab  日本🙂e\u0301"), max_size=80), st.integers(3, 20))
@@ -91,12 +92,54 @@ def test_the_short_way_for_wide_lines_wraps_like_the_long_one(line: str, width: 
     layout.use(width)
     units = shape(line)
     if units is not None and units.sums:
-        assert layout._summed(line, units) == layout._wrapped(line, units)
+        assert list(layout._summed(line, units, 0)) == list(layout._wrapped(line, units, 0))
         rows = layout.rows(line)
         for column in units.starts:
             row = layout.row_of(line, column)
             cells = sum(units.cells[units.starts.index(rows[row]) : units.starts.index(column)])
             assert layout.cell_of(line, row, column) == cells
+
+
+@given(LINES, LINES, LINES, LINES)
+def test_a_changed_line_is_measured_in_part_as_in_whole(head: str, old: str, new: str, tail: str) -> None:
+    before, after = f"{head}{old}{tail}", f"{head}{new}{tail}"
+    found, whole = patched(before, measured(before), after), measured(after)
+    if found is not None:
+        assert (found.starts, found.cells) == (whole.starts, whole.cells)
+        assert found.sums in (whole.sums, [])
+
+
+UNITS = ("word ", "日本語", "a\tb ", "👩‍👩‍👧 x", "🇩🇪", "e\u0301", "longwithoutblanks", "a\u200bb ")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.sampled_from(UNITS), min_size=1, max_size=5),
+    st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 40), LINES), min_size=1, max_size=4),
+    st.integers(1, 30),
+)
+def test_a_changed_long_line_has_the_rows_that_it_would_have_had_anyway(
+    units: list[str], changes: list[tuple[int, int, str]], width: int
+) -> None:
+    line = "".join(units) * (2_500 // len("".join(units)) + 1)
+    layout = Layout(Pastes())
+    layout.use(width)
+    layout.rows(line)
+    for place, length, text in changes:
+        at = place % len(line)
+        line = line[:at] + text + line[at + length :]
+        fresh = Layout(Pastes())
+        fresh.use(width)
+        assert layout.rows(line) == [0, *fresh._breaks(line, 0)]
+
+
+def test_what_is_remembered_of_long_lines_is_bounded() -> None:
+    layout = Layout(Pastes())
+    line = "日本語 " * 25_000
+    for number in range(30):
+        layout.rows(f"{line}{number}")
+    assert sum(map(len, layout._rows)) <= 1_100_000
+    assert sum(map(len, units_module._shapes._known)) <= 300_000
 
 
 def test_only_a_changed_line_is_laid_out_again() -> None:

@@ -21,6 +21,9 @@ def test_a_paste_of_more_than_ten_lines_or_a_thousand_characters_is_folded() -> 
     edited.clear()
     paste(edited, "x" * 1_001)
     assert text_rows(edited) == ["[Pasted text #2 1,001 characters]|"]
+    edited.clear()
+    paste(edited, "x" * 1_000_000 + "\n")
+    assert text_rows(edited, 60) == ["[Pasted text #3 1,000,001 characters]|"]
 
 
 def test_a_folded_paste_is_sent_exactly() -> None:

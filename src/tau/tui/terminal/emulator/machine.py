@@ -10,7 +10,7 @@ from tau.tui.terminal.emulator.look import PLAIN, Look, blank, changed
 from tau.tui.terminal.emulator.page import Page
 from tau.tui.terminal.emulator.parser import Parser
 from tau.tui.terminal.emulator.printer import Printer
-from tau.tui.terminal.emulator.resize import resize
+from tau.tui.terminal.emulator.resize import TakesBack, resize
 
 LOG_SIZE = 1000
 """How many notifications, clipboard texts and answers are kept."""
@@ -24,6 +24,9 @@ class Habits(NamedTuple):
 
     reflow: bool = True
     """At another width, wrapped lines are wrapped anew (xterm.js, kitty, VTE), or cropped (xterm)."""
+    takes_back: TakesBack = "at the bottom"
+    """When it gets higher, rows come back from the history: always (VTE, alacritty, xterm), if the cursor is
+    in the last row (xterm.js), or never (kitty); else empty rows come below. A pane of tmux: always."""
     multiplexer: bool = False
     """A pane of tmux: what is cleared from the screen goes into its history, and ED 22 means nothing."""
     erases_history: bool = True
@@ -174,10 +177,14 @@ class Machine:
                 self.on_reply(text)
 
     def resize(self, columns: int, height: int) -> None:
-        reflow, multiplexer = self.habits.reflow, self.habits.multiplexer
+        reflow, takes_back, multiplexer = (
+            self.habits.reflow,
+            self.habits.takes_back,
+            self.habits.multiplexer,
+        )
         self.tabs |= set(range(-(-self.columns // _TAB) * _TAB, columns, _TAB))
-        resize(self.main, columns, height, reflow=reflow, multiplexer=multiplexer)
-        resize(self.alternate, columns, height, reflow=False, multiplexer=False)
+        resize(self.main, columns, height, reflow=reflow, takes_back=takes_back, multiplexer=multiplexer)
+        resize(self.alternate, columns, height, reflow=False, takes_back=takes_back, multiplexer=False)
         self.frozen = None
 
 

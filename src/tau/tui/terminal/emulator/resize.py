@@ -1,10 +1,12 @@
 """A terminal of another size: cropped and padded as xterm does it, or with its lines wrapped anew."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from tau.tui.terminal.emulator.look import Look
 from tau.tui.terminal.emulator.page import Page
 from tau.tui.terminal.emulator.row import EMPTY, TAIL, Row, empty_row
+
+TakesBack = Literal["always", "at the bottom", "never"]
 
 
 class Reflowed(NamedTuple):
@@ -15,13 +17,15 @@ class Reflowed(NamedTuple):
     x: int
 
 
-def resize(page: Page, columns: int, height: int, *, reflow: bool, multiplexer: bool) -> None:
+def resize(
+    page: Page, columns: int, height: int, *, reflow: bool, takes_back: TakesBack, multiplexer: bool
+) -> None:
     """Give the page another size. First the rows, as the history meets the screen, then the columns."""
     before = page.x
     if multiplexer:
         _height_of_pane(page, height)
     else:
-        _height(page, height)
+        _height(page, height, takes_back)
     page.top, page.bottom = 0, height - 1
     if columns != page.columns:
         if reflow and page.history_limit:
@@ -34,13 +38,14 @@ def resize(page: Page, columns: int, height: int, *, reflow: bool, multiplexer: 
     page.saved = page.saved._replace(x=min(page.saved.x, columns - 1), y=min(page.saved.y, height - 1))
 
 
-def _height(page: Page, height: int) -> None:
-    """Higher: rows come back from the history if the cursor is at the bottom, else empty ones come below.
+def _height(page: Page, height: int, takes_back: TakesBack) -> None:
+    """Higher: rows come back from the history, as `takes_back` says, else empty ones come below.
 
     Lower: rows below the cursor go first, then rows at the top go into the history.
     """
     while len(page.rows) < height:
-        if page.history and page.y == len(page.rows) - 1:
+        at_bottom = takes_back == "at the bottom" and page.y == len(page.rows) - 1
+        if page.history and (at_bottom or takes_back == "always"):
             _take_back(page)
         else:
             page.rows.append(empty_row(page.columns))

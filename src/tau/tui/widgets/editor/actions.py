@@ -5,7 +5,7 @@ from collections.abc import Callable
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import InputEvent, Key, Paste
 from tau.tui.widgets.autocomplete import Autocomplete, EnterMeans
-from tau.tui.widgets.editor.bindings import actions_by_key
+from tau.tui.widgets.editor.bindings import ActionKeys
 from tau.tui.widgets.editor.buffer import Position
 from tau.tui.widgets.editor.commands import COMMANDS
 from tau.tui.widgets.editor.intake import incoming
@@ -26,6 +26,7 @@ _IN_POPUP = (
 
 _FOR_OTHERS = frozenset(("tui.input.submit", "tui.editor.historySearch"))
 """Without somebody who takes the text, these keys are left to whoever else wants them."""
+_NO_KEY = Key("")
 
 
 class Actions:
@@ -45,7 +46,6 @@ class Actions:
         self._submit = submit
         self._jump = Jump()
         self.page_rows = 10
-        self.popup_rows = 8
         self.enter_means: EnterMeans = "accept"
         self.on_history_search: Callable[[str], None] | None = None
         self._own: dict[str, Callable[[Key], bool]] = {
@@ -61,8 +61,8 @@ class Actions:
             "tui.input.submit": lambda key: self._enter(),
             "tui.input.tab": lambda key: self._tab(),
         }
-        self._actions = actions_by_key(keys, (*self._own, *COMMANDS))
-        self._popup_actions = actions_by_key(keys, _IN_POPUP)
+        self._actions = ActionKeys(keys, (*self._own, *COMMANDS))
+        self._popup_actions = ActionKeys(keys, _IN_POPUP)
 
     def take(self, event: InputEvent) -> bool:
         """Do what the event means. In a text that is not empty, every key of the editor means something."""
@@ -75,14 +75,15 @@ class Actions:
         if self._jump.is_waiting and self._jump.take(event, self._model.document):
             self._popup.close()
             return True
-        if self._popup.is_open and self._in_popup(self._popup_actions.get(event.name, "")):
+        if self._popup.is_open and self._in_popup(self._popup_actions.get(event.name)):
             return True
         action = self._actions.get(event.name)
-        if action is None:
+        if not action:
             return bool(event.text) and self._type(event.text)
-        return self._run(action, event) or (action not in _FOR_OTHERS and not self._model.document.is_empty)
+        return self.do(action, event) or (action not in _FOR_OTHERS and not self._model.document.is_empty)
 
-    def _run(self, action: str, key: Key) -> bool:
+    def do(self, action: str, key: Key = _NO_KEY) -> bool:
+        """What an action does, whichever key it has."""
         command = COMMANDS.get(action)
         if command is None:
             return self._own[action](key)
@@ -164,7 +165,7 @@ class Actions:
             case "tui.select.up" | "tui.select.down":
                 popup.move(-1 if action == "tui.select.up" else 1)
             case "tui.select.pageUp" | "tui.select.pageDown":
-                popup.move((-1 if action == "tui.select.pageUp" else 1) * max(self.popup_rows - 2, 2))
+                popup.move((-1 if action == "tui.select.pageUp" else 1) * max(popup.max_rows - 2, 2))
             case "tui.select.cancel":
                 popup.close()
             case "tui.input.tab":

@@ -20,10 +20,23 @@ def keys_of(keys: Keymap, action: str) -> tuple[str, ...]:
     return keys.keys_of(action)
 
 
-def actions_by_key(keys: Keymap, actions: Iterable[str]) -> dict[str, str]:
-    """Which of the actions a key means; the first one, if there are several."""
-    found: dict[str, str] = {}
-    for action in actions:
-        for key in keys_of(keys, action):
-            found.setdefault(key, action)
-    return found
+class ActionKeys:
+    """Which of some actions a key means, as the keys are now; the first one, if there are several."""
+
+    __slots__ = ("_actions", "_found", "_keys", "_version")
+
+    def __init__(self, keys: Keymap, actions: Iterable[str]) -> None:
+        self._keys = keys
+        self._actions = tuple(actions)
+        self._found: dict[str, str] = {}
+        self._version = -1
+
+    def get(self, key: str) -> str:
+        """The action; "" if the key means none of them."""
+        if self._version != self._keys.version:
+            self._version = self._keys.version
+            self._found = {}
+            for action in self._actions:
+                for name in keys_of(self._keys, action):
+                    self._found.setdefault(name, action)
+        return self._found.get(key, "")

@@ -10,16 +10,27 @@ from tau.tui.widgets.editor.pastes import Pastes
 
 Part: TypeAlias = "str | dict[str, str | int]"
 Draft: TypeAlias = "dict[str, list[Part] | int]"
-"""`{"parts": ["look at ", {"paste": 1, "label": "...", "text": "..."}], "cursor": 9}`; a paste counts one."""
+"""`{"parts": ["look at ", {"paste": 1, "label": "...", "text": "..."}], "cursor": 9}`; a paste counts one.
+
+`below` has the parts of a second text, if there is one: the draft of somebody who changes an old text first.
+"""
 
 
 def saved(document: Document, pastes: Pastes) -> Draft:
     """The text with its pastes, and the cursor."""
-    parts: list[Part] = [
+    return {"parts": _parts(document, pastes), "cursor": document.buffer.offset(document.cursor)}
+
+
+def saved_over(document: Document, below: Document, pastes: Pastes) -> Draft:
+    """The same, with another text that comes back later."""
+    return {**saved(document, pastes), "below": _parts(below, pastes)}
+
+
+def _parts(document: Document, pastes: Pastes) -> list[Part]:
+    return [
         part if isinstance(part, str) else {"paste": part.number, "label": part.label, "text": part.text}
         for part in pastes.parts(document.buffer.text)
     ]
-    return {"parts": parts, "cursor": document.buffer.offset(document.cursor)}
 
 
 def restored(draft: Mapping[str, object], pastes: Pastes, kills: KillRing) -> Document | None:

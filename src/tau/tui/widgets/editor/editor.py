@@ -1,8 +1,8 @@
 """The editor component: keys in, rows out, and the text for whoever asks."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from tau.tui.component import Component, Seam
+from tau.tui.component import Component
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import InputEvent
 from tau.tui.style import Theme
@@ -14,11 +14,12 @@ from tau.tui.widgets.editor.draft import Draft
 from tau.tui.widgets.editor.history import History
 from tau.tui.widgets.editor.model import EditorModel
 from tau.tui.widgets.editor.view import EditorView, Look
+from tau.tui.widgets.live import Live
 
 MAX_ROWS = 12
 
 
-class Editor(Component):
+class Editor(Live):
     """A text of many lines with a border above and below it.
 
     It grows with the text up to `max_rows`, then it scrolls. A large paste is shown as a marker; `text` and
@@ -59,14 +60,14 @@ class Editor(Component):
         self._model = EditorModel(history)
         self._view = EditorView(theme, self._model.pastes)
         redraw = None if request_render is None else lambda: request_render(self)
-        self._popup = Autocomplete(completions, timer=timer, spawn=spawn, on_change=redraw)
-        self._actions = Actions(self._model, self._popup, self._view.layout, keys, self.submit)
-        self._actions.popup_rows = popup_rows
+        self.completing = Autocomplete(
+            completions, timer=timer, spawn=spawn, max_rows=popup_rows, on_change=redraw
+        )
+        """The completions: whether the list is open, what it offers, whom it asks, where failures go."""
+        self._actions = Actions(self._model, self.completing, self._view.layout, keys, self.submit)
         self._actions.enter_means = enter_means
         self._actions.on_history_search = on_history_search
-        self._look = Look(
-            popup_height=popup_rows, prompt=_one_line(prompt), placeholder=clean_line(placeholder)
-        )
+        self._look = Look(prompt=_one_line(prompt), placeholder=clean_line(placeholder))
         self._told: tuple[object, int] = (self._model.document, 0)
 
     @property
@@ -82,11 +83,6 @@ class Editor(Component):
     def first_line(self) -> str:
         """The first line as far as it is typed; a paste in it is U+FFFC."""
         return self._model.pastes.masked(self._model.document.buffer.lines[0])
-
-    @property
-    def completing(self) -> Autocomplete:
-        """The completions: whether the list is open, what it offers, whom it asks, where failures go."""
-        return self._popup
 
     def set_text(self, text: str) -> None:
         """Another text, with the cursor at its end; one undo brings the old one back."""
@@ -127,11 +123,25 @@ class Editor(Component):
             refused = self.on_submit(text) is False
         finally:
             self._changing(lambda: self._model.sent(refused=refused))
+            self._view.forget()  # the lines of a text that was sent are not seen again
         return True
 
-    def set_border_text(self, left: str = "", right: str = "") -> None:
-        """Texts in the line above, which may be styled; without room for both, the right one goes."""
-        self._look = self._look._replace(left=_styled_line(left), right=_styled_line(right))
+    def do(self, action: str) -> bool:
+        """Do what a key of this action would do, whether it has one or not; False if that is nothing."""
+        return self._changing(lambda: self._actions.do(action))
+
+    def set_history(self, history: History | None) -> None:
+        """From now on, texts that were sent before come from here."""
+        self._model.recall.history = history
+
+    def set_border_text(
+        self, left: str = "", right: str = "", shorter: Sequence[tuple[str, str]] = ()
+    ) -> None:
+        """Texts in the line above, which may be styled. Where they have no room, the first pair of `shorter`
+        that has takes their place; if none has, the right one of the last pair goes.
+        """
+        pairs = tuple((_styled_line(one), _styled_line(other)) for one, other in ((left, right), *shorter))
+        self._look = self._look._replace(border_texts=pairs)
 
     def set_prompt(self, prompt: str = "", placeholder: str | None = None) -> None:
         """What stands before the first row; and, if given, what stands there while there is no text."""
@@ -152,17 +162,13 @@ class Editor(Component):
                 draw_cursor=self.draw_cursor,
                 border_token=self.border_token,
             )
-        return self._view.rows(self._model.document, self._popup, look)
+        return self._view.rows(self._model.document, self.completing, look)
 
     def handle_input(self, event: InputEvent) -> bool:
         return self._changing(lambda: self._actions.take(event))
 
     def invalidate(self) -> None:
         self._view.forget()
-
-    def seam(self) -> Seam:
-        """None of its rows is ever final."""
-        return Seam(0)
 
     def _changing(self, change: Callable[[], object]) -> bool:
         """Make a change, and tell once if the text is another one now."""

@@ -10,6 +10,19 @@ def toggle(document: Document, pastes: Pastes) -> bool:
     return _unfolded(document, pastes) or _folded(document, pastes)
 
 
+def refolded(text: str, before: str, pastes: Pastes) -> str:
+    """The text with the markers that stood in the one before it, where what they stand for is in it."""
+    pieces: list[str] = []
+    start = 0
+    for marker in before if pastes else ():
+        content = pastes[marker].text if is_marker(marker) else ""
+        found = text.find(content, start) if content else -1
+        if found >= 0:
+            pieces += (text[start:found], marker)
+            start = found + len(content)
+    return "".join((*pieces, text[start:]))
+
+
 def _unfolded(document: Document, pastes: Pastes) -> bool:
     line, (number, column) = document.line, document.cursor
     for start in (column, column - 1):

@@ -32,6 +32,15 @@ def border(theme: Theme, token: str, width: int, left: str = "", mark: str = "",
     return "".join(pieces)
 
 
+def fitting(pairs: tuple[tuple[str, str], ...], width: int) -> tuple[str, str]:
+    """The first pair of texts that has room in a line of `width` cells; the last one if none has."""
+    for left, right in pairs[:-1]:
+        cells = sum(visible_width(text) + 3 for text in (left, right) if text)
+        if cells + 1 <= width:
+            return left, right
+    return pairs[-1]
+
+
 def hidden_mark(theme: Theme, lines: int, *, above: bool) -> str:
     """How many lines are out of view on one side; "" if there are none."""
     if not lines:

@@ -6,16 +6,21 @@ any more hangs there, so that a word does not jump when a blank is typed behind 
 """
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 
 from tau.tui.style import Style
 from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
+from tau.tui.widgets.editor.long_lines import LONG_CHARS, alike
 from tau.tui.widgets.editor.pastes import Pastes
 from tau.tui.widgets.editor.units import HIDDEN, MARKER, TAB, Shape, shape
 
 TAB_CELLS = 4
 HIDDEN_SIGN = "\ufffd"
 _KEPT_LINES = 4_096
+_KEPT_CHARS = 1_000_000
+_UNIT_CHARS = 64
+"""A change has no influence on units that are further away than this."""
 _PLAIN = Style()
 _STANDING_ALONE = (2, MARKER)
 
@@ -23,11 +28,13 @@ _STANDING_ALONE = (2, MARKER)
 class Layout:
     """The rows of lines at one width; each line is laid out once, as long as it does not change."""
 
-    __slots__ = ("_pastes", "_rows", "cells", "hangs")
+    __slots__ = ("_chars", "_last_long", "_pastes", "_rows", "cells", "hangs")
 
     def __init__(self, pastes: Pastes, cells: int = 79) -> None:
         self._pastes = pastes
         self._rows: dict[str, list[int]] = {}
+        self._chars = 0
+        self._last_long = ""
         self.cells = max(cells, 1)
         self.hangs = True
         """Whether there is a cell behind the last one for a hanging blank and for the cursor."""
@@ -37,27 +44,50 @@ class Layout:
         cells, hangs = max(width - 1, 1), width > 1
         if (cells, hangs) != (self.cells, self.hangs):
             self.cells, self.hangs = cells, hangs
-            self._rows.clear()
+            self.forget()
 
     def forget(self) -> None:
         """The labels of markers may have changed."""
         self._rows.clear()
+        self._chars = 0
 
     def rows(self, line: str) -> list[int]:
         """The columns where its rows begin; the first is 0."""
         found = self._rows.get(line)
         if found is None:
-            if len(self._rows) >= _KEPT_LINES:
-                self._rows.clear()
-            units = shape(line)
-            if units is None:
-                found = self._narrow(line)
-            else:
-                found = (
-                    self._summed(line, units) if units.sums and self.cells > 1 else self._wrapped(line, units)
-                )
+            found = self._resumed(line) if len(line) >= LONG_CHARS else [0, *self._breaks(line, 0)]
+            self._chars += len(line)
+            if len(self._rows) >= _KEPT_LINES or self._chars > _KEPT_CHARS:
+                self.forget()
+                self._chars = len(line)
             self._rows[line] = found
         return found
+
+    def _breaks(self, line: str, start: int) -> Iterator[int]:
+        """Where the rows behind the one that begins at `start` begin."""
+        units = shape(line)
+        if units is None:
+            return self._narrow(line, start)
+        if units.sums and self.cells > 1:
+            return self._summed(line, units, start)
+        return self._wrapped(line, units, start)
+
+    def _resumed(self, line: str) -> list[int]:
+        """The rows of a long line; those of the last one that was laid out, as far as it was the same."""
+        last, self._last_long = self._last_long, line
+        known = self._rows.get(last)
+        same = alike(last, line) if known is not None else None
+        if known is None or same is None:
+            return [0, *self._breaks(line, 0)]
+        # Where a row ends is decided within the next one.
+        rows = known[: max(bisect_right(known, same.prefix - _UNIT_CHARS) - 2, 1)]
+        meets = len(line) - same.suffix + _UNIT_CHARS
+        for start in self._breaks(line, rows[-1]):
+            at = bisect_left(known, start - same.delta) if start >= meets else len(known)
+            if at < len(known) and known[at] == start - same.delta:
+                return rows + [row + same.delta for row in known[at:]]
+            rows.append(start)
+        return rows
 
     def row_of(self, line: str, column: int) -> int:
         """The number of the row in which the cursor stands at `column`."""
@@ -128,38 +158,35 @@ class Layout:
             cells = 1
         return min(cells, self.cells)
 
-    def _narrow(self, line: str) -> list[int]:
+    def _narrow(self, line: str, start: int) -> Iterator[int]:
         """The rows of a line in which every character has one cell."""
-        cells, start = self.cells, 0
-        rows = [0]
+        cells = self.cells
         while len(line) - start > cells:
             end = start + cells
             if line[end] == " " and self.hangs:
                 end += 1
             else:
                 end = line.rfind(" ", start, end) + 1 or end
-            rows.append(end)
+            yield end
             start = end
-        return rows
 
-    def _summed(self, line: str, units: Shape) -> list[int]:
+    def _summed(self, line: str, units: Shape, start: int) -> Iterator[int]:
         """The rows of a line without tabs, markers and hidden characters, found by the sums of its cells."""
         sums, starts = units.sums, units.starts
-        rows, first = [0], 0
+        first = bisect_left(starts, start)
         while sums[-1] - sums[first] > self.cells:
             at = bisect_right(sums, sums[first] + self.cells, first) - 1
             if self.hangs and line[starts[at]] == " ":
                 at += 1
             else:
                 at = next((end for end in range(at, first, -1) if _breaks_behind(line, units, end - 1)), at)
-            rows.append(starts[at])
+            yield starts[at]
             first = at
-        return rows
 
-    def _wrapped(self, line: str, units: Shape) -> list[int]:
+    def _wrapped(self, line: str, units: Shape, start: int) -> Iterator[int]:
         """The rows of any line."""
-        rows = [0]
-        first = at = cell = breakable = 0
+        first = at = breakable = bisect_left(units.starts, start)
+        cell = 0
         while at < len(units.cells):
             cells = self._cells(line, units, at, cell)
             if cell + cells <= self.cells:
@@ -172,9 +199,8 @@ class Layout:
                 at += 1
             elif breakable > first:
                 at = breakable
-            rows.append(units.starts[at])
+            yield units.starts[at]
             first, cell = at, 0
-        return rows
 
 
 def _breaks_behind(line: str, units: Shape, at: int) -> bool:

@@ -34,8 +34,11 @@ class EditorModel:
         return self._text
 
     def set_text(self, text: str) -> None:
-        """Another text, with the cursor at its end; one undo brings the old one back."""
-        self.document.set_text(incoming(text))
+        """Another text, with the cursor at its end; one undo brings the old one back.
+
+        What is folded in the old one stays so, as far as it is in the new one, in the same order.
+        """
+        self.document.set_text(folding.refolded(incoming(text), self.document.buffer.text, self.pastes))
 
     def insert(self, text: str) -> bool:
         """Put text at the cursor; one undo takes it back."""
@@ -77,13 +80,23 @@ class EditorModel:
     def draft(self) -> draft.Draft:
         """What is being written, as plain data; an entry of the history that is only looked at is not it."""
         document, kept = self.document, self.recall.draft
-        return draft.saved(document if kept is None or document.buffer.version else kept, self.pastes)
+        if kept is None:
+            return draft.saved(document, self.pastes)
+        if document.is_empty or not document.buffer.version:
+            return draft.saved(kept, self.pastes)
+        return (
+            draft.saved(document, self.pastes)
+            if kept.is_empty
+            else draft.saved_over(document, kept, self.pastes)
+        )
 
     def restore(self, data: Mapping[str, object]) -> bool:
         """Go on with a draft; False if the data is not one, and the text stays as it is."""
         document = draft.restored(data, self.pastes, self.kills)
         if document is None:
             return False
+        if not self.document.buffer.version:  # the entry was only looked at: the walk is over
+            self.recall = Recall(self.recall.history, self.kills)
         self.document = document
         return True
 

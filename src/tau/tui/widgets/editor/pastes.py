@@ -38,9 +38,9 @@ def is_large(text: str) -> bool:
 
 
 def label_of(number: int, text: str) -> str:
-    """What is shown for it: `[Pasted text #1 +42 lines]`."""
+    """What is shown for it: `[Pasted text #1 +42 lines]`; of few lines, which are long, the characters."""
     lines = text.count("\n") + 1
-    size = f"+{lines:,} lines" if lines > 1 else f"{len(text):,} characters"
+    size = f"+{lines:,} lines" if lines > PASTE_LINES else f"{len(text):,} characters"
     return f"[Pasted text #{number} {size}]"
 
 

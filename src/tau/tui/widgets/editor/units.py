@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
-from tau.tui.text.width import grapheme_width, graphemes, is_narrow
+from tau.tui.text.width import grapheme_width, graphemes, is_narrow, is_simple
+from tau.tui.widgets.editor.long_lines import LONG_CHARS, alike
 from tau.tui.widgets.editor.pastes import is_marker
 
 TAB = -1
@@ -15,6 +16,8 @@ MARKER = -2
 HIDDEN = -3
 """In place of a width: it has none of its own, and is shown as a sign, so that nothing hides in a text."""
 _KEPT_SHAPES = 512
+_KEPT_CHARS = 200_000
+"""Of all lines whose shapes are kept; the last one is kept in any case."""
 
 
 class Shape(NamedTuple):
@@ -26,24 +29,84 @@ class Shape(NamedTuple):
     """The cells in front of each unit, and of the whole line; empty if they depend on more than the line."""
 
 
-_shapes: dict[str, Shape | None] = {}
+class Shapes:
+    """Shapes of lines that were looked at: each is measured once, a changed long one only in part."""
+
+    __slots__ = ("_chars", "_known", "_last_long")
+
+    def __init__(self) -> None:
+        self._known: dict[str, Shape | None] = {}
+        self._chars = 0
+        self._last_long: tuple[str, Shape] | None = None
+
+    def of(self, line: str) -> Shape | None:
+        try:
+            return self._known[line]
+        except KeyError:
+            pass
+        self._chars += len(line)
+        if len(self._known) >= _KEPT_SHAPES or self._chars > _KEPT_CHARS:
+            self._known.clear()
+            self._chars = len(line)
+        found = self._known[line] = None if is_narrow(line) else self._measured(line)
+        return found
+
+    def _measured(self, line: str) -> Shape:
+        if len(line) < LONG_CHARS:
+            return measured(line)
+        last = self._last_long
+        found = (last and patched(*last, line)) or measured(line)
+        self._last_long = (line, found)
+        return found
+
+
+_shapes = Shapes()
 
 
 def shape(line: str) -> Shape | None:
     """The units of a line; None for a line in which every character is one unit of one cell."""
     if line.isascii() and "\t" not in line:
         return None
-    try:
-        return _shapes[line]
-    except KeyError:
-        pass
-    if len(_shapes) >= _KEPT_SHAPES:
-        _shapes.clear()
-    found = _shapes[line] = None if is_narrow(line) else _measured(line)
-    return found
+    return _shapes.of(line)
 
 
-def _measured(line: str) -> Shape:
+def patched(old_line: str, old: Shape, line: str) -> Shape | None:
+    """The shape of a line that is much like another one; None where it is not."""
+    same = alike(old_line, line)
+    if same is None:
+        return None
+    starts = old.starts
+    first = bisect_right(starts, max(same.prefix - 1, 0)) - 1
+    while first > 0 and not _is_hard(old_line, starts[first]):
+        first -= 1
+    last = bisect_left(starts, min(len(old_line) - same.suffix + 1, len(old_line)))
+    while last < len(starts) - 1 and not _is_hard(old_line, starts[last]):
+        last += 1
+    base, delta = starts[first], same.delta
+    between = measured(line[base : starts[last] + delta])
+    moved = [start + delta for start in starts[last:]] if delta else starts[last:]
+    sums: list[int] = []
+    if old.sums and between.sums:
+        before = old.sums[first]
+        wider = before + between.sums[-1] - old.sums[last]
+        sums = old.sums[:first] + [before + cells for cells in between.sums[:-1]]
+        sums += [cells + wider for cells in old.sums[last:]]
+    return Shape(
+        starts[:first] + [base + start for start in between.starts[:-1]] + moved,
+        old.cells[:first] + between.cells + old.cells[last:],
+        sums,
+    )
+
+
+def _is_hard(line: str, at: int) -> bool:
+    """Whether two units meet here whatever stands further away: neither is ever part of a longer one."""
+    return is_simple(line[at - 1 : at + 1].replace("\t", " "))
+
+
+def measured(line: str) -> Shape:
+    """The units of a line, of whatever kind they are."""
+    if not line:
+        return Shape([0], [], [0])
     units = list(graphemes(line)) if _is_ordinary(line) else list(_parted(line))
     known = {unit: _cells(unit) for unit in set(units)}
     cells = [known[unit] for unit in units]

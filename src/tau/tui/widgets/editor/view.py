@@ -2,13 +2,14 @@
 
 from typing import NamedTuple
 
+from tau.base.late import late
 from tau.tui.component import CURSOR_MARKER
 from tau.tui.style import Theme
 from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.autocomplete import Autocomplete, popup_rows
 from tau.tui.widgets.editor.document import Document
-from tau.tui.widgets.editor.frame import border, hidden_mark
+from tau.tui.widgets.editor.frame import border, fitting, hidden_mark
 from tau.tui.widgets.editor.layout import Layout
 from tau.tui.widgets.editor.pastes import Pastes, is_marker
 from tau.tui.widgets.editor.units import after, before
@@ -17,18 +18,18 @@ from tau.tui.widgets.editor.viewport import Viewport
 _MIN_CELLS_BESIDE_PROMPT = 4
 MARKER_TOKEN = "accent"
 
+wrapping = late("tau.tui.text.wrap")
+
 
 class Look(NamedTuple):
     """All that decides about the rows beside the text and the pop-up."""
 
     width: int = 80
     height: int = 10
-    popup_height: int = 8
     focused: bool = False
     draw_cursor: bool = False
     border_token: str = "border"
-    left: str = ""
-    right: str = ""
+    border_texts: tuple[tuple[str, str], ...] = (("", ""),)
     prompt: str = ""
     placeholder: str = ""
 
@@ -50,7 +51,8 @@ class EditorView:
 
     def rows(self, document: Document, popup: Autocomplete, look: Look) -> list[str]:
         """The rows; the same list as last time if nothing changed."""
-        key = (look, document, document.buffer.version, document.cursor, popup.version, self._theme.linear)
+        text = (document, document.buffer.version, document.cursor)
+        key = (look, text, popup.version, popup.max_rows, self._theme.linear)
         if key != self._drawn:
             self._rows = self._draw(document, popup, look)
             self._drawn = key
@@ -82,7 +84,7 @@ class EditorView:
         below = len(lines) - 1 - last + (under + 1 < len(self.layout.rows(lines[last])))
         rows = self._framed(rows, look, above, below)
         if popup.list is not None:
-            rows += popup_rows(self._theme, popup.list, popup.at, look.width, look.popup_height)
+            rows += popup_rows(self._theme, popup.list, popup.at, look.width, popup.max_rows)
         return rows
 
     def _placeholder(self, text: str, cells: int, drawn: Look) -> str:
@@ -97,9 +99,12 @@ class EditorView:
         over = hidden_mark(theme, above, above=True)
         under = hidden_mark(theme, below, above=False)
         if theme.linear:
-            texts = [truncate(text, width) for text in (look.left, look.right, over) if text]
+            texts = [
+                row for text in (*look.border_texts[0], over) if text for row in wrapping.wrap(text, width)
+            ]
             return [*texts, *rows, truncate(under, width)] if under else [*texts, *rows]
-        top = border(theme, look.border_token, width, look.left, over, look.right)
+        left, right = fitting(look.border_texts, width - (visible_width(over) + 3 if over else 0))
+        top = border(theme, look.border_token, width, left, over, right)
         return [top, *rows, border(theme, look.border_token, width, mark=under)]
 
     def _cursor_row(self, line: str, row: int, column: int, look: Look) -> str:

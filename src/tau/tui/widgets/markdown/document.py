@@ -8,7 +8,7 @@ from tau.tui.widgets.markdown.build import Builder
 from tau.tui.widgets.markdown.cutting import Cut, find_cut
 from tau.tui.widgets.markdown.hold import is_undecided
 from tau.tui.widgets.markdown.inline import Inline, Look
-from tau.tui.widgets.markdown.limits import PARAGRAPH_CHARS, PIECE_CHARS, SETTLE_CHARS
+from tau.tui.widgets.markdown.limits import LINE_CHARS, PARAGRAPH_CHARS, PIECE_CHARS, SETTLE_CHARS
 from tau.tui.widgets.markdown.place import HIDDEN, Block, Place, placed
 from tau.tui.widgets.markdown.shapes import Lines, Shape
 
@@ -102,7 +102,7 @@ class Document:
         self._measure()
 
     def _measure(self) -> None:
-        self._size = sum([len(line) for line in self._lines]) + len(self._lines)
+        self._size = size_of(self._lines)
         if self._has_long_partial():
             self._size += len(self._partial)
 
@@ -127,9 +127,7 @@ class Document:
         blocks = self._blocks(lines)
         if blocks is None:
             return None
-        cut = find_cut(
-            blocks, self._place, self._settle_chars, lambda first: sum([len(line) for line in lines[first:]])
-        )
+        cut = find_cut(blocks, self._place, self._settle_chars, lambda first: size_of(lines[first:]))
         if cut is None:
             return None
         self._note(blocks, cut.line)
@@ -169,6 +167,11 @@ class Document:
                 self._inline.forget()
             elif block.children:
                 self._note(block.children, end)
+
+
+def size_of(lines: Sequence[str]) -> int:
+    """How much text these are, by the room that they take."""
+    return sum([max(len(line), LINE_CHARS) for line in lines])
 
 
 def plain(line: str) -> str:

@@ -11,4 +11,6 @@ SAMPLE_ROWS = 20
 """The rows of a table that decide how wide its columns are."""
 SETTLE_CHARS = 500
 """How much text may wait before finished blocks are looked for."""
+LINE_CHARS = 50
+"""What a line counts at least: many short ones must not wait until they fill more than the window."""
 CACHED_TEXTS = 512
