@@ -17,6 +17,7 @@ from tau.tui.input.bindings import Keymap
 from tau.tui.terminal.virtual import VirtualTerminal
 from tau.tui.text.width import visible_width
 from tau.tui.timer import FakeTimer
+from tests.tui.walking import Walking
 
 WIDTHS = (1, 20, 40, 80, 200)
 LOOKS = {
@@ -81,25 +82,11 @@ def test_a_wrong_name_and_a_missing_terminal_are_told(capsys: pytest.CaptureFixt
     assert "needs a terminal" in capsys.readouterr().err
 
 
-class OnTerminal:
-    """The walk on an emulated terminal with a clock that is moved by hand."""
-
+class OnTerminal(Walking):
     def __init__(self, columns: int = 80, rows: int = 40) -> None:
-        self.timer = FakeTimer()
-        self.terminal = VirtualTerminal(columns, rows)
+        super().__init__(VirtualTerminal(columns, rows))
         self.walk = Walk(self.terminal, theme_of("dark"), self.timer)
         self.walk.start()
-
-    def press(self, *names: str) -> str:
-        for name in names:
-            self.terminal.press(name)
-        self.timer.advance(0.1)
-        return "\n".join(self.terminal.screen())
-
-    def type(self, text: str) -> str:
-        self.terminal.type(text)
-        self.timer.advance(0.1)
-        return "\n".join(self.terminal.screen())
 
 
 def test_one_can_walk_through_all_specimens() -> None:

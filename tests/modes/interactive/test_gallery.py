@@ -12,7 +12,7 @@ from tau.modes.interactive.specimens.walk import Walk
 from tau.tui.gallery.printed import theme_of
 from tau.tui.terminal.port import Capabilities
 from tau.tui.terminal.virtual import VirtualTerminal
-from tau.tui.timer import FakeTimer
+from tests.tui.walking import Walking
 
 
 def test_all_names_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
@@ -78,25 +78,11 @@ def test_a_width_beyond_reason_is_bounded(capfd: pytest.CaptureFixture[str]) -> 
     assert "$ pytest" in capfd.readouterr().out
 
 
-class OnTerminal:
-    """The walk on an emulated terminal with a clock that is moved by hand."""
-
+class OnTerminal(Walking):
     def __init__(self, capabilities: Capabilities | None = None) -> None:
-        self.timer = FakeTimer()
-        self.terminal = VirtualTerminal(80, 60, capabilities=capabilities or Capabilities())
+        super().__init__(VirtualTerminal(80, 60, capabilities=capabilities or Capabilities()))
         self.walk = Walk(self.terminal, theme_of("dark"), self.timer)
         self.walk.start()
-
-    def press(self, *names: str) -> str:
-        for name in names:
-            self.terminal.press(name)
-        self.timer.advance(0.1)
-        return "\n".join(self.terminal.screen())
-
-    def type(self, text: str) -> str:
-        self.terminal.type(text)
-        self.timer.advance(0.1)
-        return "\n".join(self.terminal.screen())
 
 
 def test_one_can_walk_through_all_specimens() -> None:
