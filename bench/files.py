@@ -32,7 +32,7 @@ from tau.base.text import decode, encode
 from tau.coding.artifacts import TemporaryArtifacts
 from tau.coding.local_fs import LocalFileSystem
 from tau.coding.search import rg
-from tau.coding.search.query import Query, Request, Scope
+from tau.coding.search.query import Query, SearchRequest, SearchScope
 from tau.coding.snapshots import SeenFiles
 from tau.coding.tools.edit_hashline import HashlineEdit
 from tau.coding.tools.find import Find
@@ -101,7 +101,7 @@ def search_all(world: World) -> Measure:
 
 def search(title: str, pattern: str, world: World) -> Measure:
     tool = Search()
-    request = Request(query=Query(pattern=pattern), scope=Scope(roots=(str(world.cwd),)))
+    request = SearchRequest(query=Query(pattern=pattern), scope=SearchScope(roots=(str(world.cwd),)))
     command = rg.command(program(), request)
     return Measure(
         title,

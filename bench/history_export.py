@@ -14,7 +14,7 @@ from statistics import median
 from report import Row, milliseconds, times
 
 from tau.ai.wire import AssistantMessage, Cost, TextContent, ToolCall, ToolResultMessage, Usage, UserMessage
-from tau.coding.export.files import Format, exported
+from tau.coding.export.files import ExportFormat, exported
 from tau.coding.export.secrets import Masker
 from tau.coding.session.log import SessionLog
 from tau.coding.usage.rows import iter_usage
@@ -49,7 +49,7 @@ def _exports(folder: Path, size: int, rounds: int) -> list[tuple[Row, float]]:
     log = _long_session(folder, size)
     megabytes = size / 1_000_000
     found: list[tuple[Row, float]] = []
-    formats: tuple[tuple[Format, bool], ...] = (
+    formats: tuple[tuple[ExportFormat, bool], ...] = (
         ("html", True),
         ("html", False),
         ("markdown", True),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tau.ai import history
 from tau.ai.apis import anthropic_body, openai_body
 from tau.ai.dialect import Request, ToolSpec
-from tau.ai.history import clean, cleaned, ran_text, sendable
+from tau.ai.history import clean, cleaned, normalize_history, ran_text
 from tau.ai.images import MAX_IMAGE_CHARS
 from tau.ai.model import Compat, Model
 from tau.ai.wire import (
@@ -105,11 +105,11 @@ def test_a_plain_conversation_stays_as_it_is() -> None:
         said(TextContent("It says done.")),
         user("thanks"),
     ]
-    assert sendable(messages, CLAUDE) == messages
+    assert normalize_history(messages, CLAUDE) == messages
 
 
 def test_a_call_without_a_result_gets_one() -> None:
-    aborted = sendable([user(), said(call(), stop="aborted"), user("go on")], CLAUDE)
+    aborted = normalize_history([user(), said(call(), stop="aborted"), user("go on")], CLAUDE)
     assert texts(aborted) == [
         "user: hi",
         "assistant: ['read']",
@@ -118,7 +118,7 @@ def test_a_call_without_a_result_gets_one() -> None:
     ]
     assert isinstance(aborted[2], ToolResultMessage)
     assert aborted[2].is_error
-    killed = sendable([user(), said(call(), stop="toolUse")], CLAUDE)
+    killed = normalize_history([user(), said(call(), stop="toolUse")], CLAUDE)
     assert texts(killed)[2] == f"result: {history.NOT_RUN}"
 
 
@@ -131,7 +131,7 @@ def test_a_result_out_of_place_moves_behind_its_call() -> None:
         said(TextContent("ok")),
         result("a", "A"),
     ]
-    assert texts(sendable(messages, CLAUDE)) == [
+    assert texts(normalize_history(messages, CLAUDE)) == [
         "user: hi",
         "assistant: ['read', 'read']",
         "result: A",
@@ -150,7 +150,7 @@ def test_a_result_without_a_call_and_a_second_result_are_left_out() -> None:
         result(text="second"),
         result("x"),
     ]
-    assert texts(sendable(messages, CLAUDE)) == ["user: hi", "assistant: ['read']", "result: first"]
+    assert texts(normalize_history(messages, CLAUDE)) == ["user: hi", "assistant: ['read']", "result: first"]
 
 
 def test_the_same_id_in_two_answers_is_told_apart() -> None:
@@ -163,7 +163,7 @@ def test_the_same_id_in_two_answers_is_told_apart() -> None:
         result("call_0", "two"),
     ]
     for model in MODELS:
-        sent = sendable(messages, model)
+        sent = normalize_history(messages, model)
         assert texts(sent)[2] == "result: one"
         assert texts(sent)[4] == "result: two"
         ids = [c.id for m in sent if isinstance(m, AssistantMessage) for c in m.tool_calls]
@@ -173,27 +173,30 @@ def test_the_same_id_in_two_answers_is_told_apart() -> None:
 
 def test_the_same_id_twice_in_one_answer_is_told_apart() -> None:
     messages = [user(), said(call("x"), call("x")), result("x", "one"), result("x", "two")]
-    assert texts(sendable(messages, CLAUDE))[2:] == ["result: one", "result: two"]
+    assert texts(normalize_history(messages, CLAUDE))[2:] == ["result: one", "result: two"]
 
 
 def test_what_an_aborted_answer_said_is_kept() -> None:
     aborted = said(ThinkingContent("unsigned"), TextContent("Half a sen"), stop="aborted")
-    assert sendable([user(), aborted], CLAUDE) == [user(), said(TextContent("Half a sen"), stop="aborted")]
+    assert normalize_history([user(), aborted], CLAUDE) == [
+        user(),
+        said(TextContent("Half a sen"), stop="aborted"),
+    ]
     signed = said(ThinkingContent("signed", "s"), TextContent("Half"), stop="aborted")
-    assert sendable([user(), signed], CLAUDE) == [user(), signed]
+    assert normalize_history([user(), signed], CLAUDE) == [user(), signed]
 
 
 def test_a_failed_answer_is_kept_only_if_the_conversation_goes_on_from_it() -> None:
     failed = said(TextContent("Half"), stop="error")
-    assert texts(sendable([user(), failed], CLAUDE)) == ["user: hi"]
-    retried = sendable([user(), failed, said(TextContent("Whole"))], CLAUDE)
+    assert texts(normalize_history([user(), failed], CLAUDE)) == ["user: hi"]
+    retried = normalize_history([user(), failed, said(TextContent("Whole"))], CLAUDE)
     assert texts(retried) == ["user: hi", "assistant: Whole"]
-    told = sendable([user(), failed, user("go on")], CLAUDE)
+    told = normalize_history([user(), failed, user("go on")], CLAUDE)
     assert texts(told) == ["user: hi", "assistant: Half", "user: go on"]
 
 
 def test_a_history_without_a_beginning_gets_one() -> None:
-    assert texts(sendable([said(TextContent("Yes."))], CLAUDE)) == [
+    assert texts(normalize_history([said(TextContent("Yes."))], CLAUDE)) == [
         f"user: {history.NO_BEGINNING}",
         "assistant: Yes.",
     ]
@@ -209,16 +212,16 @@ def test_a_history_without_a_beginning_gets_one() -> None:
     ],
 )
 def test_an_answer_with_nothing_to_send_is_left_out(empty: AssistantMessage) -> None:
-    assert texts(sendable([user("a"), empty, user("b")], CLAUDE)) == ["user: a", "user: b"]
+    assert texts(normalize_history([user("a"), empty, user("b")], CLAUDE)) == ["user: a", "user: b"]
 
 
 def test_only_the_model_that_thought_gets_its_thoughts_back() -> None:
     message = said(ThinkingContent("deep", "sig"), TextContent("yes", "text-sig"), model=CLAUDE)
-    assert sendable([user(), message], CLAUDE) == [user(), message]
+    assert normalize_history([user(), message], CLAUDE) == [user(), message]
     other = msgspec.structs.replace(CLAUDE, id="claude-2")
     elsewhere = msgspec.structs.replace(CLAUDE, provider="router")
     for model in (GPT, other, elsewhere):
-        _, sent = sendable([user(), message], model)
+        _, sent = normalize_history([user(), message], model)
         assert isinstance(sent, AssistantMessage)
         assert sent.content == [TextContent("yes")]
 
@@ -226,7 +229,7 @@ def test_only_the_model_that_thought_gets_its_thoughts_back() -> None:
 def test_a_signature_of_a_call_stays_with_its_model() -> None:
     signed = ToolCall("c1", "read", {}, "thought")
     for model, kept in ((CLAUDE, "thought"), (GPT, msgspec.UNSET)):
-        sent = sendable([user(), said(signed)], model)[1]
+        sent = normalize_history([user(), said(signed)], model)[1]
         assert isinstance(sent, AssistantMessage)
         assert sent.tool_calls[0].thought_signature == kept
 
@@ -234,7 +237,7 @@ def test_a_signature_of_a_call_stays_with_its_model() -> None:
 @pytest.mark.parametrize("id", ["functions.read:0", "call|abc/+=", "", "x" * 70, "ünï", "a\ud800"])
 @pytest.mark.parametrize("origin", [CLAUDE, GPT])
 def test_ids_that_a_server_would_refuse_are_renamed_with_their_results(id: str, origin: Model) -> None:
-    sent = sendable([user(), said(call(id), model=origin), result(id)], CLAUDE)[1:]
+    sent = normalize_history([user(), said(call(id), model=origin), result(id)], CLAUDE)[1:]
     assert isinstance(sent[0], AssistantMessage)
     assert isinstance(sent[1], ToolResultMessage)
     name = sent[0].tool_calls[0].id
@@ -242,18 +245,22 @@ def test_ids_that_a_server_would_refuse_are_renamed_with_their_results(id: str, 
     assert 0 < len(name) <= 64
     assert name.replace("_", "").replace("-", "").isalnum()
     assert name.isascii()
-    assert sent == sendable([user(), said(call(id), model=origin), result(id)], CLAUDE)[1:]
+    assert sent == normalize_history([user(), said(call(id), model=origin), result(id)], CLAUDE)[1:]
 
 
 def test_ids_of_the_same_server_are_kept() -> None:
     """A model that names its calls in its own way is trained to see these names again."""
-    sent = sendable([user(), said(call("functions.read:0"), model=GPT), result("functions.read:0")], GPT)[1:]
+    sent = normalize_history(
+        [user(), said(call("functions.read:0"), model=GPT), result("functions.read:0")], GPT
+    )[1:]
     assert isinstance(sent[0], AssistantMessage)
     assert sent[0].tool_calls[0].id == "functions.read:0"
 
 
 def test_ids_of_another_server_take_the_strictest_form() -> None:
-    sent = sendable([user(), said(call("toolu_01AbC"), model=CLAUDE), result("toolu_01AbC")], BLIND)[1:]
+    sent = normalize_history([user(), said(call("toolu_01AbC"), model=CLAUDE), result("toolu_01AbC")], BLIND)[
+        1:
+    ]
     assert isinstance(sent[0], AssistantMessage)
     assert len(sent[0].tool_calls[0].id) == 9
     assert sent[0].tool_calls[0].id.isalnum()
@@ -270,7 +277,7 @@ def test_ids_of_another_server_take_the_strictest_form() -> None:
     ],
 )
 def test_a_name_that_no_server_takes_back_is_changed(name: str, expected: str) -> None:
-    sent = sendable([user(), said(call("c", name)), result("c", name=name)], CLAUDE)[1:]
+    sent = normalize_history([user(), said(call("c", name)), result("c", name=name)], CLAUDE)[1:]
     assert isinstance(sent[0], AssistantMessage)
     assert isinstance(sent[1], ToolResultMessage)
     assert sent[0].tool_calls[0].name == sent[1].tool_name == expected
@@ -278,8 +285,10 @@ def test_a_name_that_no_server_takes_back_is_changed(name: str, expected: str) -
 
 def test_a_blank_message_is_left_out() -> None:
     blank: list[AppMessage] = [user(""), user(" \n\t"), user([]), user([TextContent("  ")])]
-    assert sendable(blank, CLAUDE) == []
-    assert sendable([user([TextContent(""), TextContent("x")])], CLAUDE) == [user([TextContent("x")])]
+    assert normalize_history(blank, CLAUDE) == []
+    assert normalize_history([user([TextContent(""), TextContent("x")])], CLAUDE) == [
+        user([TextContent("x")])
+    ]
 
 
 PNG = ImageContent("aGk=", "image/png")
@@ -291,10 +300,10 @@ def test_images_go_only_where_they_can_be_seen() -> None:
         said(call()),
         ToolResultMessage("c1", "read", [PNG], False, 3),
     ]
-    seen = sendable(messages, CLAUDE)
+    seen = normalize_history(messages, CLAUDE)
     assert seen[0] == messages[0]
     assert seen[2] == messages[2]
-    blind = sendable(messages, BLIND)
+    blind = normalize_history(messages, BLIND)
     note = TextContent("[an image was here; this model takes no images]")
     assert blind[0] == user([TextContent("look"), note])
     assert isinstance(blind[2], ToolResultMessage)
@@ -311,7 +320,7 @@ def test_images_go_only_where_they_can_be_seen() -> None:
     ],
 )
 def test_an_image_that_would_be_refused_does_not_poison_the_history(image: ImageContent, words: str) -> None:
-    (sent,) = sendable([user([image])], CLAUDE)
+    (sent,) = normalize_history([user([image])], CLAUDE)
     assert isinstance(sent, UserMessage)
     assert isinstance(sent.content[0], TextContent)
     assert words in sent.content[0].text
@@ -327,7 +336,7 @@ def test_attachments_are_sent_as_images_and_text() -> None:
             Attachment("3", "document", "c.pdf", "application/pdf", 2, "aGk="),
         ],
     )
-    (sent,) = sendable([message], CLAUDE)
+    (sent,) = normalize_history([message], CLAUDE)
     assert sent == user(
         [
             TextContent("see these"),
@@ -339,7 +348,9 @@ def test_attachments_are_sent_as_images_and_text() -> None:
 
 
 def test_an_empty_result_says_so() -> None:
-    sent = sendable([user(), said(call()), ToolResultMessage("c1", "read", [], False, 3)], CLAUDE)[1:]
+    sent = normalize_history([user(), said(call()), ToolResultMessage("c1", "read", [], False, 3)], CLAUDE)[
+        1:
+    ]
     assert isinstance(sent[1], ToolResultMessage)
     assert sent[1].content == [TextContent("(no output)")]
 
@@ -358,7 +369,7 @@ def test_a_command_of_the_users_is_told_to_the_model() -> None:
     assert ran_text(ran("x", truncated=True)).endswith("```\nThe output is cut.")
     assert ran_text(ran("x", truncated=True, full_output_path="/tmp/o")).endswith("cut; all: /tmp/o")
     assert ran_text(ran("a ``` b")) == "Ran `ls`\n````\na ``` b\n````"
-    assert sendable([ran("x")], CLAUDE) == [UserMessage("Ran `ls`\n```\nx\n```", 5)]
+    assert normalize_history([ran("x")], CLAUDE) == [UserMessage("Ran `ls`\n```\nx\n```", 5)]
 
 
 def test_halves_of_characters_are_replaced() -> None:
@@ -371,7 +382,7 @@ def test_halves_of_characters_are_replaced() -> None:
     assert cleaned(same) is same
     assert cleaned({"\ud800": None}) == {"\ufffd": None}
     messages = [user("\ud800"), said(TextContent("\ud800"), call(path="\ud800")), result(text="\ud800")]
-    assert b"\xef\xbf\xbd" in msgspec.json.encode(sendable(messages, CLAUDE))
+    assert b"\xef\xbf\xbd" in msgspec.json.encode(normalize_history(messages, CLAUDE))
 
 
 IDS = st.sampled_from(["a", "b", "call_0", "functions.read:0", "x" * 70, "", "é\ud800"])
@@ -417,15 +428,15 @@ def body(model: Model, messages: list[Message]) -> dict[str, Any]:
 
 @given(HISTORIES, st.sampled_from(MODELS))
 def test_any_history_makes_a_valid_request(messages: list[AppMessage], model: Model) -> None:
-    sent = sendable([*messages, user("go on")], model)
+    sent = normalize_history([*messages, user("go on")], model)
     validate = validate_anthropic if model.api == "anthropic-messages" else validate_openai
     assert validate(body(model, sent)) == []
 
 
 @given(HISTORIES, st.sampled_from(MODELS))
 def test_sending_changes_nothing_that_is_already_sendable(messages: list[AppMessage], model: Model) -> None:
-    once = sendable(messages, model)
-    twice = sendable(once, model)
+    once = normalize_history(messages, model)
+    twice = normalize_history(once, model)
     assert texts(twice) == texts(once)
 
 
@@ -434,8 +445,8 @@ def test_a_longer_history_begins_as_the_shorter_one_did(
     messages: list[AppMessage], cut: int, model: Model
 ) -> None:
     """Results that were missing may arrive; all else stands as it stood."""
-    before = sendable(messages[:cut], model)
-    after = sendable(messages, model)
+    before = normalize_history(messages[:cut], model)
+    after = normalize_history(messages, model)
     assert len(after) >= len(before)
     for old, new in zip(before, after, strict=False):
         if isinstance(old, ToolResultMessage):

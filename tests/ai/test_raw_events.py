@@ -10,7 +10,7 @@ from tau.ai import raw_events
 from tau.ai.catalog import Catalog
 from tau.ai.client import Client
 from tau.ai.http import HttpTransport
-from tau.ai.raw_events import MAX_CHARS, MAX_EVENT_CHARS, MAX_EVENTS, MAX_EXCHANGES, RawEvents
+from tau.ai.raw_events import MAX_CHARS, MAX_EVENT_CHARS, MAX_EVENTS, MAX_EXCHANGES, ExchangeLog
 from tau.base.errors import ProviderError
 from tau.base.run import LocalRunner
 from tau.config.auth_file import AuthFile
@@ -71,13 +71,13 @@ def test_events_are_kept_as_they_came_and_without_the_key() -> None:
 
 
 def test_an_address_loses_what_may_be_secret() -> None:
-    record = RawEvents()
+    record = ExchangeLog()
     exchange = record.begin("POST", "https://me:password@example.com/v1/x?key=secret#y")
     assert exchange.url == "https://example.com/v1/x"
 
 
 def test_there_is_an_end_to_events_to_their_length_and_to_all_of_them() -> None:
-    record = RawEvents()
+    record = ExchangeLog()
     exchange = record.begin("POST", "http://x")
     for number in range(3 * MAX_EVENTS):
         record.take(exchange, b"data: %d\n\n" % number)
@@ -102,7 +102,7 @@ def test_there_is_an_end_to_events_to_their_length_and_to_all_of_them() -> None:
 
 
 def test_events_cut_anywhere_are_put_together() -> None:
-    record = RawEvents()
+    record = ExchangeLog()
     exchange = record.begin("POST", "http://x")
     for byte in "event: a\r\ndata: über\r\n\r\ndata: half".encode():
         record.take(exchange, bytes([byte]))

@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
-from tau.ai.watch import Watched, watched
+from tau.ai.watch import StallWatch, watched
 from tau.base.errors import ProviderError
 
 LIMIT_S = 0.04
 
 
-def watch(deltas: AsyncIterator[int], *, first_s: float = LIMIT_S, idle_s: float = LIMIT_S) -> Watched[int]:
+def watch(
+    deltas: AsyncIterator[int], *, first_s: float = LIMIT_S, idle_s: float = LIMIT_S
+) -> StallWatch[int]:
     return watched(deltas, first_s=first_s, idle_s=idle_s, what="fake/model")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tau.base.guard import Guard
+from tau.base.guard import OrphanGuard
 
 
 @contextmanager
@@ -27,7 +27,7 @@ def running(script: str, **env: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def test_what_is_watched_ends_with_the_guard() -> None:
-    guard = Guard()
+    guard = OrphanGuard()
     with running("echo; exec sleep 100") as child:
         guard.watch(child.pid)
         del guard
@@ -36,7 +36,7 @@ def test_what_is_watched_ends_with_the_guard() -> None:
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes can be found by their id on Linux only")
 def test_what_was_announced_ends_before_its_group_is_known() -> None:
-    guard = Guard()
+    guard = OrphanGuard()
     guard.announce("TAU_RUN", "0123456789abcdef")
     with running("echo; exec sleep 100", TAU_RUN="0123456789abcdef") as child:
         del guard
@@ -44,7 +44,7 @@ def test_what_was_announced_ends_before_its_group_is_known() -> None:
 
 
 def test_what_is_deaf_to_a_request_is_made_to_end() -> None:
-    guard = Guard()
+    guard = OrphanGuard()
     with running("trap '' TERM; echo; while :; do sleep 0.1; done") as child:
         guard.watch(child.pid)
         del guard
@@ -52,7 +52,7 @@ def test_what_is_deaf_to_a_request_is_made_to_end() -> None:
 
 
 def test_what_was_forgotten_lives_on() -> None:
-    guard = Guard()
+    guard = OrphanGuard()
     with running("echo; exec sleep 100") as kept, running("echo; exec sleep 100") as ended:
         guard.announce("TAU_RUN", "a")
         for child in (kept, ended):
@@ -68,7 +68,7 @@ def test_a_folder_is_removed_with_the_guard_unless_it_was_tidied(tmp_path: Path)
     for folder in folders:
         folder.mkdir()
         (folder / "file").touch()
-    guard = Guard()
+    guard = OrphanGuard()
     with running("echo; exec sleep 100") as child:
         guard.watch(child.pid)
         for folder in folders:

@@ -16,7 +16,7 @@ from tau.cli import sessions_command, sessions_show, sessions_table
 from tau.coding.session import entries as s
 from tau.coding.session.log import SessionLog
 from tau.coding.session.storage import SessionLocked
-from tau.modes.output import Output
+from tau.modes.output import OutputStream
 from tau.sdk import session_store
 from tests.coding.history.session_files import answer, named, user, write
 
@@ -174,7 +174,7 @@ def test_a_long_conversation_is_shown_in_pages(desk: Desk, monkeypatch: pytest.M
     monkeypatch.setenv("LINES", "11")
     text = ""
     try:
-        sessions_show.show(log, Output(follower))
+        sessions_show.show(log, OutputStream(follower))
         while text.count(sessions_show.MORE) < 2:
             text += os.read(leader, 65_536).decode()
     finally:

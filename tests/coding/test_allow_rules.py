@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tau.agent.effects import Effects
-from tau.coding.allow_rules import Allowed, parse_rule
+from tau.coding.allow_rules import AllowRules, parse_rule
 from tau.coding.policy import Workspace, decide
 from tau.coding.simple_commands import simple_commands
 from tau.coding.suggested_patterns import suggest_connection, suggest_run, suggest_write
@@ -189,12 +189,12 @@ NOT_COVERED = [
 
 @pytest.mark.parametrize("command", COVERED)
 def test_a_pattern_covers_what_it_says(command: str) -> None:
-    assert Allowed.of(LOOKING).command(command, ())
+    assert AllowRules.of(LOOKING).command(command, ())
 
 
 @pytest.mark.parametrize("command", NOT_COVERED)
 def test_a_pattern_covers_nothing_that_only_begins_like_it(command: str) -> None:
-    assert not Allowed.of(LOOKING).command(command, ())
+    assert not AllowRules.of(LOOKING).command(command, ())
 
 
 @pytest.mark.parametrize("command", NOT_COVERED)
@@ -204,7 +204,7 @@ def test_what_is_not_covered_is_asked_about(command: str, tmp_path: Path) -> Non
         "ask",
         Workspace.of((tmp_path,)),
         demo=False,
-        allowed=Allowed.of(LOOKING),
+        allowed=AllowRules.of(LOOKING),
     )
     assert decision.verdict == "ask"
 
@@ -233,13 +233,13 @@ def test_what_is_not_covered_is_asked_about(command: str, tmp_path: Path) -> Non
     ],
 )
 def test_words_are_compared_one_by_one(pattern: str, command: str, covers: bool) -> None:
-    assert Allowed.of([pattern]).command(command, ()) is covers
+    assert AllowRules.of([pattern]).command(command, ()) is covers
 
 
 def test_commands_together_may_need_patterns_together() -> None:
-    both = Allowed.of(["run: git status", "run: head *"])
+    both = AllowRules.of(["run: git status", "run: head *"])
     assert both.command("git status | head -3", ())
-    assert not Allowed.of(["run: git status"]).command("git status | head -3", ())
+    assert not AllowRules.of(["run: git status"]).command("git status | head -3", ())
 
 
 def test_a_change_of_folder_is_fine_inside_the_workspace(tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_a_change_of_folder_is_fine_inside_the_workspace(tmp_path: Path) -> None
     inside.mkdir()
     outside.mkdir()
     (inside / "link").symlink_to(outside)
-    allowed = Allowed.of(["run: git status *"])
+    allowed = AllowRules.of(["run: git status *"])
     assert allowed.command(f"cd {inside}/src && git status", [inside])
     assert not allowed.command(f"cd {outside} && git status", [inside])
     assert not allowed.command(f"cd {inside}/link && git status", [inside])
@@ -281,12 +281,12 @@ def test_paths(tmp_path: Path, pattern: str, path: str, covers: bool) -> None:
     base = tmp_path.resolve()
     (base / "real").mkdir()
     (base / "link").symlink_to(base / "real")
-    assert Allowed.of([f"write: {base}/{pattern}"]).write(base / path) is covers
+    assert AllowRules.of([f"write: {base}/{pattern}"]).write(base / path) is covers
 
 
 def test_a_path_may_begin_with_the_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path.resolve()))
-    allowed = Allowed.of(["write: ~/notes/**"])
+    allowed = AllowRules.of(["write: ~/notes/**"])
     assert allowed.write(tmp_path.resolve() / "notes" / "a")
     assert suggest_write(tmp_path.resolve() / "notes" / "a") == ("write: ~/notes/*",)
 
@@ -303,7 +303,7 @@ def test_a_path_may_begin_with_the_home_folder(monkeypatch: pytest.MonkeyPatch, 
     ],
 )
 def test_hosts(pattern: str, host: str, covers: bool) -> None:
-    assert Allowed.of([pattern]).connection(host) is covers
+    assert AllowRules.of([pattern]).connection(host) is covers
 
 
 @pytest.mark.parametrize(
@@ -314,7 +314,7 @@ def test_hosts(pattern: str, host: str, covers: bool) -> None:
     ],
 )
 def test_a_pattern_that_makes_no_sense_is_told_and_allows_nothing(pattern: str) -> None:
-    allowed = Allowed.of([pattern])
+    allowed = AllowRules.of([pattern])
     assert allowed.rules == ()
     assert len(allowed.problems) == 1
     with pytest.raises(ValueError, match=r"."):
@@ -322,7 +322,7 @@ def test_a_pattern_that_makes_no_sense_is_told_and_allows_nothing(pattern: str) 
 
 
 def test_there_is_an_end_to_the_patterns() -> None:
-    allowed = Allowed.of([f"run: echo {number}" for number in range(600)])
+    allowed = AllowRules.of([f"run: echo {number}" for number in range(600)])
     assert len(allowed.rules) == 500
     assert len(allowed.problems) == 1
 
@@ -330,7 +330,7 @@ def test_there_is_an_end_to_the_patterns() -> None:
 def test_git_and_tau_keep_their_own_files_whatever_a_pattern_says(tmp_path: Path) -> None:
     base = tmp_path.resolve()
     workspace = Workspace.of((base / "work",), (base / "home",))
-    allowed = Allowed.of([f"write: {base}/**"])
+    allowed = AllowRules.of([f"write: {base}/**"])
     for path, verdict in (
         ("work/.git/config", "ask"),
         ("home/settings.json", "ask"),
@@ -342,7 +342,7 @@ def test_git_and_tau_keep_their_own_files_whatever_a_pattern_says(tmp_path: Path
 
 def test_patterns_are_no_help_to_the_demo_model_nor_to_code_that_is_no_shell_text(tmp_path: Path) -> None:
     workspace = Workspace.of((tmp_path,))
-    allowed = Allowed.of(["run: git status"])
+    allowed = AllowRules.of(["run: git status"])
     effects = Effects(runs=("git status",))
     assert decide(effects, "ask", workspace, demo=False, allowed=allowed).verdict == "allow"
     assert decide(effects, "ask", workspace, demo=True, allowed=allowed).verdict == "ask"
@@ -375,7 +375,7 @@ def test_what_is_offered_is_narrow_and_covers_the_command(command: str, patterns
     suggested = suggest_run(command)
     assert list(suggested) == patterns
     if suggested:
-        assert Allowed.of(suggested).command(command, [Path("/x")])
+        assert AllowRules.of(suggested).command(command, [Path("/x")])
 
 
 def test_hosts_and_odd_folders_are_offered_as_they_are_or_not_at_all() -> None:

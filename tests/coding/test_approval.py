@@ -17,7 +17,7 @@ from tau.coding.approval import (
     ALWAYS,
     NO,
     YES,
-    ApprovalAnswer,
+    ApprovalDecision,
     ApprovalHook,
     ApprovalRequest,
     declined,
@@ -170,13 +170,13 @@ def test_the_question_cannot_drive_the_terminal_nor_hide_its_end(ctx: CallContex
 class RichUi(FakeUi):
     """A face that shows more, and answers from a list."""
 
-    def __init__(self, answers: list[ApprovalAnswer | None]) -> None:
+    def __init__(self, answers: list[ApprovalDecision | None]) -> None:
         super().__init__([])
         self.rich = answers
         self.requests: list[ApprovalRequest] = []
         self.notices: list[str] = []
 
-    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer | None:
+    async def approve(self, request: ApprovalRequest) -> ApprovalDecision | None:
         self.requests.append(request)
         return self.rich.pop(0)
 
@@ -185,7 +185,7 @@ class RichUi(FakeUi):
 
 
 def test_a_face_that_can_show_more_is_told_all_of_it(ctx: CallContext, bash: Tool[Any]) -> None:
-    ctx.ui = ui = RichUi([ApprovalAnswer("once")])
+    ctx.ui = ui = RichUi([ApprovalDecision("once")])
     hook = ApprovalHook(Workspace.of((ctx.cwd,)), "ask", remember=lambda patterns: None)
     assert asyncio.run(ask(hook, bash, ctx, runs=("git status -s",), network=("example.com",))) is None
     (request,) = ui.requests
@@ -198,7 +198,7 @@ def test_a_face_that_can_show_more_is_told_all_of_it(ctx: CallContext, bash: Too
 def test_nothing_is_offered_for_always_where_it_could_not_be_kept_or_would_be_too_wide(
     ctx: CallContext, bash: Tool[Any]
 ) -> None:
-    ctx.ui = ui = RichUi([ApprovalAnswer("no")] * 3)
+    ctx.ui = ui = RichUi([ApprovalDecision("no")] * 3)
     keeps = ApprovalHook(Workspace.of((ctx.cwd,)), "ask", remember=lambda patterns: None)
 
     async def main() -> None:
@@ -211,7 +211,7 @@ def test_nothing_is_offered_for_always_where_it_could_not_be_kept_or_would_be_to
 
 
 def test_always_is_kept_and_covers_what_comes_next(ctx: CallContext, bash: Tool[Any]) -> None:
-    ctx.ui = ui = RichUi([ApprovalAnswer("always"), ApprovalAnswer("no", "not that\x1b[2J")])
+    ctx.ui = ui = RichUi([ApprovalDecision("always"), ApprovalDecision("no", "not that\x1b[2J")])
     kept: list[str] = []
     hook = ApprovalHook(Workspace.of((ctx.cwd,)), "ask", remember=kept.extend)
 
@@ -230,7 +230,7 @@ def test_what_cannot_be_kept_holds_for_the_session_and_is_told(ctx: CallContext,
     def broken(patterns: Sequence[str]) -> None:
         raise ConfigError("The file is damaged.")
 
-    ctx.ui = ui = RichUi([ApprovalAnswer("always")])
+    ctx.ui = ui = RichUi([ApprovalDecision("always")])
     hook = ApprovalHook(Workspace.of((ctx.cwd,)), "ask", remember=broken)
 
     async def main() -> None:
@@ -244,7 +244,7 @@ def test_what_cannot_be_kept_holds_for_the_session_and_is_told(ctx: CallContext,
 def test_patterns_of_the_settings_are_not_asked_about_and_bad_ones_are_told(
     ctx: CallContext, bash: Tool[Any]
 ) -> None:
-    ctx.ui = ui = RichUi([ApprovalAnswer("no")])
+    ctx.ui = ui = RichUi([ApprovalDecision("no")])
     hook = ApprovalHook(Workspace.of((ctx.cwd,)), "ask", ["run: make test", "nonsense"])
     assert len(hook.problems) == 1 and "nonsense" in hook.problems[0]
 

@@ -11,7 +11,7 @@ from tau.base.sizes import KIB
 from tau.coding.artifacts import TemporaryArtifacts
 from tau.coding.jobs import MAX_KEPT, RETENTION_S, SessionJobs
 from tau.coding.output import OutputLimits
-from tau.coding.ports import Job, Report
+from tau.coding.ports import Job, JobReport
 from tests.coding.background import Clock, Desk, endless, failing, run, saying, settle, waiting
 
 
@@ -73,7 +73,7 @@ def test_a_job_whose_work_was_cancelled_from_inside_has_failed_and_says_so() -> 
 
 def test_progress_is_the_end_of_what_was_reported_last() -> None:
     async def main() -> None:
-        async def work(report: Report) -> str:
+        async def work(report: JobReport) -> str:
             report("first")
             report("x" * 5_000 + "\x1b[31mlast")
             await asyncio.Event().wait()
@@ -91,7 +91,7 @@ def test_progress_is_the_end_of_what_was_reported_last() -> None:
 
 def test_cancelling_takes_effect_at_once_and_keeps_what_comes_later() -> None:
     async def main() -> None:
-        async def stubborn(report: Report) -> str:
+        async def stubborn(report: JobReport) -> str:
             try:
                 await asyncio.Event().wait()
             except asyncio.CancelledError:
@@ -176,7 +176,7 @@ def test_cancelled_work_that_does_not_end_counts_too() -> None:
     async def main() -> None:
         release = asyncio.Event()
 
-        async def stuck(report: Report) -> str:
+        async def stuck(report: JobReport) -> str:
             while not release.is_set():
                 try:
                     await release.wait()
@@ -214,7 +214,7 @@ def test_closing_cancels_what_runs_and_waits_for_it() -> None:
         cleaned: list[str] = []
         desk = Desk()
 
-        async def work(report: Report) -> str:
+        async def work(report: JobReport) -> str:
             try:
                 await asyncio.Event().wait()
             finally:

@@ -10,31 +10,31 @@ import pytest
 
 from tau.ai.catalog import Catalog, Provider, load_catalog
 from tau.ai.local import discovery
-from tau.ai.local.discovery import FoundServer
+from tau.ai.local.discovery import DiscoveredServer
 from tau.ai.model import Model
 from tau.base.errors import ConfigError, UsageError
 from tau.base.run import LocalRunner
-from tau.coding.models import FoundModel, ModelFinder, Wish
+from tau.coding.models import ModelRequest, ModelResolver, ResolvedModel
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
-from tau.config.settings import Local, Settings
+from tau.config.settings import LocalSettings, Settings
 
-ALONE = Local(discover=False, embedded=False)
+ALONE = LocalSettings(discover=False, embedded=False)
 
 
 def find(
-    wish: Wish,
+    wish: ModelRequest,
     environ: Mapping[str, str] | None = None,
     settings: Settings | None = None,
     catalog: Catalog | None = None,
-) -> tuple[FoundModel, dict[str, str]]:
-    async def main() -> tuple[FoundModel, dict[str, str]]:
+) -> tuple[ResolvedModel, dict[str, str]]:
+    async def main() -> tuple[ResolvedModel, dict[str, str]]:
         table = catalog or load_catalog()
         keys: dict[str, str] = {}
         runner = LocalRunner()
         transport: Any = None
         async with AsyncExitStack() as services:
-            finder = ModelFinder(
+            finder = ModelResolver(
                 catalog=table,
                 credentials=KeyCredentials(
                     table, AuthFile(Path.home() / "auth.json"), runner, environ or {}, flags=keys
@@ -54,20 +54,20 @@ def find(
 def test_without_a_wish_the_first_provider_with_a_key_gives_its_default_model() -> None:
     table = load_catalog()
 
-    found, _ = find(Wish(), {"OPENAI_API_KEY": "k"})
+    found, _ = find(ModelRequest(), {"OPENAI_API_KEY": "k"})
 
     assert found.model.key == f"openai/{table.providers['openai'].default_model}"
 
 
 def test_without_any_key_the_way_to_one_is_told() -> None:
     with pytest.raises(ConfigError, match=r"^No key and no model server was.*auth\.json.*Ollama.*demo"):
-        find(Wish())
+        find(ModelRequest())
 
 
 def test_without_a_wish_the_enabled_models_come_before_the_default_ones() -> None:
     settings = Settings(local=ALONE, enabled_models=["gpt-*", "haiku:low", "*"])
 
-    found, _ = find(Wish(), {"ANTHROPIC_API_KEY": "k"}, settings)
+    found, _ = find(ModelRequest(), {"ANTHROPIC_API_KEY": "k"}, settings)
 
     assert found.model.provider == "anthropic" and "haiku" in found.model.id
     assert found.thinking == "low"
@@ -76,22 +76,24 @@ def test_without_a_wish_the_enabled_models_come_before_the_default_ones() -> Non
 def test_what_is_wrong_with_a_server_on_this_machine_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     model = Model(id="m", name="m", api="openai-completions", provider="ollama", base_url="http://x")
 
-    async def discover(*_: Any) -> list[FoundServer]:
-        server = FoundServer(
+    async def discover(*_: Any) -> list[DiscoveredServer]:
+        server = DiscoveredServer(
             provider="ollama", name="Ollama", base_url="http://x", models=[model], note="Too small."
         )
         return [server]
 
     monkeypatch.setattr(discovery, "discover", discover)
-    found, _ = find(Wish(), settings=Settings(local=Local(embedded=False)))
+    found, _ = find(ModelRequest(), settings=Settings(local=LocalSettings(embedded=False)))
 
     assert found.model is model
     assert found.notices == ["Using ollama/m, found on this machine.", "Too small."]
-    assert find(Wish(provider="ollama"), settings=Settings(local=Local()))[0].notices == ["Too small."]
+    assert find(ModelRequest(provider="ollama"), settings=Settings(local=LocalSettings()))[0].notices == [
+        "Too small."
+    ]
 
 
 def test_a_pattern_with_a_level() -> None:
-    found, _ = find(Wish(model="opus:low"), {"ANTHROPIC_API_KEY": "k"})
+    found, _ = find(ModelRequest(model="opus:low"), {"ANTHROPIC_API_KEY": "k"})
 
     assert found.model.provider == "anthropic" and "opus" in found.model.id
     assert found.thinking == "low"
@@ -99,20 +101,20 @@ def test_a_pattern_with_a_level() -> None:
 
 def test_the_model_asked_for_needs_its_key() -> None:
     with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
-        find(Wish(provider="openai"), {"ANTHROPIC_API_KEY": "k"})
+        find(ModelRequest(provider="openai"), {"ANTHROPIC_API_KEY": "k"})
 
 
 def test_a_key_on_the_command_line_belongs_to_the_model_asked_for() -> None:
-    found, keys = find(Wish(provider="openai", key="sk-x"))
+    found, keys = find(ModelRequest(provider="openai", key="sk-x"))
 
     assert found.model.provider == "openai" and keys == {"openai": "sk-x"}
     with pytest.raises(UsageError, match="whose key"):
-        find(Wish(key="sk-x"))
+        find(ModelRequest(key="sk-x"))
 
 
 def test_settings_choose_the_default() -> None:
     found, _ = find(
-        Wish(),
+        ModelRequest(),
         {"GROQ_API_KEY": "k", "ANTHROPIC_API_KEY": "k"},
         Settings(default_provider="groq", local=ALONE),
     )
@@ -125,16 +127,16 @@ def test_a_resumed_session_keeps_its_model_where_it_can() -> None:
     table = load_catalog()
     [model] = [m for m in table.models if m.provider == "openai"][:1]
 
-    found, _ = find(Wish(resumed=("openai", model.id)), environ)
+    found, _ = find(ModelRequest(resumed=("openai", model.id)), environ)
     assert found.model == model
 
-    found, _ = find(Wish(resumed=("gone", "x")), environ)
+    found, _ = find(ModelRequest(resumed=("gone", "x")), environ)
     assert found.model.provider == "anthropic"
     assert found.notices == ["The session's model gone/x cannot be used here."]
 
 
 def test_an_address_of_ones_own() -> None:
-    found, _ = find(Wish(base_url="http://127.0.0.1:9/v1/", model="my-model"))
+    found, _ = find(ModelRequest(base_url="http://127.0.0.1:9/v1/", model="my-model"))
 
     assert (found.model.provider, found.model.id) == ("custom", "my-model")
     assert found.model.base_url == "http://127.0.0.1:9/v1"
@@ -142,7 +144,7 @@ def test_an_address_of_ones_own() -> None:
 
 
 def test_an_unknown_model_of_a_known_provider_is_taken_with_a_notice() -> None:
-    found, _ = find(Wish(model="openai/brand-new-9"), {"OPENAI_API_KEY": "k"})
+    found, _ = find(ModelRequest(model="openai/brand-new-9"), {"OPENAI_API_KEY": "k"})
 
     assert found.model.id == "brand-new-9"
     assert "not in the model table" in found.notices[0]
@@ -161,6 +163,8 @@ def test_headers_may_come_from_the_environment() -> None:
         headers={"X-Team": "TEAM_NAME", "X-Unset": "NOT_THERE", "X-Plain": "text"},
     )
 
-    found, _ = find(Wish(model="own/m"), {"TEAM_NAME": "blue"}, catalog=Catalog({"own": provider}, [model]))
+    found, _ = find(
+        ModelRequest(model="own/m"), {"TEAM_NAME": "blue"}, catalog=Catalog({"own": provider}, [model])
+    )
 
     assert found.model.headers == {"X-Team": "blue", "X-Plain": "text"}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tau.base.errors import ToolError
-from tau.coding.path_lists import Entry, entries, parse, partition, scope_text, split_glob
+from tau.coding.path_lists import PathTarget, entries, parse, partition, scope_text, split_glob
 from tau.coding.paths import LineRange
 
 
@@ -107,6 +107,6 @@ def test_missing_entries_are_told_apart(cwd: Path) -> None:
 
 
 def test_the_scope_is_short(cwd: Path) -> None:
-    many = [Entry(text=f"f{number}", base=cwd) for number in range(8)]
+    many = [PathTarget(text=f"f{number}", base=cwd) for number in range(8)]
     assert scope_text(many, cwd) == "f0, f1, f2, f3, f4 and 3 more"
-    assert scope_text([Entry(text=".", base=cwd)], cwd) == str(cwd)
+    assert scope_text([PathTarget(text=".", base=cwd)], cwd) == str(cwd)

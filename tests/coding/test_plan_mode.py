@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tau.agent.effects import Effects
 from tau.agent.ui import Ui
-from tau.ai.faux import FAUX_MODEL, Say, Step, Use
+from tau.ai.faux import FAUX_MODEL, FauxStep, Say, Use
 from tau.base.errors import TauError, ToolError
 from tau.coding.plan_mode import MAX_PLAN_BYTES, PlanMode, resumed_model
 from tau.coding.plan_rules import (
@@ -152,7 +152,7 @@ def test_a_discarded_plan_can_be_handed_in_later(tmp_path: Path) -> None:
 
 
 def test_each_approved_plan_keeps_a_name_of_its_own(tmp_path: Path) -> None:
-    script: list[list[Step]] = [[WRITE], [SUBMIT], [Say("ok")]]
+    script: list[list[FauxStep]] = [[WRITE], [SUBMIT], [Say("ok")]]
     work = planning(script, tmp_path, Person([APPROVE, APPROVE]))
 
     async def main() -> None:

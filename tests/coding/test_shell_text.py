@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tau.coding.shell_text import (
-    Folded,
-    Limited,
+    CdPrefix,
+    TrimmedCommand,
     better_tool,
     fold_cd,
     internal_urls,
@@ -22,15 +22,15 @@ TOOLS = ("read", "search", "find", "edit", "write")
 @pytest.mark.parametrize(
     ("command", "folded"),
     [
-        ("cd sub && make", Folded("sub", "make")),
-        ("  cd  ../a-b/c.d  &&make -j2\n", Folded("../a-b/c.d", "make -j2\n")),
-        ("cd -- 'with blank' && a; b || c", Folded("with blank", "a; b || c")),
-        ('cd "it\'s" && a 2>&1 | b &> c', Folded("it's", "a 2>&1 | b &> c")),
-        ("cd ~/x && ls", Folded("~/x", "ls")),
-        ("cd a &&\n  make", Folded("a", "make")),
+        ("cd sub && make", CdPrefix("sub", "make")),
+        ("  cd  ../a-b/c.d  &&make -j2\n", CdPrefix("../a-b/c.d", "make -j2\n")),
+        ("cd -- 'with blank' && a; b || c", CdPrefix("with blank", "a; b || c")),
+        ('cd "it\'s" && a 2>&1 | b &> c', CdPrefix("it's", "a 2>&1 | b &> c")),
+        ("cd ~/x && ls", CdPrefix("~/x", "ls")),
+        ("cd a &&\n  make", CdPrefix("a", "make")),
     ],
 )
-def test_a_leading_change_of_folder_is_found(command: str, folded: Folded) -> None:
+def test_a_leading_change_of_folder_is_found(command: str, folded: CdPrefix) -> None:
     assert fold_cd(command) == folded
 
 
@@ -56,20 +56,20 @@ def test_a_change_of_folder_that_is_more_than_that_is_left(command: str) -> None
 @pytest.mark.parametrize(
     ("command", "limited"),
     [
-        ("make 2>&1 | tail -20", Limited("make", "tail", 20, "tail -20")),
-        ("make 2>&1|tail -n5", Limited("make", "tail", 5, "tail -n5")),
-        ("make -j 2 |& tail", Limited("make -j 2", "tail", 10, "tail")),
+        ("make 2>&1 | tail -20", TrimmedCommand("make", "tail", 20, "tail -20")),
+        ("make 2>&1|tail -n5", TrimmedCommand("make", "tail", 5, "tail -n5")),
+        ("make -j 2 |& tail", TrimmedCommand("make -j 2", "tail", 10, "tail")),
         (
             "./x 'a|b;c' \"d && e\" 2>&1 | tail --lines=7",
-            Limited("./x 'a|b;c' \"d && e\"", "tail", 7, "tail --lines=7"),
+            TrimmedCommand("./x 'a|b;c' \"d && e\"", "tail", 7, "tail --lines=7"),
         ),
-        ("A=1 pytest -q 2>&1 | head -n 50", Limited("A=1 pytest -q", "head", 50, "head -n 50")),
-        ("sh -c 'a > b; c' 2>&1 | tail -1", Limited("sh -c 'a > b; c'", "tail", 1, "tail -1")),
-        ("npm run build 2>&1 | head -5", Limited("npm run build", "head", 5, "head -5")),
-        ("a | b 2>&1 | tail -3", Limited("a | b", "tail", 3, "tail -3")),
+        ("A=1 pytest -q 2>&1 | head -n 50", TrimmedCommand("A=1 pytest -q", "head", 50, "head -n 50")),
+        ("sh -c 'a > b; c' 2>&1 | tail -1", TrimmedCommand("sh -c 'a > b; c'", "tail", 1, "tail -1")),
+        ("npm run build 2>&1 | head -5", TrimmedCommand("npm run build", "head", 5, "head -5")),
+        ("a | b 2>&1 | tail -3", TrimmedCommand("a | b", "tail", 3, "tail -3")),
     ],
 )
-def test_a_limit_at_the_end_is_found(command: str, limited: Limited) -> None:
+def test_a_limit_at_the_end_is_found(command: str, limited: TrimmedCommand) -> None:
     assert without_limit(command, 3000) == limited
 
 

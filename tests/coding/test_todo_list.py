@@ -11,7 +11,7 @@ from msgspec import UNSET
 from tau.coding.todo_list import (
     MAX_TASKS,
     MAX_TEXT_CHARS,
-    Completed,
+    CompletedTask,
     NewPhase,
     Phases,
     TodoItem,
@@ -162,7 +162,7 @@ def test_a_list_that_is_too_large_already_can_be_made_smaller() -> None:
 def test_what_was_completed_is_told_once() -> None:
     before, _ = done(INIT, {"op": "done", "task": "a"})
     after, _ = done({"op": "done", "phase": "Build"}, {"op": "drop", "task": "c"}, phases=before)
-    assert completed_between(before, after) == [Completed("Build", "b")]
+    assert completed_between(before, after) == [CompletedTask("Build", "b")]
 
 
 def test_what_is_closed_can_be_taken_out() -> None:

@@ -13,7 +13,7 @@ from tau.ai.wire import AssistantMessage, Cost, Usage, UserMessage
 from tau.base.clock import iso
 from tau.coding.session.fork import fork
 from tau.coding.session.log import SessionLog
-from tau.coding.session.stats import Stats
+from tau.coding.session.stats import UsageStats
 from tau.coding.usage.chart import MAX_BARS, Stack, _grouped, _ticks, chart_page
 from tau.coding.usage.rows import UsageRow, child_usage, iter_usage
 from tau.coding.usage.summary import as_json, local_day, start_of_day, summarise
@@ -62,7 +62,7 @@ def test_every_request_of_every_session_is_one_row(tmp_path: Path) -> None:
         ("/b", "n", two.header.id, 4),
     ]
     assert sum(row.usage.cost.total for row in rows) == pytest.approx(
-        Stats(one).usage.cost.total + Stats(two).usage.cost.total
+        UsageStats(one).usage.cost.total + UsageStats(two).usage.cost.total
     )
     one.close()
     two.close()
@@ -92,7 +92,7 @@ def test_sessions_that_work_for_another_are_counted_where_they_lie(tmp_path: Pat
     (log.path.with_suffix("") / "output.jsonl").write_text('{"no": "session"}\n')
     path = log.path
     assert [(part.model, part.usage.input) for part in child_usage(path)] == [("sub", 2)]
-    assert Stats(log, lambda: child_usage(path)).usage.input == 3
+    assert UsageStats(log, lambda: child_usage(path)).usage.input == 3
     copy = fork(log, tmp_path / "x", Path("/x"))  # with its folder
     for each in (log, child, copy):
         each.close()

@@ -20,7 +20,7 @@ import msgspec
 
 from tau.agent.events import AgentEvent, BashEnd, MessageEnd
 from tau.agent.hooks import Hooks, ToolQuestion
-from tau.ai.faux import Act, Fail, Say, Step, Think, Use, Wait
+from tau.ai.faux import Act, Fail, FauxStep, Say, Think, Use, Wait
 from tau.ai.wire import CustomMessage
 from tau.base.clock import now_ms
 from tau.base.errors import ProviderError
@@ -116,7 +116,7 @@ class Scene:
     def abort(self) -> Act:
         return Act(lambda: self.session and self.session.abort())
 
-    def script(self) -> list[list[Step]]:
+    def script(self) -> list[list[FauxStep]]:
         return [
             [
                 Think("hm", "sig"),

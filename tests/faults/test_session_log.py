@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tau.ai.faux import FAUX_MODEL
-from tau.ai.history import sendable
+from tau.ai.history import normalize_history
 from tau.ai.wire import AssistantMessage, TextContent, ToolCall, ToolResultMessage, Usage, UserMessage
 from tau.base.errors import SessionError
 from tau.coding.session.entries import CompactionEntry, ModelChange, SessionInfo, ThinkingLevelChange
@@ -66,7 +66,7 @@ def goes_on(path: Path) -> SessionLog:
     again = SessionLog.open(path)
     assert again.messages() == [*before, AFTER]
     assert not any("never finished" in warning for warning in again.warnings)
-    assert sendable(again.messages(), FAUX_MODEL)[-1] == AFTER
+    assert normalize_history(again.messages(), FAUX_MODEL)[-1] == AFTER
     again.close()
     return log
 

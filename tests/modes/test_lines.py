@@ -10,7 +10,7 @@ import pytest
 
 from tau.base.errors import TauError
 from tau.modes import lines as lines_module
-from tau.modes.lines import Interrupted, Lines
+from tau.modes.lines import InputInterrupted, LineReader
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def run(main: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
     return asyncio.run(main())
 
 
-async def all_lines(lines: Lines) -> list[str]:
+async def all_lines(lines: LineReader) -> list[str]:
     found = []
     while (line := await lines.next()) is not None:
         found.append(line)
@@ -38,7 +38,7 @@ async def all_lines(lines: Lines) -> list[str]:
 def test_lines_come_without_their_ends_and_the_last_needs_none(pipe: tuple[int, int]) -> None:
     os.write(pipe[1], "one\r\ntwö\n\nlast".encode())
     os.close(pipe[1])
-    assert run(lambda: all_lines(Lines(pipe[0]))) == ["one", "twö", "", "last"]
+    assert run(lambda: all_lines(LineReader(pipe[0]))) == ["one", "twö", "", "last"]
 
 
 def test_a_file_and_dev_null_can_be_read_too(tmp_path: Path) -> None:
@@ -46,14 +46,14 @@ def test_a_file_and_dev_null_can_be_read_too(tmp_path: Path) -> None:
     for path, expected in ((str(tmp_path / "a"), ["x"] * 50_000), (os.devnull, [])):
         fd = os.open(path, os.O_RDONLY)
         try:
-            assert asyncio.run(all_lines(Lines(fd))) == expected
+            assert asyncio.run(all_lines(LineReader(fd))) == expected
         finally:
             os.close(fd)
 
 
 def test_a_character_cut_in_two_by_a_read_comes_out_whole(pipe: tuple[int, int]) -> None:
     async def main() -> list[str]:
-        lines = Lines(pipe[0])
+        lines = LineReader(pipe[0])
         loop = asyncio.get_running_loop()
         os.write(pipe[1], "é".encode()[:1])
         loop.call_later(0.01, os.write, pipe[1], "é".encode()[1:] + b"\n")
@@ -65,7 +65,7 @@ def test_a_character_cut_in_two_by_a_read_comes_out_whole(pipe: tuple[int, int])
 
 def test_nothing_is_read_before_somebody_waits(pipe: tuple[int, int]) -> None:
     async def main() -> bytes:
-        lines = Lines(pipe[0])
+        lines = LineReader(pipe[0])
         os.write(pipe[1], b"one\n")
         assert await lines.next() == "one"
         os.write(pipe[1], b"for another program\n")
@@ -77,7 +77,7 @@ def test_nothing_is_read_before_somebody_waits(pipe: tuple[int, int]) -> None:
 
 def test_the_one_who_came_last_is_served_first(pipe: tuple[int, int]) -> None:
     async def main() -> tuple[str | None, str | None]:
-        lines = Lines(pipe[0])
+        lines = LineReader(pipe[0])
         async with asyncio.TaskGroup() as tasks:
             first = tasks.create_task(lines.next())
             await asyncio.sleep(0)
@@ -93,7 +93,7 @@ def test_the_one_who_came_last_is_served_first(pipe: tuple[int, int]) -> None:
 
 def test_a_cancelled_wait_loses_no_line(pipe: tuple[int, int]) -> None:
     async def main() -> list[str]:
-        lines = Lines(pipe[0])
+        lines = LineReader(pipe[0])
         async with asyncio.TaskGroup() as tasks:
             waiting = tasks.create_task(lines.next())
             await asyncio.sleep(0)
@@ -108,10 +108,10 @@ def test_a_cancelled_wait_loses_no_line(pipe: tuple[int, int]) -> None:
 
 def test_an_interrupt_reaches_the_one_who_waits_and_reading_goes_on(pipe: tuple[int, int]) -> None:
     async def main() -> str | None:
-        lines = Lines(pipe[0])
+        lines = LineReader(pipe[0])
         lines.interrupt()  # nobody waits: nothing happens
         asyncio.get_running_loop().call_soon(lines.interrupt)
-        with pytest.raises(Interrupted):
+        with pytest.raises(InputInterrupted):
             await lines.next()
         os.write(pipe[1], b"still here\n")
         return await lines.next()
@@ -121,7 +121,7 @@ def test_an_interrupt_reaches_the_one_who_waits_and_reading_goes_on(pipe: tuple[
 
 def test_closing_ends_the_input_for_everybody(pipe: tuple[int, int]) -> None:
     async def main() -> list[str | None]:
-        lines = Lines(pipe[0])
+        lines = LineReader(pipe[0])
         async with asyncio.TaskGroup() as tasks:
             waiting = [tasks.create_task(lines.next()) for _ in range(2)]
             await asyncio.sleep(0)
@@ -140,7 +140,7 @@ def test_a_line_without_end_is_left_out_and_the_next_one_is_read(
     monkeypatch.setattr(lines_module, "CHUNK_BYTES", 700)
 
     async def main() -> list[str]:
-        lines = Lines(pipe[0])
+        lines = LineReader(pipe[0])
         with pytest.raises(TauError, match="left out"):
             await lines.next()
         os.close(pipe[1])
@@ -151,7 +151,7 @@ def test_a_line_without_end_is_left_out_and_the_next_one_is_read(
 
 def test_lines_that_are_pasted_into_a_terminal_belong_together() -> None:
     async def main() -> tuple[str | None, list[str], list[str]]:
-        lines = Lines(terminal)
+        lines = LineReader(terminal)
         os.write(keyboard, b"one\ntwo\nthree\n")
         first = await lines.next()
         return first, await lines.pasted(), await lines.pasted()

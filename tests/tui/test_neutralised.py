@@ -11,7 +11,7 @@ from tau.tui.render.screen import Screen
 from tau.tui.style import DARK_TOKENS, Theme
 from tau.tui.terminal.virtual import VirtualTerminal
 from tau.tui.timer import FakeTimer
-from tau.tui.widgets.autocomplete import Answer, Item, Suggestions
+from tau.tui.widgets.autocomplete import Answer, CompletionItem, Suggestions
 from tau.tui.widgets.box import Box
 from tau.tui.widgets.columns import Column, Columns
 from tau.tui.widgets.diff import DiffView
@@ -23,7 +23,7 @@ from tau.tui.widgets.markdown.component import Markdown
 from tau.tui.widgets.scroll_view import ScrollView
 from tau.tui.widgets.select_items import SelectItem
 from tau.tui.widgets.select_list import SelectList
-from tau.tui.widgets.setting import Setting
+from tau.tui.widgets.setting import SettingRow
 from tau.tui.widgets.settings_list import SettingsList
 from tau.tui.widgets.tab_bar import Tab, TabBar
 from tau.tui.widgets.text import Text
@@ -64,7 +64,7 @@ class Completions:
         self._text = text
 
     def complete(self, text: str, cursor: int) -> Answer:
-        return Suggestions(0, [Item(self._text, self._text, self._text, self._text)])
+        return Suggestions(0, [CompletionItem(self._text, self._text, self._text, self._text)])
 
 
 def ignore(component: Component) -> None:
@@ -133,8 +133,8 @@ def filtered(text: str) -> SelectList[str]:
 
 def edited(text: str) -> SettingsList:
     settings = [
-        Setting("a", text, text, "text", text, text),
-        Setting("b", text, text, "choice", text, text, (text, "other"), (text, "other")),
+        SettingRow("a", text, text, "text", text, text),
+        SettingRow("b", text, text, "choice", text, text, (text, "other"), (text, "other")),
     ]
     chooser = SettingsList(THEME, KEYS, settings)
     chooser.focused = True

@@ -6,14 +6,14 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 
 from tau.agent.events import AgentEvent, MessageUpdate, Notice, ToolUpdate
 from tau.agent.loop import Outcome
-from tau.agent.owner import Listener
+from tau.agent.owner import EventListener
 from tau.base.tasks import spawn
 
 MAX_BEHIND = 20_000  # events that a reader may lag before it gets no more pieces
 
 
 async def events_of(
-    subscribe: Callable[[Listener], Callable[[], None]], work: Callable[[], Awaitable[Outcome]]
+    subscribe: Callable[[EventListener], Callable[[], None]], work: Callable[[], Awaitable[Outcome]]
 ) -> AsyncGenerator[AgentEvent, None]:
     """Do `work` and yield what is told meanwhile, in order; the error that it ends with is raised at the end.
 

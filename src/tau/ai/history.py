@@ -49,7 +49,7 @@ NO_BEGINNING = "(The beginning of this conversation is missing.)"
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def sendable(messages: Sequence[AppMessage], model: Model) -> list[Message]:
+def normalize_history(messages: Sequence[AppMessage], model: Model) -> list[Message]:
     """The history as every dialect can send it to `model`."""
     results = _pair(messages)
     ids = _Ids(model)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tau.ai.http_dial import dial
-from tau.ai.http_response import Connection, HttpResponse
+from tau.ai.http_response import HttpConnection, HttpResponse
 from tau.ai.proxy import Url
 from tau.ai.transport import Timeouts
 from tau.base.errors import ProviderError
@@ -42,7 +42,7 @@ def tls_context(environ: Mapping[str, str]) -> ssl.SSLContext:
 
 async def connect(
     url: Url, proxy: Url | None, tls: Callable[[], ssl.SSLContext], timeouts: Timeouts
-) -> Connection:
+) -> HttpConnection:
     """A fresh connection to the server, or to the proxy that passes on a plain request."""
     first, peer = (url, url.peer) if proxy is None else (proxy, f"the proxy {proxy.peer}")
     writer: asyncio.StreamWriter | None = None
@@ -55,10 +55,10 @@ async def connect(
                 server_hostname=first.host if secure else None,
             )
             if proxy is not None and url.scheme == "https":
-                await _tunnel(Connection(peer, reader, writer), url, proxy, timeouts)
+                await _tunnel(HttpConnection(peer, reader, writer), url, proxy, timeouts)
                 peer = url.peer
                 await writer.start_tls(tls(), server_hostname=url.host)
-        return Connection(peer, reader, writer)
+        return HttpConnection(peer, reader, writer)
     except BaseException as error:
         if writer is not None:
             writer.transport.abort()
@@ -67,7 +67,7 @@ async def connect(
         raise
 
 
-async def _tunnel(connection: Connection, url: Url, proxy: Url, timeouts: Timeouts) -> None:
+async def _tunnel(connection: HttpConnection, url: Url, proxy: Url, timeouts: Timeouts) -> None:
     login = f"proxy-authorization: Basic {proxy.credentials}\r\n" if proxy.credentials else ""
     answer = HttpResponse(connection, bodiless=True)
     await answer.head(

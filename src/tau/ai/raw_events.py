@@ -50,7 +50,7 @@ class Exchange:
         return [_bounded(block.strip("\n")) for block in blocks if block.strip()]
 
 
-class RawEvents:
+class ExchangeLog:
     """A bounded record; the oldest bytes go first. `on_change` is told when something has come."""
 
     def __init__(self) -> None:
@@ -98,17 +98,17 @@ class RawEvents:
         exchange.chunks.clear()
 
 
-_kept: RawEvents | None = None
+_kept: ExchangeLog | None = None
 
 
-def keep() -> RawEvents:
+def keep() -> ExchangeLog:
     """From now on the answers are put aside, by transports that are made afterwards."""
     global _kept
-    _kept = _kept or RawEvents()
+    _kept = _kept or ExchangeLog()
     return _kept
 
 
-def kept() -> RawEvents | None:
+def kept() -> ExchangeLog | None:
     """What was put aside; None if nobody asked for it."""
     return _kept
 
@@ -121,13 +121,13 @@ def forget() -> None:
 
 def watched(http: Transport) -> Transport:
     """The same network; its answers are put aside, if somebody asked for that."""
-    return http if _kept is None else _Watched(http, _kept)
+    return http if _kept is None else _WatchedResponse(http, _kept)
 
 
-class _Watched:
+class _WatchedResponse:
     """Implements `Transport`."""
 
-    def __init__(self, http: Transport, record: RawEvents) -> None:
+    def __init__(self, http: Transport, record: ExchangeLog) -> None:
         self._http = http
         self._record = record
 
@@ -158,7 +158,7 @@ class _Watched:
 class _Tapped:
     """Implements `Response`."""
 
-    def __init__(self, response: Response, record: RawEvents, exchange: Exchange) -> None:
+    def __init__(self, response: Response, record: ExchangeLog, exchange: Exchange) -> None:
         self._response = response
         self._record = record
         self._exchange = exchange
@@ -183,7 +183,7 @@ class _Tapped:
 class _Chunks:
     """A plain iterator, so that nothing must be closed."""
 
-    def __init__(self, chunks: AsyncIterator[bytes], record: RawEvents, exchange: Exchange) -> None:
+    def __init__(self, chunks: AsyncIterator[bytes], record: ExchangeLog, exchange: Exchange) -> None:
         self._chunks = chunks
         self._record = record
         self._exchange = exchange

@@ -11,7 +11,7 @@ T = TypeVar("T")
 LOOKS = 8  # in the shorter of the two limits; a stall is noticed at most one look late
 
 
-class Watched(Generic[T]):
+class StallWatch(Generic[T]):
     """Passes deltas on. One timer looks now and then whether the same wait still lasts; deltas set no timers.
 
     A stall cancels the waiting task and turns that into a `ProviderError`; a cancellation from outside stays
@@ -98,9 +98,9 @@ class Watched(Generic[T]):
         return self._task.uncancel() <= self._cancelling
 
 
-def watched(deltas: AsyncIterator[T], *, first_s: float, idle_s: float, what: str) -> Watched[T]:
+def watched(deltas: AsyncIterator[T], *, first_s: float, idle_s: float, what: str) -> StallWatch[T]:
     """The same deltas, or `ProviderError` (retryable): none came for `first_s` at the start, `idle_s` later.
 
     `what` begins the sentence for the user. Time that the consumer takes between deltas does not count.
     """
-    return Watched(deltas, first_s=first_s, idle_s=idle_s, what=what)
+    return StallWatch(deltas, first_s=first_s, idle_s=idle_s, what=what)

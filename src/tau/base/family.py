@@ -6,7 +6,7 @@ import signal
 from collections.abc import Callable
 
 from tau.base import strays
-from tau.base.guard import Guard
+from tau.base.guard import OrphanGuard
 from tau.base.pipe import Sinks
 from tau.base.run import FAMILY_ID
 
@@ -15,10 +15,10 @@ STUCK_S = 2.0
 POLL_S = 0.005
 
 
-class LocalFamily:
-    """Implements `tau.base.run.Family`: a variable in the environment is what its members have in common."""
+class LocalProcessTree:
+    """Implements `tau.base.run.ProcessTree`: a variable in the environment is what its members have in common."""
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: OrphanGuard) -> None:
         self._id = os.urandom(8).hex()
         self._guard = guard
         self._sinks = Sinks()

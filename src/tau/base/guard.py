@@ -50,7 +50,7 @@ end() {
 """
 
 
-class Guard:
+class OrphanGuard:
     """One shell for all commands of a runner; it ends with this object."""
 
     def __init__(self) -> None:

@@ -19,9 +19,9 @@ from msgspec import Struct
 from tau.base import log, strays
 from tau.base.family import end_all
 from tau.base.files import temporary_folder, write_all
-from tau.base.guard import Guard
+from tau.base.guard import OrphanGuard
 from tau.base.pipe import Pipe
-from tau.base.run import ABORT_GRACE_S, RUN_ID, Command, Exit, Family, Limits, Stdin, Terminal
+from tau.base.run import ABORT_GRACE_S, RUN_ID, Command, Exit, Limits, ProcessTree, Pty, Stdin
 from tau.base.tasks import shielded
 
 POLL_S = 0.005
@@ -31,7 +31,7 @@ END_OF_INPUT = b"\x04"  # Ctrl+D
 ENTER_TERMINAL = ("/bin/sh", "-c", 'exec "$@" 0<>"$0" 1>&0 2>&0')
 
 
-class Ends(Struct, frozen=True, kw_only=True):
+class ChildPipes(Struct, frozen=True, kw_only=True):
     """Both sides of what joins us and a child. Ours are -1 where there is nothing to write into."""
 
     reading: int
@@ -52,12 +52,12 @@ class Ends(Struct, frozen=True, kw_only=True):
 def launch(
     command: Command,
     limits: Limits,
-    guard: Guard,
+    guard: OrphanGuard,
     *,
     stdin: Stdin = None,
     fds: Sequence[int] = (),
-    terminal: Terminal | None = None,
-    family: Family | None = None,
+    terminal: Pty | None = None,
+    family: ProcessTree | None = None,
 ) -> "LocalProcess":
     """Start a child in its own session; call it from the event loop that shall look after it."""
     run_id = command.env.get(RUN_ID, "")
@@ -85,7 +85,7 @@ def launch(
     return LocalProcess(child, ends, limits, guard, run_id, family)
 
 
-def _pipes(stdin: Stdin) -> Ends:
+def _pipes(stdin: Stdin) -> ChildPipes:
     reading, stdout = os.pipe()
     writing, given = -1, subprocess.DEVNULL
     try:
@@ -98,10 +98,10 @@ def _pipes(stdin: Stdin) -> Ends:
         os.close(reading)
         os.close(stdout)
         raise
-    return Ends(reading=reading, writing=writing, stdin=given, stdout=stdout)
+    return ChildPipes(reading=reading, writing=writing, stdin=given, stdout=stdout)
 
 
-def _terminal(wanted: Terminal) -> Ends:
+def _terminal(wanted: Pty) -> ChildPipes:
     ours, theirs = os.openpty()
     try:
         os.set_blocking(ours, False)
@@ -110,7 +110,7 @@ def _terminal(wanted: Terminal) -> Ends:
         if not wanted.echo:
             modes[3] &= ~termios.ECHO
         termios.tcsetattr(theirs, termios.TCSANOW, modes)
-        return Ends(
+        return ChildPipes(
             reading=ours,
             writing=ours,
             stdin=theirs,
@@ -146,11 +146,11 @@ class LocalProcess:
     def __init__(
         self,
         child: subprocess.Popen[bytes],
-        ends: Ends,
+        ends: ChildPipes,
         limits: Limits,
-        guard: Guard,
+        guard: OrphanGuard,
         run_id: str,
-        family: Family | None = None,
+        family: ProcessTree | None = None,
     ) -> None:
         self._child = child
         self._guard = guard
@@ -233,7 +233,7 @@ class LocalProcess:
                 await self._gone.wait()
                 self._child.wait()
                 pause = POLL_S
-                while strays.anyone_lives_in(self.pid, signal_group=self._signal):
+                while strays.group_has_processes(self.pid, signal_group=self._signal):
                     await asyncio.sleep(pause)
                     pause = min(2 * pause, 20 * POLL_S)
                 self._group_ended = True

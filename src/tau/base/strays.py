@@ -46,7 +46,7 @@ def send(pids: list[int], number: int) -> None:
             os.kill(pid, number)
 
 
-def anyone_lives_in(group: int, *, signal_group: Callable[[int], bool]) -> bool:
+def group_has_processes(group: int, *, signal_group: Callable[[int], bool]) -> bool:
     """Whether a process group has more than dead members whom nobody has waited for."""
     if not signal_group(0):
         return False

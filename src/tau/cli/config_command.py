@@ -135,9 +135,9 @@ def _schema(paths: Paths, _: list[str], as_json: bool) -> None:
     _write_json(settings_schema())
 
 
-Action = Callable[[Paths, list[str], bool], None]
+_Action = Callable[[Paths, list[str], bool], None]
 
-ACTIONS: dict[str, tuple[Action, tuple[str, ...]]] = {
+ACTIONS: dict[str, tuple[_Action, tuple[str, ...]]] = {
     "list": (_list, ()),
     "get": (_get, ("KEY",)),
     "set": (_set, ("KEY", "VALUE")),

@@ -4,12 +4,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
-    from tau.cli.parse import Parsed
+    from tau.cli.parse import ParsedArgs
 
     Face = Literal["print", "json", "json-lines", "console", "interactive"]
 
 
-def choose_face(parsed: "Parsed", *, talks: bool, dumb: bool = False) -> "Face":
+def choose_mode(parsed: "ParsedArgs", *, talks: bool, dumb: bool = False) -> "Face":
     """`talks`: somebody sits at a terminal and sees what is written; `dumb`: it cannot move its cursor."""
     if parsed.has("json"):
         return "json-lines"

@@ -6,7 +6,7 @@ from typing import Any
 
 from tau.base.errors import UsageError
 from tau.base.files import mode_of, typed_path
-from tau.cli.parse import Parsed
+from tau.cli.parse import ParsedArgs
 from tau.config.paths import current_folder
 
 
@@ -22,7 +22,7 @@ def is_home(folder: Path) -> bool:
     return folder == home or (home.exists() and folder.samefile(home))
 
 
-def flag_settings(parsed: Parsed) -> dict[str, Any]:
+def flag_settings(parsed: ParsedArgs) -> dict[str, Any]:
     """What the flags set, above all files."""
     found: dict[str, Any] = {}
     mode = "yolo" if parsed.has("yolo") else parsed.value("approval-mode")
@@ -33,5 +33,5 @@ def flag_settings(parsed: Parsed) -> dict[str, Any]:
     return found
 
 
-def config_files(parsed: Parsed) -> tuple[Path, ...]:
+def config_files(parsed: ParsedArgs) -> tuple[Path, ...]:
     return tuple(typed_path(name).absolute() for name in parsed.all("config"))

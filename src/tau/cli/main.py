@@ -10,7 +10,7 @@ from tau.base.version import VERSION
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tau.cli.faces import Face
-    from tau.cli.parse import Parsed
+    from tau.cli.parse import ParsedArgs
 
 completion_scripts = late("tau.cli.completions")
 config_command = late("tau.cli.config_command")
@@ -69,7 +69,7 @@ def run(argv: list[str]) -> int:
     if parsed.has("version"):
         return say(f"tau {VERSION}\n")
     talks = os.isatty(0) and os.isatty(1)
-    face = faces.choose_face(parsed, talks=talks, dumb=os.environ.get("TERM", "dumb") in ("dumb", ""))
+    face = faces.choose_mode(parsed, talks=talks, dumb=os.environ.get("TERM", "dumb") in ("dumb", ""))
     if parsed.value("resume") == "" and (face != "interactive" or parsed.words):
         return complain(NO_ID)
     if parsed.has("list-models") or face != "interactive":
@@ -77,7 +77,7 @@ def run(argv: list[str]) -> int:
     return screen(parsed)
 
 
-def screen(parsed: "Parsed") -> int:
+def screen(parsed: "ParsedArgs") -> int:
     timing.mark("the interpreter, until tau's first line")
     gc.disable()
     begin = interactive.run
@@ -88,7 +88,7 @@ def screen(parsed: "Parsed") -> int:
     return code
 
 
-def launch(parsed: "Parsed", face: "Face") -> int:
+def launch(parsed: "ParsedArgs", face: "Face") -> int:
     timing.mark("the interpreter, until tau's first line")
     gc.disable()  # what is imported stays: looking for garbage in it would be a tenth of the start
     if timing.ON:

@@ -22,15 +22,15 @@ commands = late("tau.coding.simple_commands")
 options = late("tau.coding.telling_options")
 shlex = late("shlex")
 
-Kind = Literal["run", "write", "connect"]
+_Kind = Literal["run", "write", "connect"]
 MAX_PATTERNS = 500
 MAX_PATTERN_CHARS = 1_000
 
 
-class Rule(Struct, frozen=True):
+class AllowRule(Struct, frozen=True):
     """One pattern: `words` of a command, or `path` as a regular expression, or a `host`."""
 
-    kind: Kind
+    kind: _Kind
     text: str
     words: tuple[str, ...] = ()
     open_end: bool = False
@@ -38,16 +38,16 @@ class Rule(Struct, frozen=True):
     host: str = ""
 
 
-class Allowed(Struct, frozen=True):
+class AllowRules(Struct, frozen=True):
     """All patterns, and a sentence for each that cannot be used."""
 
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[AllowRule, ...] = ()
     problems: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, patterns: Iterable[str]) -> "Allowed":
+    def of(cls, patterns: Iterable[str]) -> "AllowRules":
         """From the patterns as the user wrote them."""
-        rules: list[Rule] = []
+        rules: list[AllowRule] = []
         problems: list[str] = []
         for number, text in enumerate(patterns):
             if number >= MAX_PATTERNS:
@@ -59,10 +59,10 @@ class Allowed(Struct, frozen=True):
                 problems.append(f'The pattern "{text[:200]}" of tools.allow is not used: {error}.')
         return cls(tuple(rules), tuple(problems))
 
-    def adding(self, patterns: Iterable[str]) -> "Allowed":
+    def adding(self, patterns: Iterable[str]) -> "AllowRules":
         """With some more."""
-        more = Allowed.of(patterns)
-        return Allowed((*self.rules, *more.rules), (*self.problems, *more.problems))
+        more = AllowRules.of(patterns)
+        return AllowRules((*self.rules, *more.rules), (*self.problems, *more.problems))
 
     def command(self, text: str, folders: Sequence[Path]) -> bool:
         """Whether every simple command of this shell text is allowed.
@@ -89,10 +89,10 @@ class Allowed(Struct, frozen=True):
         return any(rule.kind == "connect" and fnmatchcase(host.lower(), rule.host) for rule in self.rules)
 
 
-NOTHING = Allowed()
+NOTHING = AllowRules()
 
 
-def parse_rule(text: str) -> Rule:
+def parse_rule(text: str) -> AllowRule:
     """One pattern; raises ValueError with what is wrong with it."""
     if len(text) > MAX_PATTERN_CHARS or not text.isprintable():
         raise ValueError("it is too long, or holds characters that nobody can see")
@@ -104,13 +104,13 @@ def parse_rule(text: str) -> Rule:
         case "run":
             return _run_rule(text, rest)
         case "write":
-            return Rule("write", text, path=_path_pattern(rest))
+            return AllowRule("write", text, path=_path_pattern(rest))
         case "connect":
-            return Rule("connect", text, host=rest.lower())
+            return AllowRule("connect", text, host=rest.lower())
     raise ValueError(f'it begins with "{kind}", not with run, write or connect')
 
 
-def _run_rule(text: str, rest: str) -> Rule:
+def _run_rule(text: str, rest: str) -> AllowRule:
     try:
         words = shlex.split(rest)
     except ValueError:
@@ -120,10 +120,10 @@ def _run_rule(text: str, rest: str) -> Rule:
     open_end = rest.endswith("*")
     if words[-1] == "*":
         words.pop()
-    return Rule("run", text, words=tuple(words), open_end=open_end)
+    return AllowRule("run", text, words=tuple(words), open_end=open_end)
 
 
-def _fits(rule: Rule, words: tuple[str, ...]) -> bool:
+def _fits(rule: AllowRule, words: tuple[str, ...]) -> bool:
     wanted = rule.words
     if len(words) < len(wanted) or (len(words) > len(wanted) and not rule.open_end):
         return False

@@ -14,11 +14,11 @@ from tau.agent.ui import Ui
 from tau.base.errors import TauError
 from tau.base.late import late
 from tau.base.text import plain
-from tau.coding.policy import Question, Workspace, decide
+from tau.coding.policy import ApprovalItem, Workspace, decide
 from tau.config.settings import ApprovalMode
 
 if TYPE_CHECKING:
-    from tau.coding.allow_rules import Allowed
+    from tau.coding.allow_rules import AllowRules
 
 rules = late("tau.coding.allow_rules")
 suggestions = late("tau.coding.suggested_patterns")
@@ -34,7 +34,7 @@ _THEY_SAY = ". They say: "
 _NO_OTHER_WAY = ". Do not reach the same effect another way; ask what they want instead."
 _UNANSWERED = "The user did not answer whether to "
 
-Choice = Literal["once", "session", "always", "no"]
+_Choice = Literal["once", "session", "always", "no"]
 
 
 class ApprovalRequest(Struct, frozen=True, kw_only=True):
@@ -47,15 +47,15 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     label: str
     arguments: dict[str, Any]
     cwd: Path
-    questions: tuple[Question, ...]
+    questions: tuple[ApprovalItem, ...]
     for_session: bool
     patterns: tuple[str, ...] = ()
 
 
-class ApprovalAnswer(Struct, frozen=True):
+class ApprovalDecision(Struct, frozen=True):
     """`reason` is what the person wants the model to know, with a no."""
 
-    choice: Choice
+    choice: _Choice
     reason: str = ""
 
 
@@ -63,7 +63,7 @@ class ApprovalAnswer(Struct, frozen=True):
 class ApprovalUi(Protocol):
     """A face that can show more than a line and a list of words."""
 
-    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer | None:
+    async def approve(self, request: ApprovalRequest) -> ApprovalDecision | None:
         """None: there was no answer."""
         ...
 
@@ -86,7 +86,7 @@ class ApprovalHook(Hooks):
         self.workspace = workspace
         self.mode: ApprovalMode = mode
         wanted = tuple(patterns)
-        self._allowed: Allowed | None = rules.Allowed.of(wanted) if wanted else None
+        self._allowed: AllowRules | None = rules.AllowRules.of(wanted) if wanted else None
         self._remember = remember
         self._always: set[tuple[str, str]] = set()
         self._one_at_a_time = asyncio.Lock()
@@ -106,7 +106,7 @@ class ApprovalHook(Hooks):
                 return refusal
             return await self._ask(question, open_questions, question.context)
 
-    def _open(self, question: ToolQuestion) -> tuple[list[Question], str | None]:
+    def _open(self, question: ToolQuestion) -> tuple[list[ApprovalItem], str | None]:
         """What is left to ask; if nothing is, whether the call is refused."""
         decision = decide(
             question.effects,
@@ -120,7 +120,7 @@ class ApprovalHook(Hooks):
             return [], f"Not allowed: {decision.reason}."
         return [wish for wish in decision.questions if wish.key not in self._always], None
 
-    async def _ask(self, asked: ToolQuestion, questions: list[Question], ctx: ToolContext) -> str | None:
+    async def _ask(self, asked: ToolQuestion, questions: list[ApprovalItem], ctx: ToolContext) -> str | None:
         wish = _bounded("; ".join(question.reason for question in questions))
         if ctx.ui is None:
             return (
@@ -141,7 +141,9 @@ class ApprovalHook(Hooks):
             return None
         return refusal(wish, answer.reason)
 
-    def _request(self, asked: ToolQuestion, questions: list[Question], ctx: ToolContext) -> ApprovalRequest:
+    def _request(
+        self, asked: ToolQuestion, questions: list[ApprovalItem], ctx: ToolContext
+    ) -> ApprovalRequest:
         return ApprovalRequest(
             tool=asked.tool.name,
             label=asked.tool.label,
@@ -154,7 +156,7 @@ class ApprovalHook(Hooks):
 
     def _keep(
         self,
-        answer: ApprovalAnswer | None,
+        answer: ApprovalDecision | None,
         keys: Sequence[tuple[str, str] | None],
         request: ApprovalRequest | None,
         ui: Ui,
@@ -171,11 +173,11 @@ class ApprovalHook(Hooks):
             ui.notify(f"This holds for this session only. {error}", "warning")
 
 
-async def _select(ui: Ui, tool: Tool[Any], wish: str, *, for_session: bool) -> ApprovalAnswer | None:
+async def _select(ui: Ui, tool: Tool[Any], wish: str, *, for_session: bool) -> ApprovalDecision | None:
     options = [YES, NO, ALWAYS] if for_session else [YES, NO]  # a number means the same in each question
     chosen = await ui.select(f"{tool.label}: allow to {wish}?", options)
-    choices: dict[str | None, Choice] = {YES: "once", ALWAYS: "session", NO: "no"}
-    return ApprovalAnswer(choices[chosen]) if chosen in choices else None
+    choices: dict[str | None, _Choice] = {YES: "once", ALWAYS: "session", NO: "no"}
+    return ApprovalDecision(choices[chosen]) if chosen in choices else None
 
 
 def refusal(wish: str, reason: str = "") -> str:
@@ -195,7 +197,7 @@ def declined(result: str) -> str | None:
     return f"You said no: {result.rpartition(_THEY_SAY)[2]}"
 
 
-def _patterns(questions: Sequence[Question]) -> tuple[str, ...]:
+def _patterns(questions: Sequence[ApprovalItem]) -> tuple[str, ...]:
     """Patterns that would allow all of it; none where one of the questions can have none."""
     found: dict[str, None] = {}
     for question in questions:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from tau.coding.diff import CONTEXT_LINES, hunks
 
 
-class Change(Protocol):
+class TextEdit(Protocol):
     """Characters `start` to `end` of the old text become `text`."""
 
     @property
@@ -21,7 +21,7 @@ class Change(Protocol):
     def text(self) -> str: ...
 
 
-class Rows(Struct, frozen=True):
+class DiffRows(Struct, frozen=True):
     """Hunk headers and rows of a unified diff, and how many lines they add and remove."""
 
     rows: list[str]
@@ -34,10 +34,10 @@ class _Group(Struct):
 
     first: int
     last: int
-    changes: list[Change]
+    changes: list[TextEdit]
 
 
-def change_rows(old: str, changes: Sequence[Change]) -> Rows:
+def change_rows(old: str, changes: Sequence[TextEdit]) -> DiffRows:
     """`changes` are in order and do not overlap."""
     lines = _lines(old)
     starts = list(accumulate((len(line) for line in lines), initial=0))
@@ -51,10 +51,10 @@ def change_rows(old: str, changes: Sequence[Change]) -> Rows:
         rows += hunks([_row(line) for line in before], [_row(line) for line in after], first, first + shift)
         shift += len(after) - len(before)
     added = sum(row.startswith("+") for row in rows)
-    return Rows(rows, added, sum(row.startswith("-") for row in rows))
+    return DiffRows(rows, added, sum(row.startswith("-") for row in rows))
 
 
-def _groups(starts: list[int], changes: Sequence[Change]) -> Iterator[_Group]:
+def _groups(starts: list[int], changes: Sequence[TextEdit]) -> Iterator[_Group]:
     group: _Group | None = None
     for change in changes:
         first = bisect_right(starts, change.start, hi=len(starts) - 1) - 1
@@ -70,7 +70,7 @@ def _groups(starts: list[int], changes: Sequence[Change]) -> Iterator[_Group]:
         yield group
 
 
-def _replaced(old: str, start: int, end: int, changes: Sequence[Change]) -> str:
+def _replaced(old: str, start: int, end: int, changes: Sequence[TextEdit]) -> str:
     pieces: list[str] = []
     at = start
     for change in changes:

@@ -12,7 +12,7 @@ from tau.agent.ports import Stat
 from tau.backends.syntax.languages import LANGUAGES, MAX_PARSED_CHARS, language_of
 from tau.base.errors import ToolError
 from tau.base.sizes import format_bytes
-from tau.base.text import Decoded, NotText, decode, is_binary
+from tau.base.text import DecodedText, NotText, decode, is_binary
 from tau.coding import path_lists
 from tau.coding.paths import failure, real, shown
 from tau.coding.ports import CodingContext
@@ -27,12 +27,12 @@ class CodeFile(Struct, frozen=True, kw_only=True):
     path: Path
     name: str
     data: bytes
-    decoded: Decoded
+    decoded: DecodedText
     stat: Stat
     language: str
 
 
-class Scope(Struct, frozen=True, kw_only=True):
+class SourceScope(Struct, frozen=True, kw_only=True):
     """`single` is set when one file was named and nothing else; `capped` when there were too many files."""
 
     text: str
@@ -42,7 +42,7 @@ class Scope(Struct, frozen=True, kw_only=True):
     capped: bool
 
 
-class Reading:
+class FileReadReport:
     """What became of the files: tells afterwards what the caller could not see."""
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class Reading:
         self.timed_out = False
 
     async def files(
-        self, scope: Scope, words: Sequence[Sequence[str]], ctx: CodingContext
+        self, scope: SourceScope, words: Sequence[Sequence[str]], ctx: CodingContext
     ) -> AsyncIterator[CodeFile]:
         """Every file of the scope that is code and has all the words of one of the lists.
 
@@ -84,7 +84,7 @@ class Reading:
                 rested = time.monotonic()
 
 
-async def scope_of(given: str | Sequence[str], ctx: CodingContext) -> Scope:
+async def scope_of(given: str | Sequence[str], ctx: CodingContext) -> SourceScope:
     """The files behind paths, folders and globs, ignored ones left out, sorted, each once. ToolError."""
     entries = path_lists.entries(given, ctx.cwd)
     for entry in entries:
@@ -101,7 +101,7 @@ async def scope_of(given: str | Sequence[str], ctx: CodingContext) -> Scope:
         for path in paths:
             found.setdefault(real(path), path)
     ordered = sorted(found.values())
-    return Scope(
+    return SourceScope(
         text=path_lists.scope_text(entries, ctx.cwd),
         paths=ordered[:MAX_FILES],
         missing=missing,

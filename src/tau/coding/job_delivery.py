@@ -28,7 +28,7 @@ def backoff_ms(failures: int) -> int:
     return min(doubled, LONGEST_WAIT_MS) + jitter
 
 
-class Parcel:
+class JobDelivery:
     """One delivery: `pack` gives the job as it is told, `wanted` whether it still is, `done` notes it."""
 
     def __init__(
@@ -66,7 +66,7 @@ class Outbox:
     def __init__(self, deliver: Deliver, sleep: Sleep) -> None:
         self._deliver = deliver
         self._sleep = sleep
-        self._parcels: dict[str, Parcel] = {}
+        self._parcels: dict[str, JobDelivery] = {}
         self.burst = 0  # the most parcels that waited together since there was none
 
     def __len__(self) -> int:
@@ -75,7 +75,7 @@ class Outbox:
     def tasks(self) -> list[asyncio.Task[None]]:
         return [parcel.task for parcel in self._parcels.values() if parcel.task is not None]
 
-    def put(self, group: asyncio.TaskGroup, parcel: Parcel) -> None:
+    def put(self, group: asyncio.TaskGroup, parcel: JobDelivery) -> None:
         if parcel.id in self._parcels:
             return
         self._parcels[parcel.id] = parcel
@@ -113,7 +113,7 @@ class Outbox:
             if lost:
                 log.error(f"The session has ended before these results were delivered: {', '.join(lost)}.")
 
-    async def _carry(self, parcel: Parcel) -> None:
+    async def _carry(self, parcel: JobDelivery) -> None:
         failures = 0
         try:
             while parcel.wanted() and not await parcel.attempt(self._deliver):
@@ -123,7 +123,7 @@ class Outbox:
         finally:
             self._remove(parcel)
 
-    def _remove(self, parcel: Parcel) -> None:
+    def _remove(self, parcel: JobDelivery) -> None:
         """At once, not when the task has ended: the same job may have to be put in again before that."""
         if self._parcels.get(parcel.id) is parcel:
             del self._parcels[parcel.id]

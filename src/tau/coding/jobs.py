@@ -276,7 +276,7 @@ class SessionJobs:
             else:
                 _tell(self.on_delivered, job)
 
-        outbox.put(self._group, delivery.Parcel(record.id, pack, lambda: record.deliverable, done))
+        outbox.put(self._group, delivery.JobDelivery(record.id, pack, lambda: record.deliverable, done))
 
     def _running(self) -> Sequence[_Record]:
         return [record for record in self._records.values() if record.status == "running"]

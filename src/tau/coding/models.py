@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tau.ai.auth import resolve_headers
-from tau.ai.catalog import Catalog, Choice, find_models, pick_model, split_thinking
+from tau.ai.catalog import Catalog, ModelMatch, find_models, pick_model, split_thinking
 from tau.ai.model import DEMO_PROVIDER, Model, ThinkingLevel
 from tau.ai.transport import Transport
 from tau.base.errors import ConfigError, UsageError
@@ -27,7 +27,7 @@ BETTER_MODELS = (
 )
 
 
-class Wish(Struct, frozen=True, kw_only=True):
+class ModelRequest(Struct, frozen=True, kw_only=True):
     """What the user asked for on the command line, and the model that a resumed session used."""
 
     provider: str | None = None
@@ -37,13 +37,13 @@ class Wish(Struct, frozen=True, kw_only=True):
     resumed: tuple[str, str] | None = None
 
 
-class FoundModel(Struct, frozen=True, kw_only=True):
+class ResolvedModel(Struct, frozen=True, kw_only=True):
     model: Model
     thinking: ThinkingLevel | None = None
     notices: list[str] = []
 
 
-class ModelFinder:
+class ModelResolver:
     """`keys` is filled with the key of a server that we start ourselves."""
 
     def __init__(
@@ -67,7 +67,7 @@ class ModelFinder:
         self._keys = keys
         self._services = services
 
-    async def find(self, wish: Wish) -> FoundModel:
+    async def find(self, wish: ModelRequest) -> ResolvedModel:
         found = await self._find(wish)
         model = found.model
         if wish.base_url is not None:
@@ -79,7 +79,7 @@ class ModelFinder:
         self._require_key(model)
         return replace(found, model=model)
 
-    async def _find(self, wish: Wish) -> FoundModel:
+    async def _find(self, wish: ModelRequest) -> ResolvedModel:
         settings = self._settings
         if wish.provider == DEMO_PROVIDER or (wish.model or "").startswith(f"{DEMO_PROVIDER}/"):
             return await self._demo()
@@ -92,7 +92,7 @@ class ModelFinder:
             provider, id = wish.resumed
             model = self._usable(provider, id)
             if model is not None:
-                return FoundModel(model=model)
+                return ResolvedModel(model=model)
             notices.append(f"The session's model {provider}/{id} cannot be used here.")
         if settings.default_model is not None or settings.default_provider is not None:
             found = self._configured()
@@ -104,7 +104,7 @@ class ModelFinder:
             found = await self._whatever_works()
         return replace(found, notices=[*notices, *found.notices])
 
-    async def _asked_for(self, pattern: str, wish: Wish) -> FoundModel:
+    async def _asked_for(self, pattern: str, wish: ModelRequest) -> ResolvedModel:
         """By the table; else on a server of this machine; else on the server whose address was given.
 
         A server that was named by its address alone gets the model's name as it is, and no provider's key.
@@ -112,7 +112,7 @@ class ModelFinder:
         owner = wish.provider or pattern.partition("/")[0]
         if wish.base_url is not None and self._catalog.provider(owner) is None:
             id, thinking = split_thinking(pattern)
-            return FoundModel(model=_custom(id, wish.base_url), thinking=thinking)
+            return ResolvedModel(model=_custom(id, wish.base_url), thinking=thinking)
         try:
             preferred = self._credentials.providers_with_keys()
             return _found(pick_model(self._catalog, pattern, wish.provider, prefer=preferred))
@@ -124,14 +124,14 @@ class ModelFinder:
                     return replace(found, thinking=thinking)
             raise
 
-    async def _of_provider(self, provider: str) -> FoundModel:
+    async def _of_provider(self, provider: str) -> ResolvedModel:
         if self._catalog.provider(provider) is None:
             for found in await self._on_this_machine():
                 if found.model.provider == provider:
                     return found
         return self._default_of(provider)
 
-    def _default_of(self, provider: str) -> FoundModel:
+    def _default_of(self, provider: str) -> ResolvedModel:
         row = self._catalog.provider(provider)
         if row is not None and not row.default_model:
             raise UsageError(f"The provider {row.id} has no default model; name one with --model.")
@@ -139,7 +139,7 @@ class ModelFinder:
             pick_model(self._catalog, row.default_model if row else "", row.id if row else provider)
         )
 
-    def _configured(self) -> FoundModel:
+    def _configured(self) -> ResolvedModel:
         settings = self._settings
         if settings.default_model is None:
             assert settings.default_provider is not None
@@ -149,13 +149,13 @@ class ModelFinder:
             pick_model(self._catalog, settings.default_model, settings.default_provider, prefer=preferred)
         )
 
-    async def _whatever_works(self) -> FoundModel:
+    async def _whatever_works(self) -> ResolvedModel:
         providers = self._credentials.providers_with_keys()
         for pattern in self._settings.enabled_models:
             name, thinking = split_thinking(pattern)
             for model in find_models(self._catalog, name, prefer=providers):
                 if self._has_access(model.provider):
-                    return FoundModel(model=model, thinking=thinking)
+                    return ResolvedModel(model=model, thinking=thinking)
         for provider in providers:
             if self._catalog.providers[provider].default_model:
                 return self._default_of(provider)
@@ -172,21 +172,21 @@ class ModelFinder:
                 problem = str(missing)
         raise ConfigError(f"{self._credentials.where_to_put_any_key()} {problem}")
 
-    async def _on_this_machine(self) -> list[FoundModel]:
+    async def _on_this_machine(self) -> list[ResolvedModel]:
         """The models of the servers that run here, each with what there is to say about its server."""
         if not self._settings.local.discover:
             return []
         return [
-            FoundModel(model=model, notices=[server.note] if server.note else [])
+            ResolvedModel(model=model, notices=[server.note] if server.note else [])
             for server in await discovery.discover(self._http, self._environ)
             for model in server.models
         ]
 
-    async def _demo(self) -> FoundModel:
+    async def _demo(self) -> ResolvedModel:
         server = await self._services.enter_async_context(embedded.EmbeddedServer(self._weights(), self._run))
         self._keys[DEMO_PROVIDER] = server.key
         notice = f"Using {server.model.name}: it can chat, but it cannot code. {BETTER_MODELS}"
-        return FoundModel(model=server.model, thinking="off", notices=[notice])
+        return ResolvedModel(model=server.model, thinking="off", notices=[notice])
 
     def _weights(self) -> Path:
         path: Path = weights.weights_path(weights.cache_dir(self._environ))
@@ -206,11 +206,11 @@ class ModelFinder:
             raise ConfigError(self._credentials.where_to_put_key(row.id))
 
 
-def _found(choice: Choice) -> FoundModel:
+def _found(choice: ModelMatch) -> ResolvedModel:
     notices = (
         [] if choice.known else [f"{choice.model.key} is not in the model table; its limits are guessed."]
     )
-    return FoundModel(model=choice.model, thinking=choice.thinking, notices=notices)
+    return ResolvedModel(model=choice.model, thinking=choice.thinking, notices=notices)
 
 
 def _custom(id: str, base_url: str) -> Model:

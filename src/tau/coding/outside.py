@@ -17,31 +17,31 @@ from tau.config.settings import Settings
 
 if TYPE_CHECKING:
     from tau.backends.ssh.connections import Connections
-    from tau.backends.ssh.hosts import Host
+    from tau.backends.ssh.hosts import SshHost
 
 ssh_connections = late("tau.backends.ssh.connections")
 ssh_hosts = late("tau.backends.ssh.hosts")
 ssh_info = late("tau.backends.ssh.info")
 
 
-class Outside(Struct, frozen=True, kw_only=True):
+class SessionResources(Struct, frozen=True, kw_only=True):
     """What lives longer than a call: a shell, kernels, connections. Without them each call begins anew."""
 
     shell: ShellSession | None = None
     kernels: Kernels | None = None
-    hosts: "Mapping[str, Host]" = {}
+    hosts: "Mapping[str, SshHost]" = {}
     connections: "Connections | None" = None
     warnings: list[str] = []
 
 
-async def open_outside(
+async def open_resources(
     cwd: Path,
     runner: Runner,
     paths: Paths,
     settings: Settings,
     environ: Mapping[str, str],
     services: AsyncExitStack,
-) -> Outside:
+) -> SessionResources:
     """What tools use beyond this process. Nothing of it is started before its first use."""
     shell = ShellSession(runner, cwd=cwd, cache=paths.cache / "shell")
     kernels = Kernels(runner, python=settings.python.interpreter, mode=settings.python.kernel_mode)
@@ -53,14 +53,14 @@ async def open_outside(
         *project_folders(cwd),
     )
     if not any(mode_of(folder / name) for folder in folders for name in ("ssh.json", ".ssh.json")):
-        return Outside(shell=shell, kernels=kernels)
+        return SessionResources(shell=shell, kernels=kernels)
     found = ssh_hosts.load_hosts(paths, cwd, environ)
     if not found.hosts:
-        return Outside(shell=shell, kernels=kernels, warnings=found.warnings)
+        return SessionResources(shell=shell, kernels=kernels, warnings=found.warnings)
     mounts = paths.home / "remote" if settings.ssh.mount else None
     connections = ssh_connections.Connections(runner, cache=ssh_info.info_folder(paths), mounts=mounts)
     await services.enter_async_context(connections)
-    return Outside(
+    return SessionResources(
         shell=shell, kernels=kernels, hosts=found.hosts, connections=connections, warnings=found.warnings
     )
 

@@ -17,7 +17,7 @@ _ADDRESS = r"(?!file://)[A-Za-z][A-Za-z0-9+.-]*://"
 _ARCHIVE = r"(?i)(?P<archive>.+?\.(?:zip|tar|tar\.gz|tgz)):(?P<member>[^:].*)"
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class PathTarget(Struct, frozen=True, kw_only=True):
     """One thing to look into. Without `glob` it is `base` itself, and all below it if that is a folder.
 
     `member` is set for `bundle.zip:src/a.py`, whose `base` is the archive; `url` for an internal address.
@@ -35,7 +35,7 @@ class Entry(Struct, frozen=True, kw_only=True):
         return bool(self.url) or os.path.lexists(self.base)
 
 
-def entries(given: str | Sequence[str], cwd: Path, *, selectors: bool = False) -> list[Entry]:
+def entries(given: str | Sequence[str], cwd: Path, *, selectors: bool = False) -> list[PathTarget]:
     """Everything that was asked for, in order and once. With `selectors`, `a.py:5-9` names lines of a file.
 
     Entries that were joined by accident are told by what exists: a path that has a comma stays whole.
@@ -49,23 +49,23 @@ def entries(given: str | Sequence[str], cwd: Path, *, selectors: bool = False) -
     return list({(entry.text, entry.selector): entry for entry in found}.values())
 
 
-def parse(text: str, cwd: Path, *, selectors: bool = False) -> Entry:
+def parse(text: str, cwd: Path, *, selectors: bool = False) -> PathTarget:
     """One entry: an address, a member of an archive, or a path with or without a glob."""
     if re.match(_ADDRESS, text):
         url, selector = split_selector(text) if selectors else (text, Selector())
         if is_glob(url.partition("://")[2]):
             raise ToolError(f"Glob patterns are not supported for internal URLs: {url}.")
-        return Entry(text=url, base=cwd, selector=selector, url=url)
+        return PathTarget(text=url, base=cwd, selector=selector, url=url)
     if os.path.lexists(whole := resolve(text, cwd)):
-        return Entry(text=text, base=whole)
+        return PathTarget(text=text, base=whole)
     path_text, selector = split_selector(text) if selectors else (text, Selector())
     archive = re.fullmatch(_ARCHIVE, path_text) if selectors else None
     if archive is not None and (base := resolve(archive["archive"], cwd)).is_file():
-        return Entry(text=path_text, base=base, selector=selector, member=archive["member"])
+        return PathTarget(text=path_text, base=base, selector=selector, member=archive["member"])
     if is_glob(path_text) and not os.path.lexists(resolve(path_text, cwd)):
         base_text, glob = split_glob(path_text.replace("\\", "/"))
-        return Entry(text=path_text, base=resolve(base_text, cwd), glob=glob, selector=selector)
-    return Entry(text=path_text, base=resolve(path_text, cwd), selector=selector)
+        return PathTarget(text=path_text, base=resolve(base_text, cwd), glob=glob, selector=selector)
+    return PathTarget(text=path_text, base=resolve(path_text, cwd), selector=selector)
 
 
 def split_glob(text: str) -> tuple[str, str]:
@@ -78,9 +78,9 @@ def split_glob(text: str) -> tuple[str, str]:
     return base or ("." if first == 0 else "/"), glob if glob != "**" else "**/*"
 
 
-def partition(found: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
+def partition(found: Iterable[PathTarget]) -> tuple[list[PathTarget], list[str]]:
     """Those that exist, and the texts of those that do not. If none does, ToolError."""
-    present: list[Entry] = []
+    present: list[PathTarget] = []
     missing: list[str] = []
     for entry in found:
         if entry.exists:
@@ -92,7 +92,7 @@ def partition(found: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
     return present, missing
 
 
-def scope_text(found: Sequence[Entry], cwd: Path) -> str:
+def scope_text(found: Sequence[PathTarget], cwd: Path) -> str:
     """What was searched, in few words."""
     names = [entry.text if entry.text not in ("", ".") else str(cwd) for entry in found]
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

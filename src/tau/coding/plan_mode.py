@@ -15,22 +15,22 @@ from tau.base.sizes import KIB, format_bytes
 from tau.coding.plan_rules import (
     PLAN_FILE,
     TOOLS,
-    Ask,
+    AskForReview,
     Plan,
     PlanAnswer,
     PlanDetails,
-    Reviewed,
+    PlanReview,
     ask_user,
     file_stem,
     refusal,
     title_of,
 )
-from tau.coding.previews import Preview, Previews
+from tau.coding.previews import PendingChange, PendingChanges
 from tau.coding.prompts.system import fill
-from tau.coding.session.context import Node
+from tau.coding.session.context import EntryNode
 from tau.coding.session.entries import ModeChange, ModelChange
 from tau.coding.session.log import SessionLog
-from tau.coding.session.newest import Newest
+from tau.coding.session.newest import BranchState
 
 PLAN, NONE = "plan", "none"
 MAX_PLAN_BYTES = 256 * KIB
@@ -72,10 +72,10 @@ class PlanMode:
         log: SessionLog,
         files: Scratch,
         models: Roles,
-        previews: Previews | None = None,
+        previews: PendingChanges | None = None,
         *,
         enabled: bool = True,
-        ask: Ask = ask_user,
+        ask: AskForReview = ask_user,
     ) -> None:
         self._log = log
         self._files = files
@@ -83,7 +83,7 @@ class PlanMode:
         self._previews = previews
         self._enabled = enabled
         self._ask = ask
-        self._newest = Newest(log, self._read)
+        self._newest = BranchState(log, self._read)
         self.changed: Callable[[bool], None] = lambda on: None
 
     @property
@@ -146,7 +146,7 @@ class PlanMode:
     def offer(self) -> None:
         """Let `resolve` hand in the plan."""
         if self._previews is not None and self._previews.pending is None:
-            self._previews.propose(Preview(title="the plan", paths=(), apply=self.submit))
+            self._previews.propose(PendingChange(title="the plan", paths=(), apply=self.submit))
 
     async def submit(self, ctx: ToolContext) -> ToolOutput:
         """The model hands in its plan: ask the user; if they approve, plan mode is over. Raises ToolError."""
@@ -166,12 +166,12 @@ class PlanMode:
             told, PlanDetails(title=plan.title, url=url, verdict=answer.verdict, feedback=answer.feedback)
         )
 
-    async def review(self, ui: Ui) -> Reviewed:
+    async def review(self, ui: Ui) -> PlanReview:
         """The user wants to be asked again about the plan as it is. Raises ToolError where there is none."""
         plan = self.plan()
         answer = await self._ask(plan, ui) or PlanAnswer("keep")
         _, told = self._settle(plan, answer)
-        return Reviewed(answer, "" if answer.verdict == "keep" else told)
+        return PlanReview(answer, "" if answer.verdict == "keep" else told)
 
     def plan(self) -> Plan:
         """The plan as it is now. Raises ToolError."""
@@ -237,7 +237,7 @@ class PlanMode:
         folder = self._files.scratch(make=False)
         return None if folder is None else folder / PLAN_FILE.removeprefix("local://")
 
-    def _read(self, node: Node) -> ModeChange | None:
+    def _read(self, node: EntryNode) -> ModeChange | None:
         entry = self._log.decode(node) if node.type == "mode_change" else None
         return entry if isinstance(entry, ModeChange) else None
 

@@ -25,7 +25,7 @@ TOOLS = frozenset(
     }
 )
 
-Verdict = Literal["approve", "reject", "keep"]
+_Verdict = Literal["approve", "reject", "keep"]
 
 
 class Plan(Struct, frozen=True):
@@ -37,7 +37,7 @@ class Plan(Struct, frozen=True):
 class PlanAnswer(Struct, frozen=True):
     """`keep` stays in plan mode without a word; `feedback` comes with a plan that is sent back."""
 
-    verdict: Verdict
+    verdict: _Verdict
     feedback: str = ""
 
 
@@ -46,11 +46,11 @@ class PlanDetails(Struct, frozen=True, rename="camel", kw_only=True):
 
     title: str
     url: str
-    verdict: Verdict | None
+    verdict: _Verdict | None
     feedback: str = ""
 
 
-class Reviewed(Struct, frozen=True):
+class PlanReview(Struct, frozen=True):
     """What the user said to a plan, and what to tell the model of it; nothing where they keep planning."""
 
     answer: PlanAnswer
@@ -58,7 +58,7 @@ class Reviewed(Struct, frozen=True):
 
 
 # None: nobody could be asked.
-Ask: TypeAlias = Callable[[Plan, Ui | None], Awaitable[PlanAnswer | None]]
+AskForReview: TypeAlias = Callable[[Plan, Ui | None], Awaitable[PlanAnswer | None]]
 
 
 def refusal(tool: str, arguments: Mapping[str, Any], effects: Effects, plan_file: str) -> str | None:

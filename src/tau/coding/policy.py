@@ -10,10 +10,10 @@ from tau.coding.paths import real
 from tau.config.settings import ApprovalMode
 
 if TYPE_CHECKING:
-    from tau.coding.allow_rules import Allowed
+    from tau.coding.allow_rules import AllowRules
 
-Verdict = Literal["allow", "ask", "deny"]
-Kind = Literal["run", "write", "connect"]
+_Verdict = Literal["allow", "ask", "deny"]
+_Kind = Literal["run", "write", "connect"]
 
 
 class Workspace(Struct, frozen=True):
@@ -30,7 +30,7 @@ class Workspace(Struct, frozen=True):
         return cls(tuple(map(real, roots)), tuple(map(real, protected)))
 
 
-class Question(Struct, frozen=True):
+class ApprovalItem(Struct, frozen=True):
     """One thing that needs a yes. An "always" holds for an equal `key`; with None it is asked every time.
 
     `subject` is the command, the real path or the host. Where `patterned`, a pattern could allow it.
@@ -38,18 +38,18 @@ class Question(Struct, frozen=True):
 
     reason: str
     key: tuple[str, str] | None
-    kind: Kind = "run"
+    kind: _Kind = "run"
     subject: str = ""
     patterned: bool = False
 
 
-class Decision(Struct, frozen=True):
-    verdict: Verdict
+class PolicyVerdict(Struct, frozen=True):
+    verdict: _Verdict
     reason: str = ""
-    questions: tuple[Question, ...] = ()
+    questions: tuple[ApprovalItem, ...] = ()
 
 
-ALLOW = Decision("allow")
+ALLOW = PolicyVerdict("allow")
 
 
 def decide(
@@ -58,9 +58,9 @@ def decide(
     workspace: Workspace,
     *,
     demo: bool,
-    allowed: "Allowed | None" = None,
+    allowed: "AllowRules | None" = None,
     shell: bool = True,
-) -> Decision:
+) -> PolicyVerdict:
     """Reads are always allowed.
 
     `ask` asks for every write, command and connection. `workspace` asks for writes that leave the workspace
@@ -70,44 +70,46 @@ def decide(
     What the patterns of `allowed` cover is not asked for, but for git's and tau's own files and the demo
     model. `shell` says whether commands are shell text: patterns are about nothing else.
     """
-    questions: list[Question] = []
+    questions: list[ApprovalItem] = []
     for command in effects.runs:
         if demo:
             questions.append(
-                Question(f"run a command of the demo model: {command}", None, "run", subject=command)
+                ApprovalItem(f"run a command of the demo model: {command}", None, "run", subject=command)
             )
         elif mode == "ask" and not (shell and allowed and allowed.command(command, workspace.roots)):
-            questions.append(Question(f"run: {command}", ("run", command), "run", command, patterned=shell))
+            questions.append(
+                ApprovalItem(f"run: {command}", ("run", command), "run", command, patterned=shell)
+            )
     if mode != "yolo":
         writes = (_about_write(path, mode, workspace, allowed) for path in effects.writes)
         questions += [question for question in writes if question is not None]
     if mode == "ask":
         questions += [
-            Question(f"connect to {host}", ("network", host), "connect", host, patterned=True)
+            ApprovalItem(f"connect to {host}", ("network", host), "connect", host, patterned=True)
             for host in effects.network
             if not (allowed and allowed.connection(host))
         ]
     if not questions:
         return ALLOW
-    return Decision("ask", "; ".join(question.reason for question in questions), tuple(questions))
+    return PolicyVerdict("ask", "; ".join(question.reason for question in questions), tuple(questions))
 
 
 def _about_write(
-    path: Path, mode: ApprovalMode, workspace: Workspace, allowed: "Allowed | None"
-) -> Question | None:
+    path: Path, mode: ApprovalMode, workspace: Workspace, allowed: "AllowRules | None"
+) -> ApprovalItem | None:
     target = real(path)
     where = str(path) if target == path else f"{path}, which leads to {target}"
     own = ("write file", str(target))
     if any(_is_inside(target, folder) for folder in workspace.protected):
-        return Question(f"change tau's own files: {where}", own, "write", str(target))
+        return ApprovalItem(f"change tau's own files: {where}", own, "write", str(target))
     if any(part.casefold() == ".git" for part in (*target.parts, *path.parts)):
-        return Question(f"change git's own files: {where}", own, "write", str(target))
+        return ApprovalItem(f"change git's own files: {where}", own, "write", str(target))
     is_inside = any(target.is_relative_to(root) for root in workspace.roots)
     if (is_inside and mode != "ask") or (allowed and allowed.write(target)):
         return None
     wish = "write" if mode == "ask" and is_inside else "write outside the workspace:"
     key = ("write", str(target.parent))
-    return Question(f"{wish} {where}", key, "write", str(target), patterned=True)
+    return ApprovalItem(f"{wish} {where}", key, "write", str(target), patterned=True)
 
 
 def _is_inside(path: Path, folder: Path) -> bool:

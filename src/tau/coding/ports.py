@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 JobKind = Literal["bash", "task"]
 JobStatus = Literal["running", "completed", "failed", "cancelled"]
 CancelStatus = Literal["cancelled", "not_found", "already_completed"]
-Report: TypeAlias = Callable[[str], None]
+JobReport: TypeAlias = Callable[[str], None]
 # Is given the way to report what there is so far, as a whole each time; returns what there is in the end.
-JobWork: TypeAlias = Callable[[Report], Coroutine[Any, Any, str]]
+JobWork: TypeAlias = Callable[[JobReport], Coroutine[Any, Any, str]]
 
 
 class ChangedFile(Struct, frozen=True):

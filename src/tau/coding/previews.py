@@ -9,7 +9,7 @@ from msgspec import Struct
 from tau.agent.output import ToolOutput
 
 
-class Preview(Struct, frozen=True, kw_only=True):
+class PendingChange(Struct, frozen=True, kw_only=True):
     """`apply` makes the change, with the context of the call that asks for it; `paths` are what it writes."""
 
     title: str
@@ -17,22 +17,22 @@ class Preview(Struct, frozen=True, kw_only=True):
     apply: Callable[[Any], Awaitable[ToolOutput]]
 
 
-class Previews:
+class PendingChanges:
     """At most one waits: a newer proposal takes the place of the one before."""
 
     def __init__(self) -> None:
-        self._pending: Preview | None = None
+        self._pending: PendingChange | None = None
 
     @property
-    def pending(self) -> Preview | None:
+    def pending(self) -> PendingChange | None:
         return self._pending
 
-    def propose(self, preview: Preview) -> Preview | None:
+    def propose(self, preview: PendingChange) -> PendingChange | None:
         """Wait for an answer to this one; gives back the one that it replaces."""
         replaced, self._pending = self._pending, preview
         return replaced
 
-    def take(self) -> Preview | None:
+    def take(self) -> PendingChange | None:
         """The waiting preview, which waits no longer."""
         taken, self._pending = self._pending, None
         return taken

@@ -16,11 +16,11 @@ from tau.base.late import late
 from tau.base.run import Exit
 from tau.base.tasks import spawn
 from tau.coding.output import OutputSink
-from tau.coding.shell_result import Outcome, result
-from tau.coding.shell_text import Limited
+from tau.coding.shell_result import CommandOutcome, result
+from tau.coding.shell_text import TrimmedCommand
 
 if TYPE_CHECKING:
-    from tau.backends.shell.session import Running
+    from tau.backends.shell.session import RunningShellCommand
     from tau.backends.shell.terminal import TerminalInput
     from tau.coding.tools.bash import BashDetails
 
@@ -28,7 +28,7 @@ terminals = late("tau.backends.shell.terminal")
 
 UPDATE_INTERVAL_S = 0.1
 
-Report: TypeAlias = Callable[[str], None]
+ReportProgress: TypeAlias = Callable[[str], None]
 
 
 class Keyboard(Struct, frozen=True):
@@ -42,13 +42,13 @@ class RunningCommand:
 
     def __init__(
         self,
-        running: "Running",
+        running: "RunningShellCommand",
         ctx: ToolContext,
         sink: OutputSink,
         *,
         details: "BashDetails",
         seconds: int,
-        limited: Limited | None = None,
+        limited: TrimmedCommand | None = None,
         keyboard: Keyboard | None = None,
     ) -> None:
         self.running = running
@@ -95,7 +95,7 @@ class RunningCommand:
             finally:
                 feeding.cancel()
 
-    async def to_end(self, report: Report) -> str:
+    async def to_end(self, report: ReportProgress) -> str:
         """The same for a job: progress goes to `report`, a failure is raised."""
         self._progress = _Progress(self.tail, report)
         try:
@@ -110,7 +110,7 @@ class RunningCommand:
 
     def report(self) -> ToolOutput:
         assert self._exited is not None
-        outcome = Outcome(
+        outcome = CommandOutcome(
             exited=self._exited,
             seconds=self._seconds,
             duration_ms=round((time.monotonic() - self._began) * 1000),
@@ -133,7 +133,7 @@ class RunningCommand:
 class _Progress:
     """Shows the end of the output while the command runs, at most so many times a second."""
 
-    def __init__(self, tail: Callable[[], str], show: Report) -> None:
+    def __init__(self, tail: Callable[[], str], show: ReportProgress) -> None:
         self._tail = tail
         self._show = show
         self._timer: asyncio.TimerHandle | None = None

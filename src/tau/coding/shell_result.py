@@ -11,21 +11,21 @@ from tau.agent.output import ToolOutput
 from tau.agent.ports import Artifacts
 from tau.base.run import Exit
 from tau.coding.output import (
+    LimitedText,
     OutputLimits,
     OutputSink,
-    Shown,
     lines_of,
     notice,
     truncate,
     with_notice,
 )
-from tau.coding.shell_text import Limited
+from tau.coding.shell_text import TrimmedCommand
 
 if TYPE_CHECKING:
     from tau.coding.tools.bash import BashDetails
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
+class CommandOutcome(Struct, frozen=True, kw_only=True):
     exited: Exit
     seconds: int  # the time limit
     duration_ms: int
@@ -33,7 +33,11 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 def result(
-    sink: OutputSink, artifacts: Artifacts, details: "BashDetails", outcome: Outcome, limited: Limited | None
+    sink: OutputSink,
+    artifacts: Artifacts,
+    details: "BashDetails",
+    outcome: CommandOutcome,
+    limited: TrimmedCommand | None,
 ) -> ToolOutput:
     """The end of a command: its output, remarks, and what went wrong, if something did."""
     output = sink.finish()
@@ -82,7 +86,9 @@ def signal_name(number: int) -> str:
         return str(number)
 
 
-def _limited(shown: Shown, limited: Limited, limits: OutputLimits, artifacts: Artifacts) -> Shown:
+def _limited(
+    shown: LimitedText, limited: TrimmedCommand, limits: OutputLimits, artifacts: Artifacts
+) -> LimitedText:
     """What `head` or `tail` would have shown; the whole output is kept."""
     lines = lines_of(shown.text)
     if shown.truncation is None:
@@ -91,7 +97,7 @@ def _limited(shown: Shown, limited: Limited, limits: OutputLimits, artifacts: Ar
         wanted = OutputLimits(lines=limited.lines, bytes=limits.bytes, columns=limits.columns)
         cut = truncate(shown.text, wanted, limited.keep)
         assert cut.truncation is not None
-        return Shown(cut.text, replace(cut.truncation, artifact_id=_kept(shown.text, artifacts)))
+        return LimitedText(cut.text, replace(cut.truncation, artifact_id=_kept(shown.text, artifacts)))
     ranges = shown.truncation.ranges
     first, last = ranges[0] if limited.keep == "head" else ranges[-1]
     count = min(limited.lines, last - first + 1)
@@ -101,7 +107,7 @@ def _limited(shown: Shown, limited: Limited, limits: OutputLimits, artifacts: Ar
     truncation = replace(
         shown.truncation, kept=limited.keep, ranges=[span], shown_bytes=len(text.encode()), cut_lines=0
     )
-    return Shown(text, truncation)
+    return LimitedText(text, truncation)
 
 
 def _kept(text: str, artifacts: Artifacts) -> str | UnsetType:

@@ -75,14 +75,14 @@ _RUNNER_WORDS = {
 }
 
 
-class Folded(Struct, frozen=True):
+class CdPrefix(Struct, frozen=True):
     """`cd FOLDER && REST`: the folder as a shell reads it, and the rest."""
 
     folder: str
     rest: str
 
 
-class Limited(Struct, frozen=True):
+class TrimmedCommand(Struct, frozen=True):
     """A command without the `| head` or `| tail` at its end, and what that would have kept."""
 
     command: str
@@ -91,7 +91,7 @@ class Limited(Struct, frozen=True):
     dropped: str
 
 
-class Rule(Struct, frozen=True):
+class ToolHint(Struct, frozen=True):
     """A command that matches is done better by a tool."""
 
     pattern: str
@@ -101,21 +101,21 @@ class Rule(Struct, frozen=True):
 
 # Each holds for a command that is nothing but this: in a pipe or a list, the shell is the right place.
 RULES = (
-    Rule(
+    ToolHint(
         r"(cat|head|tail|less|more)\s+(?!(?:.*\s)?(?:-f|-F|--follow)\b)[^<>]+",
         "read",
         "it shows files with what edit needs to change them",
     ),
-    Rule(r"(grep|rg|ag|ack)\s+[^<>]+", "search", "it shows matches with what edit needs to change them"),
-    Rule(
+    ToolHint(r"(grep|rg|ag|ack)\s+[^<>]+", "search", "it shows matches with what edit needs to change them"),
+    ToolHint(
         r"(find|fd|locate)\s+(?!.*\s-(exec|execdir|ok|okdir|delete|fprint\w*)\b)[^<>]+",
         "find",
         "it leaves out what the project ignores",
     ),
-    Rule(r"sed\s+(.*\s)?(-[a-zA-Z]*i\S*|--in-place\S*)(\s.*)?", "edit", _SEES),
-    Rule(r"perl\s+(.*\s)?-[a-zA-Z]*i\S*(\s.*)?", "edit", _SEES),
-    Rule(r"g?awk\s+(.*\s)?-i\s*inplace(\s.*)?", "edit", _SEES),
-    Rule(
+    ToolHint(r"sed\s+(.*\s)?(-[a-zA-Z]*i\S*|--in-place\S*)(\s.*)?", "edit", _SEES),
+    ToolHint(r"perl\s+(.*\s)?-[a-zA-Z]*i\S*(\s.*)?", "edit", _SEES),
+    ToolHint(r"g?awk\s+(.*\s)?-i\s*inplace(\s.*)?", "edit", _SEES),
+    ToolHint(
         r"((echo|printf)\s[^<>]*(?<!>)|cat\s*<<[^>]*?(?<!>)|cat\s*)>(?![>&])\s*(?!/dev/)\S.*",
         "write",
         "it takes the text as it is, without a shell's quoting",
@@ -123,7 +123,7 @@ RULES = (
 )
 
 
-def fold_cd(command: str) -> Folded | None:
+def fold_cd(command: str) -> CdPrefix | None:
     """A leading `cd X &&`, where X is plain text and all that follows happens there."""
     match = re.fullmatch(_CD, command, re.DOTALL)
     if match is None or re.search(_LONE_AMPERSAND, match["rest"]):
@@ -132,10 +132,10 @@ def fold_cd(command: str) -> Folded | None:
     folder = word[1:-1] if word[0] in "'\"" else word
     if folder == "-" or (folder != word and folder.startswith("~")):
         return None  # the folder before this one; a folder whose name begins with a tilde
-    return Folded(folder, match["rest"])
+    return CdPrefix(folder, match["rest"])
 
 
-def without_limit(command: str, max_lines: int) -> Limited | None:
+def without_limit(command: str, max_lines: int) -> TrimmedCommand | None:
     """A last `| tail -n N` or `| head -n N` that we can do ourselves, keeping the rest and the exit code.
 
     Both streams must go through it (`2>&1 |` or `|&`), or else what was not to be cut would be. `tail` reads
@@ -160,7 +160,7 @@ def without_limit(command: str, max_lines: int) -> Limited | None:
     kept = command[: command.rindex("|")].removesuffix("|").rstrip()
     kept = re.sub(_MERGED, "", kept).strip()
     keep: Literal["head", "tail"] = "head" if words[0] == "head" else "tail"
-    return Limited(kept, keep, lines, last.strip())
+    return TrimmedCommand(kept, keep, lines, last.strip())
 
 
 def better_tool(command: str, active: Collection[str]) -> str | None:

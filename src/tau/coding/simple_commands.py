@@ -24,7 +24,7 @@ _KEYWORDS = frozenset(
 )
 
 
-class Word(Struct, frozen=True):
+class ShellWord(Struct, frozen=True):
     """What a program is given, and whether a part of it stood in quotes."""
 
     text: str
@@ -70,7 +70,7 @@ class _Reader:
             if self._text.startswith((";", "&", "|"), self._at):
                 raise _NotSimple
 
-    def _words(self) -> Iterator[Word]:
+    def _words(self) -> Iterator[ShellWord]:
         """Up to the end of this command."""
         while True:
             while self._text.startswith(" ", self._at):
@@ -107,7 +107,7 @@ class _Reader:
         self._at = end
         return True
 
-    def _word(self) -> Word:
+    def _word(self) -> ShellWord:
         parts: list[str] = []
         quoted = False
         start = self._at
@@ -127,7 +127,7 @@ class _Reader:
                 parts.append(letter)
         if self._peek() in ("<", ">"):
             raise _NotSimple  # `2>`, where a number is glued to a word
-        return Word("".join(parts), quoted)
+        return ShellWord("".join(parts), quoted)
 
     def _check_bare(self, letter: str, before: str, *, is_first: bool) -> None:
         """Give up at a letter that means something to a shell where it stands."""
@@ -164,7 +164,7 @@ class _Reader:
         return letter
 
 
-def _checked(words: list[Word]) -> tuple[str, ...]:
+def _checked(words: list[ShellWord]) -> tuple[str, ...]:
     """The words, if the first is the name of a program as it stands."""
     first = words[0]
     if not first.text or first.quoted or "=" in first.text or first.text in _KEYWORDS:

@@ -7,7 +7,7 @@ here so that `git log *` means the log.
 from msgspec import Struct
 
 
-class Options(Struct, frozen=True):
+class OptionRules(Struct, frozen=True):
     """`long` without their dashes, `short` as letters, `words` as subcommands.
 
     `exact` are options that begin with one dash and are no bundle of letters. `operands`: whatever is no
@@ -26,8 +26,8 @@ _RUNS_ITS_WORDS = (
     *("setsid", "stdbuf", "parallel", "command", "eval", "exec", "source", ".", "builtin", "trap", "script"),
     *("sh", "bash", "zsh", "dash", "ksh", "fish", "busybox", "chroot", "unshare", "nsenter", "flock"),
 )
-_TABLE: dict[str, Options] = {
-    "git": Options(
+_TABLE: dict[str, OptionRules] = {
+    "git": OptionRules(
         long=(
             *("config", "config-env", "exec-path", "git-dir", "work-tree", "separate-git-dir", "template"),
             *("upload-pack", "receive-pack", "exec", "output", "output-directory", "ext-diff", "textconv"),
@@ -40,24 +40,24 @@ _TABLE: dict[str, Options] = {
             *("upload-pack", "receive-pack", "shell", "http-backend", "for-each-repo", "remote-ext"),
         ),
     ),
-    "find": Options(
+    "find": OptionRules(
         exact=(
             *("-exec", "-execdir", "-ok", "-okdir", "-delete"),
             *("-fprint", "-fprint0", "-fprintf", "-fls", "-files0-from"),
         )
     ),
-    "fd": Options(long=("exec", "exec-batch"), short="xX"),
-    "sort": Options(long=("output", "compress-program", "files0-from"), short="o"),
-    "date": Options(long=("set", "file"), short="sf"),
-    "uniq": Options(operands=True),
-    "xxd": Options(short="r", operands=True),
-    "tee": Options(operands=True),
-    "tree": Options(short="oR"),
-    "rg": Options(long=("pre", "hostname-bin")),
-    "ag": Options(long=("pager",)),
-    "sed": Options(long=("in-place", "expression", "file"), short="ief", operands=True),
-    "awk": Options(long=("file", "exec", "include", "load"), short="fEil", operands=True),
-    "tar": Options(
+    "fd": OptionRules(long=("exec", "exec-batch"), short="xX"),
+    "sort": OptionRules(long=("output", "compress-program", "files0-from"), short="o"),
+    "date": OptionRules(long=("set", "file"), short="sf"),
+    "uniq": OptionRules(operands=True),
+    "xxd": OptionRules(short="r", operands=True),
+    "tee": OptionRules(operands=True),
+    "tree": OptionRules(short="oR"),
+    "rg": OptionRules(long=("pre", "hostname-bin")),
+    "ag": OptionRules(long=("pager",)),
+    "sed": OptionRules(long=("in-place", "expression", "file"), short="ief", operands=True),
+    "awk": OptionRules(long=("file", "exec", "include", "load"), short="fEil", operands=True),
+    "tar": OptionRules(
         long=(
             *("checkpoint-action", "to-command", "use-compress-program", "info-script", "new-volume-script"),
             *("rsh-command", "rmt-command", "extract", "get", "create", "append", "update", "delete", "file"),
@@ -65,10 +65,10 @@ _TABLE: dict[str, Options] = {
         short="IFxcruAPC",
         operands=True,
     ),
-    "man": Options(long=("pager", "preprocessor", "html"), short="PpH"),
-    "less": Options(long=("log-file", "LOG-FILE", "lesskey-file"), short="oOk"),
-    "diff": Options(long=("output", "paginate"), short="l"),
-    "curl": Options(
+    "man": OptionRules(long=("pager", "preprocessor", "html"), short="PpH"),
+    "less": OptionRules(long=("log-file", "LOG-FILE", "lesskey-file"), short="oOk"),
+    "diff": OptionRules(long=("output", "paginate"), short="l"),
+    "curl": OptionRules(
         long=(
             *(
                 "output",
@@ -83,23 +83,23 @@ _TABLE: dict[str, Options] = {
         ),
         short="oOKDcTdF",
     ),
-    "wget": Options(
+    "wget": OptionRules(
         long=("output-document", "output-file", "execute", "config", "input-file"), short="OoePi"
     ),
-    "ssh": Options(short="oFLRDJ", operands=True),
-    "rsync": Options(long=("rsh", "rsync-path"), short="e"),
-    "make": Options(long=("eval", "file", "makefile", "directory"), short="fCI"),
-    "pytest": Options(long=("pdbcls", "override-ini", "rootdir", "confcutdir"), short="pco"),
-    "npm": Options(words=("exec", "config", "set"), long=("script-shell", "prefix", "globalconfig")),
-    "cargo": Options(long=("config", "manifest-path")),
-    "go": Options(exact=("-exec", "-toolexec", "-overlay", "-modfile"), words=("generate", "env")),
-    "python": Options(short="cX"),
-    "node": Options(long=("eval", "print", "require", "import", "loader"), short="epr"),
-    "perl": Options(short="eEMmIi"),
-    "ruby": Options(short="erI"),
-    "eslint": Options(long=("fix", "output-file", "config", "plugin"), short="oc"),
-    "ruff": Options(long=("output-file", "config"), short="o"),
-    **dict.fromkeys(_RUNS_ITS_WORDS, Options(operands=True)),
+    "ssh": OptionRules(short="oFLRDJ", operands=True),
+    "rsync": OptionRules(long=("rsh", "rsync-path"), short="e"),
+    "make": OptionRules(long=("eval", "file", "makefile", "directory"), short="fCI"),
+    "pytest": OptionRules(long=("pdbcls", "override-ini", "rootdir", "confcutdir"), short="pco"),
+    "npm": OptionRules(words=("exec", "config", "set"), long=("script-shell", "prefix", "globalconfig")),
+    "cargo": OptionRules(long=("config", "manifest-path")),
+    "go": OptionRules(exact=("-exec", "-toolexec", "-overlay", "-modfile"), words=("generate", "env")),
+    "python": OptionRules(short="cX"),
+    "node": OptionRules(long=("eval", "print", "require", "import", "loader"), short="epr"),
+    "perl": OptionRules(short="eEMmIi"),
+    "ruby": OptionRules(short="erI"),
+    "eslint": OptionRules(long=("fix", "output-file", "config", "plugin"), short="oc"),
+    "ruff": OptionRules(long=("output-file", "config"), short="o"),
+    **dict.fromkeys(_RUNS_ITS_WORDS, OptionRules(operands=True)),
 }
 _TABLE |= {"gfind": _TABLE["find"], "gsort": _TABLE["sort"], "gdate": _TABLE["date"], "gsed": _TABLE["sed"]}
 _TABLE |= {"gawk": _TABLE["awk"], "mawk": _TABLE["awk"], "python3": _TABLE["python"], "gtar": _TABLE["tar"]}

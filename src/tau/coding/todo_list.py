@@ -7,8 +7,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 from msgspec.structs import replace
 
 Status = Literal["pending", "in_progress", "completed", "abandoned"]
-Op = Literal["init", "start", "done", "drop", "rm", "append", "note", "view"]
-Storage = Literal["session", "memory"]
+TodoOpName = Literal["init", "start", "done", "drop", "rm", "append", "note", "view"]
+TodoStorage = Literal["session", "memory"]
 
 MAX_TASKS = 500
 MAX_TEXT_CHARS = 24_000  # of all tasks and notes together: the whole list goes into every result
@@ -46,7 +46,7 @@ class NewPhase(Struct, frozen=True):
 class TodoOp(Struct, frozen=True, kw_only=True):
     """One operation; which fields it needs depends on `op`."""
 
-    op: Annotated[Op, Meta(description="What to do")]
+    op: Annotated[TodoOpName, Meta(description="What to do")]
     phases: Annotated[list[NewPhase] | None, Meta(description="init: the whole new list, phase by phase")] = (
         field(default=None, name="list")
     )
@@ -62,7 +62,7 @@ class TodoOp(Struct, frozen=True, kw_only=True):
     text: Annotated[str | None, Meta(description="note: what to remember about the task")] = None
 
 
-class Completed(Struct, frozen=True, rename="camel"):
+class CompletedTask(Struct, frozen=True, rename="camel"):
     """A task that was not completed before."""
 
     phase: str
@@ -75,14 +75,14 @@ class TodoBoard(Protocol):
     @property
     def phases(self) -> Phases: ...
     @property
-    def storage(self) -> Storage: ...
+    def storage(self) -> TodoStorage: ...
     def keep(self, phases: Phases) -> None: ...
 
 
 class MemoryTodos:
     """A board without a session."""
 
-    storage: Storage = "memory"
+    storage: TodoStorage = "memory"
 
     def __init__(self, phases: Phases = ()) -> None:
         self.phases = phases
@@ -91,7 +91,7 @@ class MemoryTodos:
         self.phases = phases
 
 
-class BadOp(Exception):
+class TodoError(Exception):
     """Why an operation cannot be done, as a sentence."""
 
 
@@ -104,7 +104,7 @@ def apply_ops(phases: Phases, ops: Sequence[TodoOp]) -> tuple[Phases, list[str]]
     for op in ops:
         try:
             phases = _bounded(_applied(phases, op, errors), phases)
-        except BadOp as problem:
+        except TodoError as problem:
             errors.append(str(problem))
     return normalized(phases), errors
 
@@ -126,11 +126,11 @@ def normalized(phases: Phases) -> Phases:
     return _mapped(phases, settle)
 
 
-def completed_between(before: Phases, after: Phases) -> list[Completed]:
+def completed_between(before: Phases, after: Phases) -> list[CompletedTask]:
     """The tasks that were completed on the way; a new task counts too."""
     known = {task.content for _, task in tasks_of(before) if task.status == "completed"}
     return [
-        Completed(phase.name, task.content)
+        CompletedTask(phase.name, task.content)
         for phase, task in tasks_of(after)
         if task.status == "completed" and task.content not in known
     ]
@@ -189,12 +189,12 @@ def _applied(phases: Phases, op: TodoOp, errors: list[str]) -> Phases:
 
 def _initial(wanted: list[NewPhase] | None) -> Phases:
     if wanted is None:
-        raise BadOp("`init` needs `list`.")
+        raise TodoError("`init` needs `list`.")
     phases = []
     for phase in wanted:
         name = one_line(phase.phase)
         if not name:
-            raise BadOp("`init` has a phase without a name.")
+            raise TodoError("`init` has a phase without a name.")
         phases.append(TodoPhase(name, tuple(TodoItem(_content(item)) for item in phase.items)))
     return tuple(phases)
 
@@ -227,9 +227,9 @@ def _appended(phases: Phases, op: TodoOp, errors: list[str]) -> Phases:
     """A task that is there already is an error; the others are added."""
     name = one_line(op.phase or "")
     if not name:
-        raise BadOp("`append` needs `phase`.")
+        raise TodoError("`append` needs `phase`.")
     if not op.items:
-        raise BadOp("`append` needs `items`.")
+        raise TodoError("`append` needs `items`.")
     known = {task.content for _, task in tasks_of(phases)}
     added = []
     for item in op.items:
@@ -250,7 +250,7 @@ def _noted(phases: Phases, op: TodoOp) -> Phases:
     target = _task(phases, op.task)
     text = "\n".join((op.text or "").splitlines()).rstrip()
     if not text:
-        raise BadOp("`note` needs `text`.")
+        raise TodoError("`note` needs `text`.")
     notes = () if isinstance(target.notes, UnsetType) else target.notes
     return _changed(phases, target.content, lambda task: replace(task, notes=(*notes, text)))
 
@@ -262,23 +262,23 @@ def _task(phases: Phases, wanted: str | None) -> TodoItem:
         if task.content == content:
             return task
     hint = "" if any(True for _ in tasks_of(phases)) else " The list is empty; begin with `init`."
-    raise BadOp(f'There is no task "{content}".{hint}')
+    raise TodoError(f'There is no task "{content}".{hint}')
 
 
 def _phase(phases: Phases, wanted: str) -> TodoPhase:
     name = one_line(wanted)
     if not name:
-        raise BadOp("The name of the phase is missing.")
+        raise TodoError("The name of the phase is missing.")
     for phase in phases:
         if phase.name == name:
             return phase
-    raise BadOp(f'There is no phase "{name}".')
+    raise TodoError(f'There is no phase "{name}".')
 
 
 def _content(text: str) -> str:
     content = one_line(text)
     if not content:
-        raise BadOp(NO_CONTENT)
+        raise TodoError(NO_CONTENT)
     return content
 
 
@@ -310,7 +310,7 @@ def _bounded(phases: Phases, before: Phases) -> Phases:
     """A list may always become smaller."""
     problem = too_large(phases)
     if problem is not None and _size(phases) > _size(before):
-        raise BadOp(problem)
+        raise TodoError(problem)
     return phases
 
 

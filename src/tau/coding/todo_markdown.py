@@ -20,7 +20,7 @@ _TASK = r"\s*(?:[-*+]|\d+[.)])\s+(?:\[(?P<mark>.?)\](?:\s+|$))?(?P<text>.*)"
 _NOTE = r"\s*> ?(?P<text>.*)"
 
 
-class Parsed(Struct, frozen=True):
+class ParsedTodos(Struct, frozen=True):
     """`errors` name the lines that were passed over."""
 
     phases: Phases
@@ -39,12 +39,12 @@ def to_markdown(phases: Phases) -> str:
     return "\n".join(parts)
 
 
-def from_markdown(text: str) -> Parsed:
+def from_markdown(text: str) -> ParsedTodos:
     """The list that a page holds, with exactly one task in progress."""
     reader = _Reader()
     for number, line in enumerate(text.split("\n"), start=1):
         reader.take(number, line.removesuffix("\r"))
-    return Parsed(normalized(reader.phases()), reader.errors)
+    return ParsedTodos(normalized(reader.phases()), reader.errors)
 
 
 def _quoted(task: TodoItem) -> Iterator[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tau.base.errors import ToolError
 from tau.coding.search.globs import BadGlob, matcher
-from tau.coding.search.tree import Piece, tree
+from tau.coding.search.tree import FolderEntries, tree
 
 PAUSE_S = 0.005
 
@@ -54,7 +54,7 @@ async def pieces(
     gitignore: bool = True,
     max_depth: int | None = None,
     deadline: float | None = None,
-) -> AsyncIterator[Piece]:
+) -> AsyncIterator[FolderEntries]:
     """`tree`, with a pause every few milliseconds. Raises TimeoutError at `deadline` (time.monotonic)."""
     rested = time.monotonic()
     for piece in tree(os.fspath(root), hidden=hidden, gitignore=gitignore, max_depth=max_depth):

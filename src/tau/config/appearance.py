@@ -27,7 +27,7 @@ Segment = Literal[
 ]
 
 
-class Themes(Struct, frozen=True, rename="camel"):
+class ThemesSettings(Struct, frozen=True, rename="camel"):
     dark: Annotated[str, Meta(description="Theme on a dark terminal")] = "dusk"
     light: Annotated[str, Meta(description="Theme on a light terminal")] = "paper"
     background: Annotated[
@@ -43,7 +43,7 @@ class Themes(Struct, frozen=True, rename="camel"):
     ] = False
 
 
-class StatusLine(Struct, frozen=True, rename="camel"):
+class StatusLineSettings(Struct, frozen=True, rename="camel"):
     preset: Annotated[
         Literal["default", "minimal", "compact", "full", "custom"],
         Meta(description="What the line above the editor tells; custom takes the two lists below"),
@@ -60,7 +60,7 @@ class StatusLine(Struct, frozen=True, rename="camel"):
     ] = []
 
 
-class Display(Struct, frozen=True, rename="camel"):
+class DisplaySettings(Struct, frozen=True, rename="camel"):
     hide_thinking: Annotated[bool, Meta(description="Do not show what a model thinks")] = False
     show_images: Annotated[bool, Meta(description="Show pictures where the terminal can")] = True
     max_inline_images: Annotated[
@@ -80,7 +80,7 @@ class Display(Struct, frozen=True, rename="camel"):
     show_token_usage: Annotated[bool, Meta(description="Tell the tokens of each answer below it")] = False
 
 
-class Interaction(Struct, frozen=True, rename="camel"):
+class InteractionSettings(Struct, frozen=True, rename="camel"):
     double_escape: Annotated[
         Literal["tree", "branch", "none"], Meta(description="What Escape twice on an empty editor opens")
     ] = "tree"

@@ -12,11 +12,11 @@ MAX_LINE_BYTES = 16 * MIB
 PASTE_GAP_S = 0.02
 
 
-class Interrupted(Exception):
+class InputInterrupted(Exception):
     """The user pressed Ctrl+C while a line was awaited."""
 
 
-class Lines:
+class LineReader:
     """Nothing is read before somebody waits for it.
 
     Of several who wait, the one who came last is served first: a question that comes up gets the answer.
@@ -77,7 +77,7 @@ class Lines:
         """Raise Interrupted in the one who waits."""
         for waiter in reversed(self._waiting):
             if not waiter.done():
-                waiter.set_exception(Interrupted())
+                waiter.set_exception(InputInterrupted())
                 return
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from tau.base.text import plain
 STDOUT = 1
 
 
-class Output:
+class OutputStream:
     """An open file descriptor to write to. After the reader left, `gone` is set and writing does nothing."""
 
     def __init__(self, fd: int = STDOUT) -> None:

@@ -19,7 +19,7 @@ from tau.agent.events import (
 from tau.ai.stream_events import TextDelta, ThinkingStart
 from tau.ai.wire import AssistantMessage, text_of
 from tau.base.text import clean_line, plain, shortened
-from tau.modes.output import Output
+from tau.modes.output import OutputStream
 from tau.modes.remarks import compaction_line, notice_line, retry_line
 
 SUMMARY_CHARS = 100
@@ -27,10 +27,10 @@ SUMMARY_CHARS = 100
 TELLING_ARGUMENTS = ("command", "path", "url", "pattern", "query")
 
 
-class Transcript:
+class PlainTranscript:
     """Knows whether the cursor stands at the start of a line: nothing is glued to what came before."""
 
-    def __init__(self, out: Output) -> None:
+    def __init__(self, out: OutputStream) -> None:
         self.out = out
         self._at_start = True
         self._open_call: str | None = None  # the call whose line still lacks its result

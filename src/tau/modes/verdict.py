@@ -13,7 +13,7 @@ INTERRUPTED = 130
 NOBODY_READS = 141  # as if SIGPIPE had ended us
 
 
-class Verdict(Struct, frozen=True):
+class ExitStatus(Struct, frozen=True):
     """`remark` is empty where all went as it should."""
 
     code: int
@@ -28,17 +28,17 @@ def code_of(error: TauError) -> int:
     return FAILED
 
 
-def judge(outcome: Outcome) -> Verdict:
+def judge(outcome: Outcome) -> ExitStatus:
     if outcome.aborted:
-        return Verdict(INTERRUPTED, "Interrupted.")
+        return ExitStatus(INTERRUPTED, "Interrupted.")
     if outcome.error is not None:
-        return Verdict(code_of(outcome.error), str(outcome.error))
+        return ExitStatus(code_of(outcome.error), str(outcome.error))
     message = outcome.message
     if message is None:
-        return Verdict(FAILED, "The message was not sent: an extension has taken it.")
+        return ExitStatus(FAILED, "The message was not sent: an extension has taken it.")
     if message.stop_reason in ("error", "aborted"):
         reason = message.error_message
-        return Verdict(FAILED, reason if reason is not UNSET else "The model gave no answer.")
+        return ExitStatus(FAILED, reason if reason is not UNSET else "The model gave no answer.")
     if message.stop_reason == "length":
-        return Verdict(DONE, "The answer is cut off: it reached the model's output limit.")
-    return Verdict(DONE)
+        return ExitStatus(DONE, "The answer is cut off: it reached the model's output limit.")
+    return ExitStatus(DONE)

@@ -19,11 +19,11 @@ from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.coding.approval import ApprovalHook
 from tau.coding.local_fs import LocalFileSystem
-from tau.coding.models import FoundModel
-from tau.coding.outside import open_outside
+from tau.coding.models import ResolvedModel
+from tau.coding.outside import open_resources
 from tau.coding.plan_mode import PlanHook, PlanMode
 from tau.coding.policy import Workspace
-from tau.coding.previews import Previews
+from tau.coding.previews import PendingChanges
 from tau.coding.prompts.system import SystemPrompt
 from tau.coding.session.boards import make_boards
 from tau.coding.session.log import SessionLog
@@ -68,9 +68,9 @@ async def compose(
     world = await open_world(
         options.cwd, fs, runner, artifacts, models.roles, options.ui, jobs, boards, services
     )
-    previews = Previews()
+    previews = PendingChanges()
     plan = PlanMode(conversation, artifacts, models.roles, previews, enabled=settings.plan.enabled)
-    outside = await open_outside(options.cwd, runner, paths, settings, environ, services)
+    outside = await open_resources(options.cwd, runner, paths, settings, environ, services)
     stream = options.stream or models.client.stream
     complete = _complete(stream)
     paid = booked(complete, conversation)
@@ -136,7 +136,7 @@ def _with_own(tools: Sequence[Tool[Any]], own: Sequence[Tool[Any]]) -> list[Tool
 
 
 def _thinking(
-    options: SessionOptions, found: FoundModel, conversation: SessionLog, settings: Settings
+    options: SessionOptions, found: ResolvedModel, conversation: SessionLog, settings: Settings
 ) -> ThinkingLevel:
     """The flag, the suffix of the model's name, what the session used, the setting: in this order."""
     kept = thinking_level(conversation.context().thinking)

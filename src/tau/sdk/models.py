@@ -14,7 +14,7 @@ from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.coding.context import ModelRoles
-from tau.coding.models import FoundModel, ModelFinder, Wish
+from tau.coding.models import ModelRequest, ModelResolver, ResolvedModel
 from tau.coding.plan_mode import resumed_model
 from tau.coding.session.log import SessionLog
 from tau.config.auth_file import AuthFile
@@ -29,10 +29,10 @@ faux = late("tau.ai.faux")
 raw_events = late("tau.ai.raw_events")
 
 
-class Models(Struct, frozen=True):
+class SessionModels(Struct, frozen=True):
     """The model to begin with, those for particular work, and the way to their servers."""
 
-    found: FoundModel
+    found: ResolvedModel
     roles: ModelRoles
     client: Client
     warnings: list[str]
@@ -47,7 +47,7 @@ async def open_models(
     runner: LocalRunner,
     conversation: SessionLog,
     services: AsyncExitStack,
-) -> Models:
+) -> SessionModels:
     timeouts = _timeouts(settings)
     http = HttpTransport(environ, timeouts)
     services.push_async_callback(http.close)
@@ -59,9 +59,9 @@ async def open_models(
     watched = http if options.ui is None else raw_events.watched(http)  # a person may want to look
     client = Client(watched, credentials, timeouts)
     if options.stream is not None:
-        found = FoundModel(model=faux.FAUX_MODEL)
-        return Models(found, ModelRoles(found.model), client, file.warnings)
-    finder = ModelFinder(
+        found = ResolvedModel(model=faux.FAUX_MODEL)
+        return SessionModels(found, ModelRoles(found.model), client, file.warnings)
+    finder = ModelResolver(
         catalog=catalog,
         credentials=credentials,
         settings=settings,
@@ -71,7 +71,7 @@ async def open_models(
         keys=keys,
         services=services,
     )
-    wish = Wish(
+    wish = ModelRequest(
         provider=options.provider,
         model=options.model,
         base_url=options.base_url,
@@ -83,7 +83,7 @@ async def open_models(
     warnings = [*file.warnings, *auth.warnings, *problems]
     chains = settings.retry.fallback_chains
     resolve = fallback.resolver(catalog, credentials, environ, runner) if chains else None
-    return Models(found, ModelRoles(found.model, roles), client, warnings, resolve)
+    return SessionModels(found, ModelRoles(found.model, roles), client, warnings, resolve)
 
 
 def _roles(settings: Settings, catalog: Catalog) -> tuple[dict[str, Model], list[str]]:

@@ -16,7 +16,7 @@ from tau.coding.artifacts import FolderArtifacts, TemporaryArtifacts
 from tau.coding.context import CodingWorld, ModelRoles
 from tau.coding.jobs import SessionJobs
 from tau.coding.output import OutputLimits
-from tau.coding.session.boards import Boards
+from tau.coding.session.boards import SessionTrackers
 from tau.coding.session.log import SessionLog
 from tau.coding.session.session import Session
 from tau.coding.snapshots import SeenFiles
@@ -40,7 +40,7 @@ async def open_world(
     models: ModelRoles,
     ui: Ui | None,
     jobs: SessionJobs,
-    boards: Boards | None,
+    boards: SessionTrackers | None,
     services: AsyncExitStack,
 ) -> CodingWorld:
     conflicts = cache(lambda: conflict_store.ConflictStore())

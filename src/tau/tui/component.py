@@ -10,7 +10,7 @@ from tau.tui.input.key import InputEvent
 CURSOR_MARKER = "\x1b_tau:cursor\x1b\\"
 
 
-class Seam(NamedTuple):
+class CommitBoundary(NamedTuple):
     """Where the final rows of a component end, counted in the rows it last rendered."""
 
     live_start: int
@@ -44,12 +44,12 @@ class Component:
     def invalidate(self) -> None:
         """Forget cached rows: the theme changed. Containers pass it on to their children."""
 
-    def seam(self) -> Seam | None:
+    def seam(self) -> CommitBoundary | None:
         """After `render`: where the final rows end; None for a component whose rows may all be final."""
         return None
 
 
-class Cached(Component):
+class CachedComponent(Component):
     """Draws its rows once for a width; who changes something of it calls `invalidate`. `_drawn` draws."""
 
     _rows: Sequence[str] | None = None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tau.backends.kernels.bridge import answer
-from tau.backends.kernels.cells import KernelError, Language, NoHost
+from tau.backends.kernels.cells import KernelError, KernelLanguage, NoHost
 from tau.base.errors import ToolError
 from tests.backends.kernels.kernel_world import World, in_world, needs_node, until
 
@@ -78,7 +78,7 @@ CODES: dict[str, dict[str, str]] = {
 
 
 @pytest.mark.parametrize("language", BOTH)
-def test_tools_and_models_can_be_asked(tmp_path: Path, language: Language) -> None:
+def test_tools_and_models_can_be_asked(tmp_path: Path, language: KernelLanguage) -> None:
     host = FakeHost()
     code = CODES[language]
 
@@ -102,7 +102,7 @@ def test_tools_and_models_can_be_asked(tmp_path: Path, language: Language) -> No
 
 
 @pytest.mark.parametrize("language", BOTH)
-def test_work_side_by_side_is_bounded_and_keeps_its_order(tmp_path: Path, language: Language) -> None:
+def test_work_side_by_side_is_bounded_and_keeps_its_order(tmp_path: Path, language: KernelLanguage) -> None:
     host = FakeHost(width=2)
     code = CODES[language]
 
@@ -121,7 +121,7 @@ def test_work_side_by_side_is_bounded_and_keeps_its_order(tmp_path: Path, langua
 
 
 @pytest.mark.parametrize("language", BOTH)
-def test_an_abort_ends_the_call_that_a_cell_waits_for(tmp_path: Path, language: Language) -> None:
+def test_an_abort_ends_the_call_that_a_cell_waits_for(tmp_path: Path, language: KernelLanguage) -> None:
     host = FakeHost()
 
     async def work(made: World) -> None:

@@ -3,8 +3,8 @@
 import pytest
 
 from tau.coding.documents import EXTENSIONS, DocumentError, convert, is_document, kind_of
-from tau.coding.documents.limits import TextFull
-from tau.coding.documents.markdown import Blocks
+from tau.coding.documents.limits import TextLimitReached
+from tau.coding.documents.markdown import MarkdownWriter
 from tests.coding.documents.samples import book, excel, office, paragraph, word, zipped
 
 OLD_HEAD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504)
@@ -83,9 +83,9 @@ def test_a_document_without_text_says_so() -> None:
 
 
 def test_text_beyond_the_bound_is_cut_with_a_note() -> None:
-    out = Blocks(max_chars=20)
+    out = MarkdownWriter(max_chars=20)
     out.add("twelve chars")
-    with pytest.raises(TextFull):
+    with pytest.raises(TextLimitReached):
         out.add("and some more of them")
     out.note("cut")
     assert out.text() == "twelve chars\n\nand so\n\n[cut]\n"

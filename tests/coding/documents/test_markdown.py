@@ -4,27 +4,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.coding.documents import markdown
-from tau.coding.documents.markdown import Blocks, Span
+from tau.coding.documents.markdown import MarkdownWriter, TextRun
 
 
 def test_marks_stand_close_to_the_words() -> None:
     spans = [
-        Span("a"),
-        Span(" bold ", bold=True),
-        Span("both", bold=True, italic=True),
-        Span(" "),
-        Span("x", code=True),
+        TextRun("a"),
+        TextRun(" bold ", bold=True),
+        TextRun("both", bold=True, italic=True),
+        TextRun(" "),
+        TextRun("x", code=True),
     ]
     assert markdown.inline(spans) == "a **bold** ***both*** `x`"
 
 
 def test_spans_that_look_the_same_share_their_marks() -> None:
-    assert markdown.inline([Span("a", bold=True), Span("", italic=True), Span("b", bold=True)]) == "**ab**"
+    assert (
+        markdown.inline([TextRun("a", bold=True), TextRun("", italic=True), TextRun("b", bold=True)])
+        == "**ab**"
+    )
 
 
 def test_code_with_ticks_in_it() -> None:
-    assert markdown.inline([Span("a`b", code=True)]) == "``a`b``"
-    assert markdown.inline([Span("`", code=True)]) == "`` ` ``"
+    assert markdown.inline([TextRun("a`b", code=True)]) == "``a`b``"
+    assert markdown.inline([TextRun("`", code=True)]) == "`` ` ``"
     assert markdown.fenced("```\nx") == "````\n```\nx\n````"
 
 
@@ -34,7 +37,7 @@ def test_a_table_keeps_its_columns() -> None:
 
 
 def test_items_stand_close_and_blocks_apart() -> None:
-    out = Blocks()
+    out = MarkdownWriter()
     out.item(0, "-", "one\nmore")
     out.item(1, "1.", "two")
     out.add("")
@@ -44,7 +47,7 @@ def test_items_stand_close_and_blocks_apart() -> None:
 
 
 def test_a_paragraph_of_very_many_spans_stays_small() -> None:
-    spans = [Span("a", bold=bool(index % 2)) for index in range(markdown.MAX_SPANS)]
+    spans = [TextRun("a", bold=bool(index % 2)) for index in range(markdown.MAX_SPANS)]
     before = markdown.inline(spans)
     markdown.pack(spans)
     assert len(spans) == 1 and markdown.inline(spans) == before

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.coding.edits.matching import Span, apart, find, line_at, replacements
+from tau.coding.edits.matching import CharSpan, apart, find, line_at, replacements
 from tau.coding.edits.not_found import why_not_found
 from tau.coding.edits.splices import spliced
 
@@ -19,10 +19,10 @@ def edited(text: str, old: str, new: str) -> str:
 
 
 def test_newlines_of_the_search_text_match_those_of_the_file() -> None:
-    assert find("a\r\nb\r\n", "a\nb") == [Span(0, 4)]
-    assert find("a\nb\n", "a\r\nb") == [Span(0, 3)]
-    assert find("a\rb\r", "a\nb") == [Span(0, 3)]
-    assert find("a\r\nb\na\nb\n", "a\nb") == [Span(0, 4), Span(5, 8)]
+    assert find("a\r\nb\r\n", "a\nb") == [CharSpan(0, 4)]
+    assert find("a\nb\n", "a\r\nb") == [CharSpan(0, 3)]
+    assert find("a\rb\r", "a\nb") == [CharSpan(0, 3)]
+    assert find("a\r\nb\na\nb\n", "a\nb") == [CharSpan(0, 4), CharSpan(5, 8)]
     assert find("a\rb\nc", "a\nb") == []
 
 

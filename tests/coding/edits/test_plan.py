@@ -16,7 +16,7 @@ from tau.agent.ports import Stat
 from tau.base.errors import ToolError
 from tau.coding.edits import apply_patch, turns
 from tau.coding.edits.change import FileChange
-from tau.coding.edits.plan import Written, apply_changes, change_files
+from tau.coding.edits.plan import WrittenChange, apply_changes, change_files
 from tau.coding.edits.replace import Replacement, replace_text
 from tau.coding.edits.sections import apply_patch as apply_sections
 from tau.coding.local_fs import LocalFileSystem
@@ -39,7 +39,7 @@ PATCH = """*** Begin Patch
 """
 
 
-def patch(ctx: CallContext, text: str) -> list[Written]:
+def patch(ctx: CallContext, text: str) -> list[WrittenChange]:
     return asyncio.run(apply_sections(apply_patch.parse(text, ctx.cwd), ctx))
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tau.base.errors import ToolError
 from tau.coding.edits import unified
 from tau.coding.edits.change import summary
-from tau.coding.edits.plan import Written
+from tau.coding.edits.plan import WrittenChange
 from tau.coding.edits.sections import apply_patch
 from tests.coding.context import CallContext, call_context
 
@@ -30,7 +30,7 @@ GIT = [
 ]
 
 
-def patch(ctx: CallContext, text: str) -> list[Written]:
+def patch(ctx: CallContext, text: str) -> list[WrittenChange]:
     return asyncio.run(apply_patch(unified.parse(text, ctx.cwd), ctx))
 
 

@@ -14,7 +14,7 @@ import pytest
 from tau.coding.history import database, index, scan, tables
 from tau.coding.history.index import SessionIndex, SessionRow
 from tau.coding.history.search import search
-from tau.coding.history.summary import Summary
+from tau.coding.history.summary import SessionSummary
 from tests.coding.history.session_files import answer, entry, header, line, named, result, usage, user, write
 
 ROOT = Path(__file__).parents[3]
@@ -358,7 +358,7 @@ def test_without_fts5_words_are_found_too(
 def test_an_index_can_be_made_anew(known: SessionIndex, root: Path) -> None:
     write(root, user("1", "needle"))
     assert known.sessions()
-    known.ask(lambda db: db.execute("UPDATE sessions SET summary = ?", (tables._encode(Summary()),)))
+    known.ask(lambda db: db.execute("UPDATE sessions SET summary = ?", (tables._encode(SessionSummary()),)))
     assert only(known).summary.first_prompt == ""
     assert known.rebuild() == 1
     assert only(known).summary.first_prompt == "needle"

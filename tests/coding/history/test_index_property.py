@@ -16,7 +16,7 @@ from tau.base.errors import SessionError
 from tau.coding.history.index import SessionIndex, SessionRow
 from tau.coding.history.scan import NEWER
 from tau.coding.session.log import SessionLog
-from tau.coding.session.stats import Stats
+from tau.coding.session.stats import UsageStats
 from tests.coding.history.session_files import answer, entry, line, named, result, usage, user, write
 
 STEPS = 25
@@ -180,7 +180,7 @@ def agrees_with_the_session_itself(row: SessionRow) -> bool:
     except SessionError:
         return bool(summary.problem)
     try:
-        total = Stats(log).usage
+        total = UsageStats(log).usage
         tokens = (summary.input_tokens, summary.output_tokens, summary.cache_read_tokens)
         assert (total.input, total.output, total.cache_read) == tokens
         assert total.cost.total == summary.cost

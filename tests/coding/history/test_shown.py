@@ -7,18 +7,18 @@ import pytest
 from msgspec.structs import replace
 
 from tau.coding.history.index import SessionIndex
-from tau.coding.history.preview import Preview, preview
+from tau.coding.history.preview import SessionPreview, preview
 from tau.coding.history.shown import age_text, folder_text, of_folder, speaker, title_of
-from tau.coding.history.summary import Summary
+from tau.coding.history.summary import SessionSummary
 from tests.coding.history.session_files import answer, user, write
 
 
 def test_a_title_is_the_name_or_the_first_words_or_what_is_wrong() -> None:
-    assert title_of(Summary(first_prompt="Fix it\nnow")) == "Fix it"
-    assert title_of(Summary(name="Parser\x1b[31m", named=True, first_prompt="Fix it")) == "Parser"
-    assert title_of(Summary(problem="no header")) == "(no header)"
-    assert title_of(Summary(first_prompt="Fix it", problem="no header")) == "Fix it (no header)"
-    assert title_of(Summary()) == "Untitled session"
+    assert title_of(SessionSummary(first_prompt="Fix it\nnow")) == "Fix it"
+    assert title_of(SessionSummary(name="Parser\x1b[31m", named=True, first_prompt="Fix it")) == "Parser"
+    assert title_of(SessionSummary(problem="no header")) == "(no header)"
+    assert title_of(SessionSummary(first_prompt="Fix it", problem="no header")) == "Fix it (no header)"
+    assert title_of(SessionSummary()) == "Untitled session"
 
 
 def test_a_folder_is_written_as_people_write_it() -> None:
@@ -56,8 +56,8 @@ def test_a_look_into_a_session_has_its_first_prompts_and_its_last_answer(tmp_pat
     with SessionIndex(tmp_path / "index.db", tmp_path / "s", flat=True) as index:
         [row] = index.sessions()
         looked = preview(index, os.fsencode(path))
-        assert looked == Preview(["Question 0", "Question 1", "Question 2"], 2, "Last.")
-        assert preview(index, b"/no/such.jsonl") == Preview((), 0, "")
+        assert looked == SessionPreview(["Question 0", "Question 1", "Question 2"], 2, "Last.")
+        assert preview(index, b"/no/such.jsonl") == SessionPreview((), 0, "")
         elsewhere = replace(row, summary=replace(row.summary, cwd="/elsewhere"))
         nowhere = replace(row, summary=replace(row.summary, cwd=""))
         assert of_folder([elsewhere, nowhere], "/elsewhere") == [elsewhere, nowhere]

@@ -11,9 +11,9 @@ import pytest
 from tau.base.errors import ToolError, UsageError
 from tau.coding.undo import states
 from tau.coding.undo.history import FileHistory
-from tau.coding.undo.kept import KeptContents
+from tau.coding.undo.kept import ContentStore
 from tau.coding.undo.plan import CHANGED_SINCE, NO_FOLDER
-from tau.coding.undo.records import Journal, Outcome, load
+from tau.coding.undo.records import ChangeOutcome, Journal, load
 from tau.coding.undo.states import digest
 from tau.coding.undo.undo import Undo, UndoResult
 from tests.coding.history.undo_world import World, tree_of
@@ -286,7 +286,7 @@ def test_kept_contents_are_private_and_each_is_there_once(world: World) -> None:
 def test_the_oldest_contents_are_given_up_when_there_are_too_many(tmp_path: Path) -> None:
     warnings: list[str] = []
     pinned: set[str] = set()
-    kept = KeptContents(tmp_path / "kept", cap_bytes=1000, warn=warnings.append, pinned=pinned)
+    kept = ContentStore(tmp_path / "kept", cap_bytes=1000, warn=warnings.append, pinned=pinned)
     for number in range(8):
         pinned.clear()
         data = bytes([number]) * 300
@@ -298,7 +298,7 @@ def test_the_oldest_contents_are_given_up_when_there_are_too_many(tmp_path: Path
 
 
 def test_contents_of_the_turn_under_way_are_not_given_up(tmp_path: Path) -> None:
-    kept = KeptContents(tmp_path / "kept", cap_bytes=500)
+    kept = ContentStore(tmp_path / "kept", cap_bytes=500)
     assert kept.put(digest(b"a" * 300), b"a" * 300)
     assert not kept.put(digest(b"b" * 300), b"b" * 300)
     assert kept.get(digest(b"a" * 300)) == b"a" * 300
@@ -402,7 +402,7 @@ def test_a_change_without_its_outcome_is_judged_by_what_stands_there(world: Worl
     world.history.intend(str(world.folder / "a.txt"), states.file_state(b"two\n"))
     if done:
         (world.folder / "a.txt").write_text("two\n")
-    assert not any(isinstance(record, Outcome) for record in load(world.place))
+    assert not any(isinstance(record, ChangeOutcome) for record in load(world.place))
 
     result = undo(world)
 
@@ -413,8 +413,8 @@ def test_a_change_without_its_outcome_is_judged_by_what_stands_there(world: Worl
 def test_a_journal_takes_lines_of_two_writers(tmp_path: Path) -> None:
     one, other = Journal(tmp_path), Journal(tmp_path)
     for number in range(5):
-        one.add(Outcome(id=f"a{number}"))
-        other.add(Outcome(id=f"b{number}"))
+        one.add(ChangeOutcome(id=f"a{number}"))
+        other.add(ChangeOutcome(id=f"b{number}"))
     one.close()
     other.close()
     assert len(load(tmp_path)) == 10

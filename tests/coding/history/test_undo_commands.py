@@ -17,7 +17,7 @@ from tau.base.run import LocalRunner
 from tau.coding.undo import commands, repository
 from tau.coding.undo.commands import recover
 from tau.coding.undo.plan import UNSURE
-from tau.coding.undo.records import Command, Ended, load
+from tau.coding.undo.records import CommandEnd, CommandStart, load
 from tau.coding.undo.undo import Undo, UndoResult
 from tests.coding.history.undo_world import World, git, make_repository, tree_of
 
@@ -399,5 +399,5 @@ def test_killed_in_the_middle_of_a_command_its_files_are_named_and_come_back_by_
     assert (world.folder / "a.txt").read_text() == "not committed\n"
     assert (world.folder / "b.txt").read_text() == "b\n"
     records = load(world.place)
-    assert len([one for one in records if isinstance(one, Command)]) == 1
-    assert len([one for one in records if isinstance(one, Ended)]) == 1
+    assert len([one for one in records if isinstance(one, CommandStart)]) == 1
+    assert len([one for one in records if isinstance(one, CommandEnd)]) == 1

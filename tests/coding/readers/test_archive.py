@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 from tau.base.errors import ToolError
 from tau.coding.paths import LineRange
 from tau.coding.readers import archive
-from tau.coding.readers.archive import ArchiveEntry, ArchiveListing, Candidate, candidates
+from tau.coding.readers.archive import ArchiveCandidate, ArchiveEntry, ArchiveListing, candidates
 from tau.coding.readers.archive_index import ArchiveLimits, asked_path, member_path
-from tau.coding.readers.thread import Stop, Stopped, in_thread
+from tau.coding.readers.thread import StopSignal, ThreadStopped, in_thread
 from tests.coding.context import CallContext
 
 FORMATS = ["a.zip", "a.tar", "a.tar.gz", "a.tgz"]
@@ -85,9 +85,12 @@ def unpacked(path: Path) -> dict[str, bytes]:
 
 
 def test_every_way_to_see_an_archive_in_a_path_longest_first() -> None:
-    assert candidates("a/b.tar.gz:c/d.txt:5-6") == [Candidate("a/b.tar.gz", "c/d.txt:5-6")]
-    assert candidates("a.ZIP") == [Candidate("a.ZIP", "")]
-    assert candidates("a.zip:b.tgz:c") == [Candidate("a.zip:b.tgz", "c"), Candidate("a.zip", "b.tgz:c")]
+    assert candidates("a/b.tar.gz:c/d.txt:5-6") == [ArchiveCandidate("a/b.tar.gz", "c/d.txt:5-6")]
+    assert candidates("a.ZIP") == [ArchiveCandidate("a.ZIP", "")]
+    assert candidates("a.zip:b.tgz:c") == [
+        ArchiveCandidate("a.zip:b.tgz", "c"),
+        ArchiveCandidate("a.zip", "b.tgz:c"),
+    ]
     assert candidates("a.zip/b") == candidates("src/a.py") == candidates("a.zipper:b") == []
 
 
@@ -470,7 +473,7 @@ def test_damage_anywhere_gives_an_answer_or_an_error(noise: bytes, where: int, n
     broken = data[:where] + noise + data[where + len(noise) :]
     for inner in ("", "src/x.txt"):
         try:
-            result = archive.look(broken, name, inner, ArchiveLimits(), Stop())
+            result = archive.look(broken, name, inner, ArchiveLimits(), StopSignal())
         except ToolError:
             continue
         assert isinstance(result, ArchiveListing | ArchiveEntry)
@@ -485,12 +488,12 @@ def test_damage_anywhere_gives_an_answer_or_an_error(noise: bytes, where: int, n
 def test_what_was_put_in_comes_out(files: dict[str, bytes], path: str, content: bytes, name: str) -> None:
     data: bytes | None = None
     for key, value in {**files, path: content}.items():
-        data, _ = archive.put(data, name, key, value, ArchiveLimits(), Stop())
+        data, _ = archive.put(data, name, key, value, ArchiveLimits(), StopSignal())
     assert data is not None
-    changed, _ = archive.put(data, name, path, content + b"!", ArchiveLimits(), Stop())
-    index = archive.entries_of(changed, name, ArchiveLimits(), Stop())
+    changed, _ = archive.put(data, name, path, content + b"!", ArchiveLimits(), StopSignal())
+    index = archive.entries_of(changed, name, ArchiveLimits(), StopSignal())
     out = {
-        key: archive.content_of(changed, name, entry, ArchiveLimits(), Stop())
+        key: archive.content_of(changed, name, entry, ArchiveLimits(), StopSignal())
         for key, entry in index.entries.items()
     }
     assert out == {**files, path: content + b"!"}
@@ -499,11 +502,11 @@ def test_what_was_put_in_comes_out(files: dict[str, bytes], path: str, content: 
 def test_a_cancelled_read_stops_its_thread() -> None:
     ended = []
 
-    def work(stop: Stop) -> None:
+    def work(stop: StopSignal) -> None:
         try:
             while True:
                 stop.check()
-        except Stopped:
+        except ThreadStopped:
             ended.append(True)
             raise
 

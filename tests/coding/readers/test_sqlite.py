@@ -405,7 +405,7 @@ def test_damage_anywhere_gives_an_answer_or_an_error(noise: bytes, where: int) -
     path.write_bytes(data)
     for rest in ("", ":t", ":t:1", ":t?where=x > 1", "?q=SELECT * FROM t, u"):
         try:
-            text = asyncio.run(sqlite.read(sqlite.Found(path, "x.db", rest), seconds=1.0)).text
+            text = asyncio.run(sqlite.read(sqlite.DatabasePath(path, "x.db", rest), seconds=1.0)).text
         except ToolError:
             continue
         assert text

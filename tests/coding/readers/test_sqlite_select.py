@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tau.base.errors import ToolError
 from tau.coding.readers.sqlite import parse_target
 from tau.coding.readers.sqlite_select import (
-    Candidate,
+    DatabaseCandidate,
     ListTables,
     QueryTable,
     RunQuery,
@@ -24,10 +24,10 @@ TABLES = ["users", "a:b", "a", "what?", "select"]
 
 
 def test_every_way_to_see_a_database_in_a_path() -> None:
-    assert candidates("d/app.db:users:4") == [Candidate("d/app.db", ":users:4")]
-    assert candidates("x.sqlite3?q=SELECT 1") == [Candidate("x.sqlite3", "?q=SELECT 1")]
-    assert candidates("X.DB3") == [Candidate("X.DB3", "")]
-    assert candidates("a.db:b.db") == [Candidate("a.db:b.db", ""), Candidate("a.db", ":b.db")]
+    assert candidates("d/app.db:users:4") == [DatabaseCandidate("d/app.db", ":users:4")]
+    assert candidates("x.sqlite3?q=SELECT 1") == [DatabaseCandidate("x.sqlite3", "?q=SELECT 1")]
+    assert candidates("X.DB3") == [DatabaseCandidate("X.DB3", "")]
+    assert candidates("a.db:b.db") == [DatabaseCandidate("a.db:b.db", ""), DatabaseCandidate("a.db", ":b.db")]
     assert candidates("a.dbx:t") == candidates("a.txt") == candidates("a.db/x") == []
 
 

@@ -10,8 +10,8 @@ import pytest
 from tau.agent.ports import Stat
 from tau.coding.local_fs import LocalFileSystem
 from tau.coding.readers import tree
-from tau.coding.readers.thread import Stop
-from tau.coding.readers.tree import Tree, age, directory_tree, scan
+from tau.coding.readers.thread import StopSignal
+from tau.coding.readers.tree import DirectoryTree, age, directory_tree, scan
 
 NOW = 1_700_000_000
 DAY = 86_400
@@ -49,7 +49,7 @@ class Elsewhere:
         await self._local.remove(path)
 
 
-def grown(path: Path, max_lines: int = 3000, first_entry: int = 1, fs: object = None) -> Tree:
+def grown(path: Path, max_lines: int = 3000, first_entry: int = 1, fs: object = None) -> DirectoryTree:
     return asyncio.run(
         directory_tree(
             path,
@@ -78,7 +78,7 @@ def test_the_newest_come_first_with_sizes_and_ages(tmp_path: Path) -> None:
         "- old.txt (2 KiB, 5w ago)\n"
         "- void/ (2y ago) [empty]"
     )
-    assert grown(tmp_path) == Tree(text=wanted, lines=6, entries=4)
+    assert grown(tmp_path) == DirectoryTree(text=wanted, lines=6, entries=4)
     assert grown(tmp_path, fs=Elsewhere()) == grown(tmp_path)
 
 
@@ -165,7 +165,7 @@ def test_a_folder_with_too_many_entries_is_not_read_to_its_end(
 ) -> None:
     for number in range(25):
         put(tmp_path / "sub" / str(number), 1)
-    listing = scan(tmp_path / "sub", Stop(), most=10)
+    listing = scan(tmp_path / "sub", StopSignal(), most=10)
     assert len(listing.items) == 10 and listing.more
     monkeypatch.setattr(tree, "scan", lambda path, stop: scan(path, stop, most=20))
     assert "  - … 8+ more" in grown(tmp_path).text

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tau.coding.search import rg
-from tau.coding.search.gitignore import Rules
-from tau.coding.search.query import Scope
+from tau.coding.search.gitignore import IgnoreRules
+from tau.coding.search.query import SearchScope
 from tau.coding.search.tree import tree
 from tau.coding.walk import walk
 from tests.coding.search.worlds import make, needs_rg
@@ -75,7 +75,7 @@ def ours(root: Path, *, hidden: bool = True) -> set[str]:
 
 
 def theirs(root: Path, *flags: str) -> set[str]:
-    scope = Scope(roots=(str(root),), in_git=rg.is_in_git(root))
+    scope = SearchScope(roots=(str(root),), in_git=rg.is_in_git(root))
     argv = [rg.locate() or "", "--files", "--no-config", "--null", "--hidden", "--no-ignore-global"]
     argv += ["--glob=!.git", *rg.ignore_flags(scope), *flags, str(root)]
     done = subprocess.run(argv, cwd="/", capture_output=True, check=False)
@@ -163,7 +163,7 @@ def test_a_large_folder_comes_in_pieces(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_the_last_line_that_matches_decides() -> None:
-    rules = Rules(["*.o", "!keep.o", "build/", r"\#x"], 0)
+    rules = IgnoreRules(["*.o", "!keep.o", "build/", r"\#x"], 0)
     assert rules.verdict("a.o", "a.o", False) is True
     assert rules.verdict("keep.o", "keep.o", False) is False
     assert rules.verdict("build", "build", True) is True

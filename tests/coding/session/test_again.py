@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tau.agent.events import AgentEvent, MessageUpdate
-from tau.ai.faux import Fail, Faux, Say, Step, Use, Wait
+from tau.ai.faux import Fail, Faux, FauxStep, Say, Use, Wait
 from tau.ai.wire import AssistantMessage, UserMessage
 from tau.base.errors import ProviderError, TauError
 from tau.coding.session.session import Session
@@ -18,7 +18,7 @@ BROKE = Fail(ProviderError("It broke."))
 
 
 def with_session(
-    folder: Path, script: list[list[Step]], test: Callable[[Session, Faux], Awaitable[None]]
+    folder: Path, script: list[list[FauxStep]], test: Callable[[Session, Faux], Awaitable[None]]
 ) -> None:
     async def main() -> None:
         opening, faux = scripted(script, folder, settings={"retry.enabled": False})

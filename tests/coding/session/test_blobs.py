@@ -20,7 +20,7 @@ from tau.ai.wire import (
 )
 from tau.base.errors import SessionError
 from tau.coding.session.blobs import MIN_CHARS, Blobs
-from tau.coding.session.entries import ContextEdit, CustomMessageEntry, Replacement
+from tau.coding.session.entries import ContentReplacement, ContextEdit, CustomMessageEntry
 from tau.coding.session.log import SessionLog
 
 LARGE = base64.b64encode(bytes(range(256)) * (MIN_CHARS // 256)).decode()
@@ -70,7 +70,7 @@ def test_the_same_large_image_is_stored_once_and_comes_back(tmp_path: Path) -> N
 def test_entries_that_are_no_messages_store_their_images_too(tmp_path: Path) -> None:
     log = begun(tmp_path)
     spoken = log.append(CustomMessageEntry(custom_type="x", content=[image()]))
-    log.append(ContextEdit(target_id=spoken, replacement=Replacement([image(), TextContent("now")])))
+    log.append(ContextEdit(target_id=spoken, replacement=ContentReplacement([image(), TextContent("now")])))
     assert log.path is not None and log.path.stat().st_size < 3_000
     log = reopened(log)
     [message] = log.messages()

@@ -13,7 +13,7 @@ from tau.agent.abort import Abort
 from tau.agent.hooks import Hooks
 from tau.ai.complete import complete
 from tau.ai.dialect import Request
-from tau.ai.faux import FAUX_MODEL, Act, Count, Fail, Faux, Say, Step, Wait
+from tau.ai.faux import FAUX_MODEL, Act, Count, Fail, Faux, FauxStep, Say, Wait
 from tau.ai.model import Model
 from tau.ai.wire import (
     AssistantContent,
@@ -30,19 +30,19 @@ from tau.ai.wire import (
 from tau.base.errors import ProviderError, SessionError
 from tau.coding.session import entries as s
 from tau.coding.session.log import SessionLog
-from tau.coding.session.navigation import BranchPoint, Move, Tree
+from tau.coding.session.navigation import BranchPoint, Move, TreeNavigator
 
 
 def tree_of(
-    log: SessionLog, script: Sequence[Sequence[Step]] = ((Say("unused"),),), hooks: Hooks | None = None
-) -> tuple[Tree, Faux, list[Move]]:
+    log: SessionLog, script: Sequence[Sequence[FauxStep]] = ((Say("unused"),),), hooks: Hooks | None = None
+) -> tuple[TreeNavigator, Faux, list[Move]]:
     faux = Faux(script)
     moves: list[Move] = []
 
     async def ask(model: Model, request: Request) -> AssistantMessage:
         return await complete(faux.stream, model, request)
 
-    tree = Tree(log, hooks or Hooks(), ask, lambda: FAUX_MODEL, moved=moves.append)
+    tree = TreeNavigator(log, hooks or Hooks(), ask, lambda: FAUX_MODEL, moved=moves.append)
     return tree, faux, moves
 
 
@@ -59,7 +59,7 @@ def answer(log: SessionLog, text: str, *calls: ToolCall) -> str:
     return log.append_message(AssistantMessage(content, "faux", "faux", "faux", Usage(), "stop", 0))
 
 
-def goto(tree: Tree, target: str, **options: Any) -> Move:
+def goto(tree: TreeNavigator, target: str, **options: Any) -> Move:
     async def main() -> Move:
         async with asyncio.timeout(30):
             return await tree.goto(target, **options)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tau.ai.faux import FAUX_MODEL, Fail, Say, Step
+from tau.ai.faux import FAUX_MODEL, Fail, FauxStep, Say
 from tau.ai.wire import AssistantMessage, ImageContent, TextContent, ToolResultMessage, Usage, UserMessage
 from tau.base.errors import ProviderError
 from tau.coding.session.log import SessionLog
@@ -48,7 +48,7 @@ def test_the_request_goes_again_without_the_picture_and_so_does_the_next_turn(tm
 
 
 def test_pictures_that_the_model_has_answered_to_stay() -> None:
-    script: list[list[Step]] = [[Say("A dot.")], [Fail(REFUSED)], [Say("Only the first.")]]
+    script: list[list[FauxStep]] = [[Say("A dot.")], [Fail(REFUSED)], [Say("Only the first.")]]
     driver = Driver(script)
     go(driver, "one", PICTURE)
     assert go(driver, "two", OTHER).error is None
@@ -57,7 +57,7 @@ def test_pictures_that_the_model_has_answered_to_stay() -> None:
 
 
 def test_if_that_does_not_help_all_of_them_go() -> None:
-    script: list[list[Step]] = [[Say("A dot.")], [Fail(REFUSED)], [Fail(REFUSED)], [Say("None.")]]
+    script: list[list[FauxStep]] = [[Say("A dot.")], [Fail(REFUSED)], [Fail(REFUSED)], [Say("None.")]]
     driver = Driver(script)
     go(driver, "one", PICTURE)
     assert go(driver, "two", OTHER).error is None

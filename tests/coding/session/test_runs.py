@@ -6,15 +6,15 @@ import pytest
 
 from tau.agent.abort import Abort, Aborted
 from tau.agent.events import AgentEvent, RetryEnd, RetryStart
-from tau.ai.faux import Count, Fail, Say, Step, Stop, Think, Use
+from tau.ai.faux import Count, Fail, FauxStep, Say, Stop, Think, Use
 from tau.ai.wire import AssistantMessage
 from tau.base.errors import ProviderError, TauError
 from tau.coding.session.runs import RoomReason
-from tau.config.settings import Retry
+from tau.config.settings import RetrySettings
 from tests.coding.session.driver import Driver, busy, go, in_time
 
 TOO_LONG = ProviderError("prompt is too long", status=400, overflow=True)
-SLOW = Retry(max_retries=2, base_delay_ms=60_000)
+SLOW = RetrySettings(max_retries=2, base_delay_ms=60_000)
 
 
 def text_of(message: AssistantMessage | None) -> str:
@@ -45,7 +45,7 @@ def test_a_passing_failure_is_tried_again_and_told_with_its_wait() -> None:
 
 
 def test_success_is_told_with_the_first_answer_and_not_at_the_end_of_a_long_run() -> None:
-    script: list[list[Step]] = [[Fail(busy())], [Use("echo", text="x")], [Say("Done.")]]
+    script: list[list[FauxStep]] = [[Fail(busy())], [Use("echo", text="x")], [Say("Done.")]]
     driver = Driver(script)
     go(driver)
     heard = [type(event).__name__ for event in driver.events]
@@ -55,7 +55,7 @@ def test_success_is_told_with_the_first_answer_and_not_at_the_end_of_a_long_run(
 
 
 def test_patience_is_renewed_by_every_answer() -> None:
-    script: list[list[Step]] = []
+    script: list[list[FauxStep]] = []
     for number in range(4):
         script += [[Fail(busy())], [Fail(busy())], [Use("echo", text=str(number))]]
     driver = Driver([*script, [Say("Done.")]])
@@ -144,7 +144,7 @@ def test_four_compactions_that_do_not_help_are_enough() -> None:
 
 
 def test_an_answer_in_between_allows_compactions_again() -> None:
-    script: list[list[Step]] = []
+    script: list[list[FauxStep]] = []
     for number in range(4):
         script += [[Fail(TOO_LONG)], [Use("echo", text=str(number))]]
     driver = Driver([*script, [Say("Done.")]], room=[True])
@@ -195,7 +195,7 @@ def test_room_is_asked_for_before_every_request() -> None:
 
 
 def test_an_answer_that_found_the_window_full_is_asked_for_again_with_room() -> None:
-    cut: list[Step] = [Think("Hm"), Count(input=199_000, output=900), Stop("length")]
+    cut: list[FauxStep] = [Think("Hm"), Count(input=199_000, output=900), Stop("length")]
     driver = Driver([cut, [Say("Now.")]], room=[True])
     outcome = go(driver)
     assert driver.asked == ["incomplete"]
@@ -214,14 +214,14 @@ def test_an_answer_that_found_the_window_full_is_asked_for_again_with_room() -> 
     ],
     ids=("words", "output limit", "unknown"),
 )
-def test_other_answers_that_were_cut_off_stand_as_they_are(cut: list[Step]) -> None:
+def test_other_answers_that_were_cut_off_stand_as_they_are(cut: list[FauxStep]) -> None:
     driver = Driver([cut], room=[True])
     outcome = go(driver)
     assert (outcome.error, driver.asked, len(driver.faux.requests)) == (None, [], 1)
 
 
 def test_an_empty_answer_is_asked_for_again() -> None:
-    driver = Driver([[], [Say(" \n")], [Say("Yes.")]], retry=Retry(base_delay_ms=1))
+    driver = Driver([[], [Say(" \n")], [Say("Yes.")]], retry=RetrySettings(base_delay_ms=1))
     outcome = go(driver)
     assert text_of(outcome.message) == "Yes."
     assert driver.heard("retry") == ["auto_retry_start", "auto_retry_start", "auto_retry_end"]
@@ -229,7 +229,7 @@ def test_an_empty_answer_is_asked_for_again() -> None:
 
 
 def test_nothing_but_empty_answers_is_a_failure_that_may_pass() -> None:
-    driver = Driver([[]], retry=Retry(base_delay_ms=1))
+    driver = Driver([[]], retry=RetrySettings(base_delay_ms=1))
     error = go(driver).error
     assert isinstance(error, ProviderError) and error.retryable
     assert "empty answers" in str(error)
@@ -237,14 +237,14 @@ def test_nothing_but_empty_answers_is_a_failure_that_may_pass() -> None:
 
 
 def test_a_model_that_has_worked_may_have_nothing_to_add() -> None:
-    driver = Driver([[Use("echo", text="x")], []], retry=Retry(base_delay_ms=1))
+    driver = Driver([[Use("echo", text="x")], []], retry=RetrySettings(base_delay_ms=1))
     outcome = go(driver)
     assert outcome.error is None
     assert len(driver.faux.requests) == 5
 
 
 def test_without_retries_an_empty_answer_stands() -> None:
-    driver = Driver([[]], retry=Retry(enabled=False))
+    driver = Driver([[]], retry=RetrySettings(enabled=False))
     assert go(driver).error is None
     assert len(driver.faux.requests) == 1
 

@@ -15,7 +15,7 @@ from tau.agent.hooks import Hooks
 from tau.agent.queue import MAX_WAITING, Queue
 from tau.agent.world import World
 from tau.ai.faux import FAUX_MODEL
-from tau.ai.history import sendable
+from tau.ai.history import normalize_history
 from tau.ai.wire import BashExecutionMessage, UserMessage
 from tau.base.errors import TauError
 from tau.base.run import LocalRunner
@@ -73,7 +73,7 @@ def test_a_line_is_run_recorded_and_told(desk: Desk) -> None:
     assert not message.cancelled and not message.truncated and message.full_output_path is UNSET
     assert desk.log.messages() == [message]
     assert desk.told == [BashEnd(message)]
-    [sent] = sendable(desk.log.messages(), FAUX_MODEL)
+    [sent] = normalize_history(desk.log.messages(), FAUX_MODEL)
     assert isinstance(sent, UserMessage) and "out\nerr" in sent.content and "Exit code 3" in sent.content
 
 
@@ -81,7 +81,7 @@ def test_an_excluded_line_is_kept_but_never_sent(desk: Desk) -> None:
     message = desk.run("echo secret", exclude=True)
     assert message.exclude_from_context is True
     assert desk.log.messages() == [message]
-    assert sendable(desk.log.messages(), FAUX_MODEL) == []
+    assert normalize_history(desk.log.messages(), FAUX_MODEL) == []
 
 
 def test_long_output_is_cut_and_kept_whole_in_a_file(desk: Desk) -> None:

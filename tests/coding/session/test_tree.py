@@ -24,14 +24,14 @@ from tau.ai.wire import (
 )
 from tau.base.clock import iso
 from tau.coding.session import entries as s
-from tau.coding.session.context import Node
+from tau.coding.session.context import EntryNode
 from tau.coding.session.log import SessionLog
 from tau.coding.session.snippets import SHOWN_CHARS, UNKNOWN, snippet
 from tau.coding.session.tree import (
     TREE_FILTERS,
-    Row,
     SessionTree,
     TreeFilter,
+    TreeRow,
     current,
     drawn,
     labels_of,
@@ -45,16 +45,16 @@ class Lines:
     def __init__(self, entries: Sequence[dict[str, Any]], leaf: str | None = None) -> None:
         self.leaf = leaf
         self._nodes = [
-            Node(entry["type"], entry["id"], entry.get("parentId"), place, 0)
+            EntryNode(entry["type"], entry["id"], entry.get("parentId"), place, 0)
             for place, entry in enumerate(entries)
         ]
         self._lines = [msgspec.json.encode(entry) for entry in entries]
         self.read = 0
 
-    def nodes(self) -> list[Node]:
+    def nodes(self) -> list[EntryNode]:
         return self._nodes
 
-    def line(self, node: Node) -> bytes:
+    def line(self, node: EntryNode) -> bytes:
         self.read += 1
         return self._lines[node.start]
 
@@ -86,11 +86,11 @@ def bash(command: str, id: str = "call_1") -> ToolCall:
     return ToolCall(id, "bash", {"command": command})
 
 
-def ids(rows: Sequence[Row]) -> list[str]:
+def ids(rows: Sequence[TreeRow]) -> list[str]:
     return [row.id for row in rows]
 
 
-def drawing(rows: Sequence[Row]) -> list[str]:
+def drawing(rows: Sequence[TreeRow]) -> list[str]:
     return [drawn(rows, place) for place in range(len(rows))]
 
 

@@ -12,7 +12,7 @@ from tau.agent.queue import Queue
 from tau.ai.wire import BashExecutionMessage, CustomMessage, ImageContent, TextContent, UserMessage
 from tau.coding.session import waiting
 from tau.coding.session.log import SessionLog
-from tau.coding.session.waiting import keep_queue
+from tau.coding.session.waiting import persist_queue
 
 IMAGE = UserMessage([TextContent("see"), ImageContent("aGk=", "image/png")], 5)
 
@@ -24,7 +24,7 @@ class Life:
         self.log = log
         self.queue = Queue(mode, mode)
         self.told: list[AgentEvent] = []
-        self.notices = keep_queue(self.queue, log, self.told.append)
+        self.notices = persist_queue(self.queue, log, self.told.append)
 
     @property
     def file(self) -> Path:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tau.agent import events as e
 from tau.ai import stream_events as se
-from tau.ai.faux import Count, Fail, Say, Step, Stop, Think, Use, Wait
+from tau.ai.faux import Count, Fail, FauxStep, Say, Stop, Think, Use, Wait
 from tau.ai.wire import (
     AssistantMessage,
     BashExecutionMessage,
@@ -18,10 +18,10 @@ from tau.ai.wire import (
 )
 from tau.base.errors import ProviderError
 from tau.coding.models import BETTER_MODELS
-from tau.modes.interactive.app import Change
+from tau.modes.interactive.app import SessionSwitch
 from tests.modes.interactive.rig import Rig, rigged, run
 
-Script = list[list[Step]]
+Script = list[list[FauxStep]]
 
 
 def answer(*content: TextContent | ToolCall, stop: str = "stop", error: str = "") -> AssistantMessage:
@@ -430,7 +430,7 @@ def test_another_session_begins_below_the_first_which_stays_readable(tmp_path: P
             await rig.show("An answer of the first.")
             await rig.idle()
             before = rig.session
-            rig.app.leave(Change("new"))
+            rig.app.leave(SessionSwitch("new"))
             await rig.until(lambda: rig.app.session not in (None, before), "another session")
             await rig.send("once more")
             await rig.show("An answer of the second.")
@@ -446,7 +446,7 @@ def test_leaving_in_the_middle_of_a_run_leaves_nothing_open(tmp_path: Path) -> N
             await rig.send("go")
             await rig.show("Half")
             before = rig.session
-            rig.app.leave(Change("new"))
+            rig.app.leave(SessionSwitch("new"))
             await rig.until(lambda: rig.app.session not in (None, before), "another session")
             assert not rig.app.layout.lane.children
             await rig.send("again")

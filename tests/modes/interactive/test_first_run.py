@@ -12,15 +12,15 @@ import pytest
 from tau.agent.ui import Ui
 from tau.ai.faux import Faux, Say
 from tau.ai.local import discovery, weights
-from tau.ai.local.discovery import FoundServer
+from tau.ai.local.discovery import DiscoveredServer
 from tau.ai.model import Model
 from tau.base.errors import ConfigError, SessionError, TauError, UsageError
 from tau.coding.session.session import Session
 from tau.config.layers import load_settings
 from tau.config.paths import user_paths
 from tau.modes.interactive import first_run
-from tau.modes.interactive.app import App, Change
-from tau.modes.interactive.front import Front
+from tau.modes.interactive.app import App, SessionSwitch
+from tau.modes.interactive.front import EarlyScreen
 from tau.modes.interactive.themes.looks import look_of
 from tau.sdk import SessionOptions, create_session
 from tau.tui.terminal.virtual import VirtualTerminal
@@ -30,19 +30,19 @@ NO_KEY = ConfigError("There is no key for Anthropic: set ANTHROPIC_API_KEY.")
 
 
 @asynccontextmanager
-async def refused(folder: Path, *errors: TauError) -> AsyncIterator[tuple[Rig, list[Change]]]:
+async def refused(folder: Path, *errors: TauError) -> AsyncIterator[tuple[Rig, list[SessionSwitch]]]:
     """The screen when the first tries to open a session fail; then one can be opened."""
     terminal = VirtualTerminal(90, 30)
     paths = user_paths(os.environ)
     settings = load_settings(paths, folder).settings
     look = look_of(settings, terminal.capabilities, os.environ)
-    front = Front(terminal, look, timer=asyncio.get_running_loop(), cwd=folder)
+    front = EarlyScreen(terminal, look, timer=asyncio.get_running_loop(), cwd=folder)
     faux = Faux([[Say("Here I am.")]])
     waiting = list(errors)
-    tried: list[Change] = []
+    tried: list[SessionSwitch] = []
 
     @asynccontextmanager
-    async def opening(change: Change, ui: Ui) -> AsyncIterator[Session]:
+    async def opening(change: SessionSwitch, ui: Ui) -> AsyncIterator[Session]:
         tried.append(change)
         if waiting:
             raise waiting.pop(0)
@@ -109,8 +109,8 @@ def test_a_server_on_this_machine_is_offered_and_takes_the_place_of_what_the_set
 ) -> None:
     model = Model(id="qwen", name="Qwen 3", api="x", provider="ollama", base_url="http://127.0.0.1")
 
-    async def found(*_: object) -> list[FoundServer]:
-        return [FoundServer(provider="ollama", name="Ollama", base_url="", models=[model])]
+    async def found(*_: object) -> list[DiscoveredServer]:
+        return [DiscoveredServer(provider="ollama", name="Ollama", base_url="", models=[model])]
 
     monkeypatch.setattr(discovery, "discover", found)
     paths = user_paths(os.environ)
@@ -129,7 +129,7 @@ def test_a_server_on_this_machine_is_offered_and_takes_the_place_of_what_the_set
 
 
 def test_of_several_servers_the_chosen_one_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def found(*_: object) -> list[FoundServer]:
+    async def found(*_: object) -> list[DiscoveredServer]:
         models = {
             provider: [
                 Model(id="qwen", name="Qwen 3", api="x", provider=provider, base_url="http://127.0.0.1")
@@ -137,8 +137,8 @@ def test_of_several_servers_the_chosen_one_is_used(tmp_path: Path, monkeypatch: 
             for provider in ("ollama", "vllm")
         }
         return [
-            FoundServer(provider="ollama", name="Ollama", base_url="", models=models["ollama"]),
-            FoundServer(provider="vllm", name="vLLM", base_url="", models=models["vllm"]),
+            DiscoveredServer(provider="ollama", name="Ollama", base_url="", models=models["ollama"]),
+            DiscoveredServer(provider="vllm", name="vLLM", base_url="", models=models["vllm"]),
         ]
 
     monkeypatch.setattr(discovery, "discover", found)

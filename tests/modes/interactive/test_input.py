@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tau.ai.faux import Say, Step, Use, Wait
+from tau.ai.faux import FauxStep, Say, Use, Wait
 from tau.ai.wire import UserMessage
 from tau.modes.interactive.app import App
-from tau.modes.interactive.front import Front
+from tau.modes.interactive.front import EarlyScreen
 from tau.tui.input.key import Key
 from tau.tui.terminal.virtual import VirtualTerminal
 from tests.modes.interactive.rig import Rig, rigged, run
@@ -81,8 +81,8 @@ def test_escape_keeps_a_folded_paste_in_the_draft(tmp_path: Path) -> None:
 
 def test_enter_steers_and_alt_enter_follows_up(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x")
-    reading: list[Step] = [Wait(0.5), Use("read", path="a.txt")]
-    answers: list[list[Step]] = [reading, [Say("Steered.")], [Say("Followed.")]]
+    reading: list[FauxStep] = [Wait(0.5), Use("read", path="a.txt")]
+    answers: list[list[FauxStep]] = [reading, [Say("Steered.")], [Say("Followed.")]]
 
     async def test() -> None:
         async with rigged(tmp_path, answers) as rig:
@@ -393,9 +393,9 @@ def test_what_was_sent_before_there_was_a_session_is_sent_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     terminal = VirtualTerminal()
-    open_front, run_app = Front.open, App.run
+    open_front, run_app = EarlyScreen.open, App.run
 
-    def opened(front: Front) -> None:
+    def opened(front: EarlyScreen) -> None:
         open_front(front)
         terminal.type("before the app\n")
 
@@ -403,7 +403,7 @@ def test_what_was_sent_before_there_was_a_session_is_sent_in_order(
         app.front.timer.call_soon(terminal.type, "before the session\nand on")
         return await run_app(app, *arguments)
 
-    monkeypatch.setattr(Front, "open", opened)
+    monkeypatch.setattr(EarlyScreen, "open", opened)
     monkeypatch.setattr(App, "run", began)
 
     async def test() -> None:

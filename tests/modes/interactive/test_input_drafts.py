@@ -89,9 +89,9 @@ def test_nothing_is_made_where_nothing_was_written(tmp_path: Path) -> None:
 def test_a_draft_does_not_mix_with_what_is_being_typed_already(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    restore = keeping.DraftKeeper.restore
+    restore = keeping.DraftAutosave.restore
 
-    def typed_first(keeper: keeping.DraftKeeper) -> None:
+    def typed_first(keeper: keeping.DraftAutosave) -> None:
         keeper._app.editor.insert("already typing")
         restore(keeper)
 
@@ -99,7 +99,7 @@ def test_a_draft_does_not_mix_with_what_is_being_typed_already(
         async with rigged(tmp_path) as rig:
             await rig.type("the old draft")
             await rig.until(lambda: len(kept()) == 1, "the draft")
-        monkeypatch.setattr(keeping.DraftKeeper, "restore", typed_first)
+        monkeypatch.setattr(keeping.DraftAutosave, "restore", typed_first)
         async with rigged(tmp_path) as rig:
             await rig.show("is in the history")
             assert rig.app.editor.text == "already typing"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tau.agent.calls import STOPPED
-from tau.ai.faux import Count, Fail, Say, Step, Stop, Think, Use, Wait
+from tau.ai.faux import Count, Fail, FauxStep, Say, Stop, Think, Use, Wait
 from tau.ai.wire import (
     AssistantMessage,
     ImageContent,
@@ -21,7 +21,7 @@ from tau.coding.session.entries import BranchSummaryEntry, CompactionEntry, Cust
 from tau.coding.session.log import SessionLog
 from tau.modes.interactive import rebuilding
 from tau.modes.interactive.blocks.call import LOST
-from tau.modes.interactive.blocks.story import Story
+from tau.modes.interactive.blocks.story import TranscriptBuilder
 from tau.modes.interactive.blocks.user import UserBlock
 from tau.tui.text.clean import strip_styles
 from tau.tui.widgets.transcript import Transcript
@@ -41,7 +41,7 @@ def _timeless(row: str) -> str:
     return re.sub(r"(, |  )[\d.]+ m?s$", "", row)
 
 
-SCRIPT: list[list[Step]] = [
+SCRIPT: list[list[FauxStep]] = [
     [
         Think("I look first.\n\nThen I act."),
         Say("Let me **look**.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"),
@@ -121,7 +121,7 @@ def answered(text: str, *calls: ToolCall) -> AssistantMessage:
 
 def told(log: SessionLog, **options: int) -> list[str]:
     transcript = Transcript()
-    rebuilding.tell(Story(Stage().scene, transcript), log, **options)
+    rebuilding.tell(TranscriptBuilder(Stage().scene, transcript), log, **options)
     assert all(block.is_final() for block in transcript.blocks)  # type: ignore[attr-defined]
     return [strip_styles(row) for row in transcript.render(80)]
 
@@ -230,7 +230,7 @@ def test_only_the_last_pictures_are_fetched(log: SessionLog) -> None:
         picture = ImageContent("aGk=", "image/png")
         log.append_message(ToolResultMessage(id, "camera", [picture], False, 0))
     transcript = Transcript()
-    story = Story(Stage().scene, transcript)
+    story = TranscriptBuilder(Stage().scene, transcript)
     story.max_pictures = 3
     rebuilding.tell(story, log)
     rows = [strip_styles(row) for row in transcript.render(80)]

@@ -5,14 +5,14 @@ from random import Random
 
 from tau.tui.component import CURSOR_MARKER
 from tau.tui.images.marks import image_rows
-from tau.tui.render.prepare import Gate
+from tau.tui.render.prepare import RowSanitizer
 from tau.tui.text.width import visible_width
 
 _PASSES = re.compile(r"\x1b\[[0-9;:]*m|\x1b\]8;[^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\)")
 
 
 def gated(row: str, width: int = 40, **options: bool) -> str:
-    return Gate(width, **options).line(row).text
+    return RowSanitizer(width, **options).line(row).text
 
 
 def test_clean_rows_pass_as_they_are() -> None:
@@ -44,10 +44,10 @@ def test_the_cursor_mark_never_leaves() -> None:
 
 
 def test_a_row_that_is_too_wide_is_cut_and_its_styles_closed() -> None:
-    line = Gate(4).line("\x1b[31mabcdefg\x1b[39m")
+    line = RowSanitizer(4).line("\x1b[31mabcdefg\x1b[39m")
     assert line.width == 4
     assert line.text == "\x1b[31mabcd\x1b[39m"
-    assert Gate(3).line("漢字").width <= 3
+    assert RowSanitizer(3).line("漢字").width <= 3
 
 
 def test_styles_and_links_that_a_row_leaves_open_are_closed() -> None:
@@ -65,7 +65,7 @@ def test_half_characters_are_replaced() -> None:
 
 def test_only_image_sequences_that_were_registered_pass() -> None:
     sequence = image_rows.add("\x1b_Ga=p,i=77\x1b\\")
-    line = Gate(20).line(f"{sequence}ab")
+    line = RowSanitizer(20).line(f"{sequence}ab")
     assert line.image
     assert line.text == f"{sequence}ab"
     assert gated("\x1b_Ga=p,i=78\x1b\\ab") == "ab"
@@ -73,7 +73,7 @@ def test_only_image_sequences_that_were_registered_pass() -> None:
 
 
 def test_equal_rows_give_the_same_line_frame_after_frame() -> None:
-    gate = Gate(20)
+    gate = RowSanitizer(20)
     first = gate.lines(["a", "\x1b[1mb\x1b[22m"])
     for number in range(9000):
         gate.lines([f"row {number}"])
@@ -110,7 +110,7 @@ def test_nothing_random_gets_through_or_raises() -> None:
     for _ in range(3000):
         row = "".join(random.choices(pieces, k=random.randint(1, 24)))
         width = random.choice((1, 2, 3, 10, 80))
-        line = Gate(width).line(row)
+        line = RowSanitizer(width).line(row)
         rest = _PASSES.sub("", line.text)
         assert not re.search(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", rest), repr(row)
         assert line.width == visible_width(line.text) <= width, repr(row)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.tui.component import Component, Seam
+from tau.tui.component import CommitBoundary, Component
 from tau.tui.input.key import InputEvent, Key
 from tau.tui.style import ASCII, DARK_TOKENS, StyleSpec, Theme
 from tau.tui.text.width import visible_width
@@ -28,8 +28,8 @@ class Live(Component):
         self.keys.append(event)
         return True
 
-    def seam(self) -> Seam | None:
-        return Seam(1, 2)
+    def seam(self) -> CommitBoundary | None:
+        return CommitBoundary(1, 2)
 
 
 def test_a_frame_with_and_without_a_title() -> None:
@@ -90,9 +90,9 @@ def test_it_keeps_its_rows_until_something_changes() -> None:
 def test_the_seam_is_that_of_the_child_below_the_border() -> None:
     box = Box(PLAIN, Live(), padding_y=1)
     box.render(20)
-    assert box.seam() == Seam(3, 4)
+    assert box.seam() == CommitBoundary(3, 4)
     box.render(3)
-    assert box.seam() == Seam(1, 2)
+    assert box.seam() == CommitBoundary(1, 2)
     plain = Box(PLAIN, Text(PLAIN, "x"))
     plain.render(20)
     assert plain.seam() is None

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.tui.component import Seam
+from tau.tui.component import CommitBoundary
 from tau.tui.style import DARK_TOKENS, Theme
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.columns import Column, Columns
@@ -21,7 +21,7 @@ def text(content: str) -> Text:
 class Ruler(Spacer):
     """Shows the width it was given."""
 
-    def __init__(self, rows: int = 1, seam: Seam | None = None) -> None:
+    def __init__(self, rows: int = 1, seam: CommitBoundary | None = None) -> None:
         super().__init__()
         self.count = rows
         self.its_seam = seam
@@ -29,7 +29,7 @@ class Ruler(Spacer):
     def render(self, width: int) -> list[str]:
         return [f"{width}".ljust(width, ".")] * self.count
 
-    def seam(self) -> Seam | None:
+    def seam(self) -> CommitBoundary | None:
         return self.its_seam
 
 
@@ -75,12 +75,16 @@ def test_it_keeps_its_rows_until_something_changes() -> None:
 
 
 def test_the_seam_is_the_highest_live_row_or_that_of_the_stack() -> None:
-    parts = [Column(Ruler(2), 4), Column(Ruler(3, Seam(2, 3)), 4), Column(Ruler(3, Seam(1)), 4)]
+    parts = [
+        Column(Ruler(2), 4),
+        Column(Ruler(3, CommitBoundary(2, 3)), 4),
+        Column(Ruler(3, CommitBoundary(1)), 4),
+    ]
     columns = Columns(PLAIN, parts)
     columns.render(20)
-    assert columns.seam() == Seam(1)
+    assert columns.seam() == CommitBoundary(1)
     columns.render(6)
-    assert columns.seam() == Seam(4, 5)
+    assert columns.seam() == CommitBoundary(4, 5)
     still = Columns(PLAIN, parts[:1])
     still.render(20)
     assert still.seam() is None

@@ -13,9 +13,9 @@ from tau.tui.text.clean import strip_styles
 from tau.tui.text.width import visible_width
 from tau.tui.widgets import highlight
 from tau.tui.widgets.markdown import Markdown, build, cutting, document, inline, parse, pieces
-from tau.tui.widgets.markdown.document import Document
-from tau.tui.widgets.markdown.inline import Look
-from tau.tui.widgets.markdown.layout import Layout
+from tau.tui.widgets.markdown.document import MarkdownDocument
+from tau.tui.widgets.markdown.inline import MarkdownStyle
+from tau.tui.widgets.markdown.layout import ShapeLayout
 
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 THEME = Theme(DARK_TOKENS)
@@ -69,18 +69,18 @@ def read_whole(text: str) -> list[str]:
     """The rows of a text that is read in one go, with nothing settled before."""
     definitions: dict[str, object] = {}
     for _ in range(2):
-        whole = Document(Look(THEME), definitions, settle_chars=10**9)  # type: ignore[arg-type]
+        whole = MarkdownDocument(MarkdownStyle(THEME), definitions, settle_chars=10**9)  # type: ignore[arg-type]
         whole.feed(text)
         shapes = [*whole.settle(), *whole.finish()]
         definitions = dict(whole.definitions)
-    return Layout(THEME, 40).rows(shapes)
+    return ShapeLayout(THEME, 40).rows(shapes)
 
 
 def read_streamed(text: str, seed: int, definitions: object = None) -> list[str]:
     """The rows of a text that arrives in pieces and is settled as early as possible."""
     rng = random.Random(seed)
-    growing = Document(Look(THEME), definitions, settle_chars=0)  # type: ignore[arg-type]
-    layout = Layout(THEME, 40)
+    growing = MarkdownDocument(MarkdownStyle(THEME), definitions, settle_chars=0)  # type: ignore[arg-type]
+    layout = ShapeLayout(THEME, 40)
     rows: list[str] = []
     for chunk in chunks(text, seed):
         growing.feed(chunk)

@@ -112,7 +112,7 @@ _MARKUP = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.I | re.S)
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title", re.I | re.S)
 
 
-class Complaint(Struct, frozen=True):
+class ErrorBody(Struct, frozen=True):
     """What an error body says. `kinds` are its types and codes in lower case, `code` its number if any.
 
     `param` is the part of the request that it blames; `daily`: it names a limit that a day renews.
@@ -182,7 +182,7 @@ def stream_failure(body: bytes, *, provider: str = "", key: str | None = None) -
 
 
 def _judged(
-    message: str, status: int | None, said: Complaint, *, may_pass: bool, wait_s: float | None
+    message: str, status: int | None, said: ErrorBody, *, may_pass: bool, wait_s: float | None
 ) -> ProviderError:
     """What is wrong decides before the status does: a bill, the size of the request, a picture in it."""
     overflow = _is_overflow(status, said)
@@ -211,23 +211,23 @@ def refused(provider: str, why: str) -> ProviderError:
     return ProviderError(f"{provider} declined to answer: {why}")
 
 
-def complaint(body: bytes) -> Complaint:
+def complaint(body: bytes) -> ErrorBody:
     """The vendor's sentence and codes from any of the shapes that servers use."""
     try:
         value = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         text = _plain(body.decode("utf-8", "replace"))
-        return Complaint(text, delay_s=wait.in_text(text))
+        return ErrorBody(text, delay_s=wait.in_text(text))
     if isinstance(value, list) and value:
         value = value[0]
     if isinstance(value, str):
-        return Complaint(_plain(value), delay_s=wait.in_text(value))
+        return ErrorBody(_plain(value), delay_s=wait.in_text(value))
     if not isinstance(value, dict):
-        return Complaint("")
+        return ErrorBody("")
     return _from_object(value)
 
 
-def _from_object(value: dict[str, Any]) -> Complaint:
+def _from_object(value: dict[str, Any]) -> ErrorBody:
     error = value.get("error")
     if isinstance(error, str):
         error = {"message": error, "code": value.get("code"), "type": value.get("type")}
@@ -241,7 +241,7 @@ def _from_object(value: dict[str, Any]) -> Complaint:
     named = (error.get("type"), error.get("code"), error.get("status"))
     kinds = frozenset(kind.lower() for kind in named if isinstance(kind, str))
     delay = wait.in_details(error)
-    return Complaint(
+    return ErrorBody(
         _plain(said),
         kinds,
         code,
@@ -312,14 +312,14 @@ def _worded(provider: str, status: int, reason: str, *, no_model: bool) -> str:
     return f"{provider} answered {status}: {reason}{f' {ANOTHER_MODEL}' if no_model else ''}"
 
 
-def _is_no_model(status: int, said: Complaint) -> bool:
+def _is_no_model(status: int, said: ErrorBody) -> bool:
     """The server is there, but not the model that was asked for."""
     if status == 404:
         return "model" in said.sentence.lower() or "model_not_found" in said.kinds
     return status == 400 and ("model_not_found" in said.kinds or _NO_MODEL.search(said.sentence) is not None)
 
 
-def _is_overflow(status: int | None, said: Complaint) -> bool:
+def _is_overflow(status: int | None, said: ErrorBody) -> bool:
     if status is not None and status not in OVERFLOW_STATUS:
         return False
     if bool(said.kinds & OVERFLOW_KINDS - {"request_too_large"}) or _OVERFLOW.search(said.sentence):
@@ -328,16 +328,16 @@ def _is_overflow(status: int | None, said: Complaint) -> bool:
     return too_large and not _is_media(status, said)
 
 
-def _is_media(status: int | None, said: Complaint) -> bool:
+def _is_media(status: int | None, said: ErrorBody) -> bool:
     return media.is_refused(status, said.kinds, f"{said.sentence} {said.param}")
 
 
-def _is_unpaid(said: Complaint) -> bool:
+def _is_unpaid(said: ErrorBody) -> bool:
     """Waiting does not pay a bill; but a server that names a delay means a rate, whatever its words."""
     if said.kinds & QUOTA_KINDS:
         return True
     return said.delay_s is None and _QUOTA.search(said.sentence) is not None
 
 
-def _names_day(said: Complaint) -> bool:
+def _names_day(said: ErrorBody) -> bool:
     return _DAILY.search(said.sentence) is not None

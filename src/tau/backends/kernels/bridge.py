@@ -5,23 +5,23 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from tau.backends.kernels.cells import Host
+from tau.backends.kernels.cells import CellHost
 from tau.base.errors import ToolError
 
 
-class ToolWish(Struct, frozen=True):
+class ToolRequest(Struct, frozen=True):
     name: str
     arguments: dict[str, Any] = {}
 
 
-class CompletionWish(Struct, frozen=True):
+class CompletionRequest(Struct, frozen=True):
     prompt: str
     model: str = "default"
     system: str | None = None
     schema: dict[str, Any] | None = None
 
 
-class AgentWish(Struct, frozen=True, rename="camel"):
+class AgentRequest(Struct, frozen=True, rename="camel"):
     prompt: str
     agent_type: str = "task"
     model: str | None = None
@@ -29,25 +29,25 @@ class AgentWish(Struct, frozen=True, rename="camel"):
     schema: dict[str, Any] | None = None
 
 
-class OutputWish(Struct, frozen=True):
+class OutputRequest(Struct, frozen=True):
     id: str
 
 
-async def answer(host: Host, op: str, arguments: dict[str, Any]) -> Any:
+async def answer(host: CellHost, op: str, arguments: dict[str, Any]) -> Any:
     """Raises ToolError for a wish that makes no sense, and whatever the host raises."""
     try:
         match op:
             case "tool":
-                call = msgspec.convert(arguments, ToolWish)
+                call = msgspec.convert(arguments, ToolRequest)
                 return await host.tool(call.name, call.arguments)
             case "completion":
-                wish = msgspec.convert(arguments, CompletionWish)
+                wish = msgspec.convert(arguments, CompletionRequest)
                 return await host.completion(wish.prompt, wish.model, wish.system, wish.schema)
             case "agent":
-                work = msgspec.convert(arguments, AgentWish)
+                work = msgspec.convert(arguments, AgentRequest)
                 return await host.agent(work.prompt, msgspec.to_builtins(work))
             case "output":
-                return await host.output(msgspec.convert(arguments, OutputWish).id)
+                return await host.output(msgspec.convert(arguments, OutputRequest).id)
             case "concurrency":
                 return await host.concurrency()
     except msgspec.ValidationError as error:

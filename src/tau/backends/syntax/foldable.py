@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
-from tau.backends.syntax.folds import Folds
+from tau.backends.syntax.folds import FoldRules
 from tau.backends.syntax.trees import Node
 
 Fold: TypeAlias = tuple[int, int]  # first and last line, counted from 0
@@ -28,7 +28,7 @@ class _Found:
 
 
 def foldable(
-    root: Node, rows: Sequence[str], kinds: Folds, min_body_lines: int, min_comment_lines: int
+    root: Node, rows: Sequence[str], kinds: FoldRules, min_body_lines: int, min_comment_lines: int
 ) -> list[Fold]:
     """Lines that may go, in no order, some inside others. Nothing if too much of the file is broken."""
     found = _find(root, kinds, min(min_body_lines, min_comment_lines))
@@ -53,7 +53,7 @@ def foldable(
     return folds
 
 
-def _find(root: Node, kinds: Folds, min_lines: int) -> _Found:
+def _find(root: Node, kinds: FoldRules, min_lines: int) -> _Found:
     """One search for everything: the walk through the tree is what costs."""
     found = _Found()
     long = rf"(?:\n[^\n]*){{{max(min_lines, 1)}}}"

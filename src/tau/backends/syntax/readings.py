@@ -15,7 +15,7 @@ HOLE = r"\$\$\$(?:[A-Z_][A-Z0-9_]*)?|\$\$?[A-Z_][A-Z0-9_]*"
 # do, in some only a statement, a string, or nothing.
 _STAND_INS = (("hole", "hole"), ("", "hole"), ("hole;", "hole"), ("", '"hole"'), ('"hole"', '"hole"'))
 
-Rule: TypeAlias = dict[str, Any]
+_Rule: TypeAlias = dict[str, Any]
 
 _STATEMENTS = (("void f() { ", "; }"), ("void f() { ", " }"))
 _MEMBERS = (("class X { ", " }"), ("class X { ", "; }"))
@@ -83,14 +83,14 @@ def check_any(pattern: str, languages: Sequence[str]) -> None:
 
 
 @lru_cache(maxsize=256)
-def rule_for(pattern: str, language: str) -> Rule:
+def rule_for(pattern: str, language: str) -> _Rule:
     """What to ask the parser for, in all readings that make sense. Raises ToolError if there is none."""
     check_shape(pattern)
     if language not in LANGUAGES:
         raise ToolError(f"There is no parser for {language}.")
     plains = dict.fromkeys(_filled(pattern, many, one) for many, one in _STAND_INS)
     refusal = _refusal(pattern, list(plains), language)
-    readings: list[Rule] = [] if refusal else [{"pattern": pattern}]
+    readings: list[_Rule] = [] if refusal else [{"pattern": pattern}]
     for before, behind in _AROUND.get(language, ()):
         selectors = (_selector(before, plain, behind, language) for plain in plains)
         selector = next((selector for selector in selectors if selector), None)
@@ -152,7 +152,7 @@ def _refusal(pattern: str, plains: Sequence[str], language: str) -> str:
     )
 
 
-def _complaint(reading: Rule, language: str) -> str:
+def _complaint(reading: _Rule, language: str) -> str:
     root = parse("x", language)
     if root is None:
         return "no parser"

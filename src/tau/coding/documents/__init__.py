@@ -4,8 +4,8 @@ from pathlib import PurePath
 from typing import Any, Literal
 
 from tau.base.late import late
-from tau.coding.documents.limits import SECONDS, Deadline, DocumentError, TextFull
-from tau.coding.documents.markdown import Blocks
+from tau.coding.documents.limits import SECONDS, Deadline, DocumentError, TextLimitReached
+from tau.coding.documents.markdown import MarkdownWriter
 
 _docx = late("tau.coding.documents.docx")
 _epub = late("tau.coding.documents.epub")
@@ -17,7 +17,7 @@ _xlsx = late("tau.coding.documents.xlsx")
 
 __all__ = ["EXTENSIONS", "DocumentError", "convert", "is_document", "kind_of"]
 
-Kind = Literal["pdf", "zip", "rtf", "old", "unknown"]
+_Kind = Literal["pdf", "zip", "rtf", "old", "unknown"]
 EXTENSIONS = frozenset((".pdf", ".doc", ".docx", ".ppt", ".pptx", ".xls", ".xlsx", ".rtf", ".epub"))
 OLD = {".doc": "docx", ".ppt": "pptx", ".xls": "xlsx"}
 NAMES = {
@@ -36,7 +36,7 @@ def is_document(name: str) -> bool:
     return PurePath(name).suffix.casefold() in EXTENSIONS
 
 
-def kind_of(data: bytes) -> Kind:
+def kind_of(data: bytes) -> _Kind:
     """What the content says that it is, whatever the name says."""
     if data.startswith(b"PK\x03\x04"):
         return "zip"
@@ -53,10 +53,10 @@ def convert(name: str, data: bytes, *, seconds: float = SECONDS) -> str:
     Works through the whole document on the calling thread, for at most about `seconds`; a PDF is better
     given to `tau.coding.documents.apart`, which can stop pdfium and survives its end.
     """
-    out = Blocks()
+    out = MarkdownWriter()
     try:
         _convert(name, data, out, Deadline(seconds))
-    except TextFull:
+    except TextLimitReached:
         out.note("The document is longer than can be shown; it is cut off here")
     except RecursionError:
         raise DocumentError("its elements are nested too deeply.") from None
@@ -65,7 +65,7 @@ def convert(name: str, data: bytes, *, seconds: float = SECONDS) -> str:
     return out.text() or "[The document has no text]\n"
 
 
-def _convert(name: str, data: bytes, out: Blocks, deadline: Deadline) -> None:
+def _convert(name: str, data: bytes, out: MarkdownWriter, deadline: Deadline) -> None:
     suffix = PurePath(name).suffix.casefold()
     kind = kind_of(data)
     if not data:
@@ -75,7 +75,7 @@ def _convert(name: str, data: bytes, out: Blocks, deadline: Deadline) -> None:
     elif kind == "rtf":
         _rtf.read(data, out, deadline)
     elif kind == "zip":
-        _zipped(_package.Package(data, deadline), out)
+        _zipped(_package.XmlPackage(data, deadline), out)
     elif kind == "old":
         raise DocumentError(_old(suffix, data))
     elif suffix in OLD:
@@ -85,7 +85,7 @@ def _convert(name: str, data: bytes, out: Blocks, deadline: Deadline) -> None:
         raise DocumentError(f"it is not {what}, or its beginning is damaged; use bash: file, head -c 200.")
 
 
-def _zipped(package: Any, out: Blocks) -> None:
+def _zipped(package: Any, out: MarkdownWriter) -> None:
     """By the content type of the main part, as the container names it."""
     if "[Content_Types].xml" in package:
         relations = package.relations("").values()

@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element
 from tau.coding.documents import markdown
 from tau.coding.documents.docx_styles import (
     Numbering,
-    Style,
+    ParagraphStyle,
     is_monospaced,
     is_on,
     numbering_of,
@@ -15,8 +15,8 @@ from tau.coding.documents.docx_styles import (
     read_styles,
 )
 from tau.coding.documents.limits import MAX_DEPTH, DocumentError, check_cells
-from tau.coding.documents.markdown import Blocks, Span
-from tau.coding.documents.package import Package, Relation, attribute, child, descendants, local, number
+from tau.coding.documents.markdown import MarkdownWriter, TextRun
+from tau.coding.documents.package import Relation, XmlPackage, attribute, child, descendants, local, number
 
 # What holds content and says nothing about it; `del` and `moveFrom` are left out on purpose.
 WRAPPERS = {"ins", "moveTo", "smartTag", "customXml", "sdtContent", "Choice", "dir", "bdo", "fldSimple"}
@@ -26,7 +26,7 @@ _HYPERLINK = re.compile(r'\bHYPERLINK\s+(?:\\l\s+)?"([^"]+)"')
 _PLAIN_NUMBER = re.compile(r"(\d{1,9})[.)]$")
 
 
-def read(package: Package, main: str, out: Blocks) -> None:
+def read(package: XmlPackage, main: str, out: MarkdownWriter) -> None:
     body = child(package.tree(main), "body")
     if body is None:
         raise DocumentError(f"its part {main} has no body.")
@@ -46,7 +46,7 @@ def read(package: Package, main: str, out: Blocks) -> None:
 
 class _Writer:
     def __init__(
-        self, package: Package, parts: dict[str, str], relations: dict[str, Relation], out: Blocks
+        self, package: XmlPackage, parts: dict[str, str], relations: dict[str, Relation], out: MarkdownWriter
     ) -> None:
         self._package = package
         self._relations = relations
@@ -87,7 +87,7 @@ class _Writer:
 
     def _paragraph(self, paragraph: Element, depth: int) -> None:
         properties = child(paragraph, "pPr")
-        style = self._styles.get(attribute(child(properties, "pStyle"), "val"), Style())
+        style = self._styles.get(attribute(child(properties, "pStyle"), "val"), ParagraphStyle())
         spans = list(self._spans(paragraph, depth))
         bare = markdown.plain_text(spans).strip()
         listed = self._listed(properties, style)
@@ -103,7 +103,7 @@ class _Writer:
         for box in _text_boxes(paragraph):
             self.blocks(box, depth + 1)
 
-    def _listed(self, properties: Element | None, style: Style) -> tuple[str, int] | None:
+    def _listed(self, properties: Element | None, style: ParagraphStyle) -> tuple[str, int] | None:
         """The mark and the level of an item; a paragraph's own numbering wins over its style's."""
         numbering = numbering_of(properties) or style.numbering
         if numbering is None:
@@ -111,10 +111,10 @@ class _Writer:
         label = self._numbering.label(*numbering)
         return None if label is None else (label, numbering[1] or style.list_level)
 
-    def _write(self, spans: list[Span], heading: int, listed: tuple[str, int] | None) -> None:
+    def _write(self, spans: list[TextRun], heading: int, listed: tuple[str, int] | None) -> None:
         label, level = listed or ("", 0)
         if heading:
-            plain = [Span(span.text, link=span.link, raw=span.raw, code=span.code) for span in spans]
+            plain = [TextRun(span.text, link=span.link, raw=span.raw, code=span.code) for span in spans]
             text = markdown.inline(plain).strip()
             self._out.add(markdown.heading(heading, f"{label} {text}" if label not in ("", "-") else text))
             return
@@ -129,7 +129,7 @@ class _Writer:
     def _text(self, paragraph: Element, depth: int) -> str:
         return markdown.inline(self._spans(paragraph, depth)).strip()
 
-    def _spans(self, parent: Element, depth: int, link: str = "") -> Iterator[Span]:
+    def _spans(self, parent: Element, depth: int, link: str = "") -> Iterator[TextRun]:
         """The text below a paragraph. Fields that are links span several runs: `field` is the open one's."""
         if depth > MAX_DEPTH:
             raise DocumentError("its elements are nested too deeply.")
@@ -154,11 +154,11 @@ class _Writer:
             elif tag in ("sdt", "AlternateContent"):
                 yield from self._spans(_chosen(element), depth + 1, link)
             elif tag in ("oMath", "oMathPara"):
-                yield Span("".join(each.text or "" for each in descendants(element, "t")))
+                yield TextRun("".join(each.text or "" for each in descendants(element, "t")))
 
-    def _run(self, run: Element, link: str) -> Iterator[Span]:
+    def _run(self, run: Element, link: str) -> Iterator[TextRun]:
         properties = child(run, "rPr")
-        style = self._styles.get(attribute(child(properties, "rStyle"), "val"), Style())
+        style = self._styles.get(attribute(child(properties, "rStyle"), "val"), ParagraphStyle())
         if is_on(properties, "vanish"):
             return
         bold, italic = style.bold or is_on(properties, "b"), style.italic or is_on(properties, "i")
@@ -168,19 +168,19 @@ class _Writer:
             tag = local(element)
             if tag == "t":
                 text = markdown.clean(element.text or "")
-                yield Span(text, bold, italic, code, strike, link)
+                yield TextRun(text, bold, italic, code, strike, link)
             elif tag in BREAKS:
-                yield Span("" if attribute(element, "type") == "page" else BREAKS[tag], code=code)
+                yield TextRun("" if attribute(element, "type") == "page" else BREAKS[tag], code=code)
             elif tag == "sym":
-                yield Span(_symbol(attribute(element, "char")))
+                yield TextRun(_symbol(attribute(element, "char")))
             elif tag in NOTES:
                 mark = NOTES[tag] + attribute(element, "id")
                 self._referred.add(mark)
-                yield Span(f"[^{mark}]", raw=True)
+                yield TextRun(f"[^{mark}]", raw=True)
             elif tag in ("drawing", "pict", "object", "AlternateContent"):
                 yield from self._pictures(element)
 
-    def _pictures(self, drawing: Element) -> Iterator[Span]:
+    def _pictures(self, drawing: Element) -> Iterator[TextRun]:
         chosen = _chosen(drawing) if local(drawing) == "AlternateContent" else drawing
         source = properties = None
         for element in _outside_boxes(chosen):
@@ -195,7 +195,7 @@ class _Writer:
         relation = self._relations.get(attribute(source, "embed") or attribute(source, "id"))
         if not name and relation is not None:
             name = relation.target.rpartition("/")[2]
-        yield Span(markdown.image(name), raw=True)
+        yield TextRun(markdown.image(name), raw=True)
 
     def _target(self, hyperlink: Element) -> str:
         relation = self._relations.get(attribute(hyperlink, "id"))
@@ -224,7 +224,7 @@ class _Writer:
             if local(element) == "p":
                 properties = child(element, "pPr")
                 text = self._text(element, depth)
-                listed = self._listed(properties, Style())
+                listed = self._listed(properties, ParagraphStyle())
                 parts.append(f"{listed[0]} {text}".strip() if listed and text else text)
             else:
                 inner = [_cells(row) for row in _rows(element, depth + 1)]

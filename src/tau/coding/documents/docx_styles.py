@@ -17,7 +17,7 @@ MAX_ANCESTORS = 20
 MAX_LEVEL = 8
 
 
-class Style(Struct, frozen=True, kw_only=True):
+class ParagraphStyle(Struct, frozen=True, kw_only=True):
     """`heading` is 0 for what is no heading; `numbering` is (list id, level) or None.
 
     `bold` and `italic` are those of a style for words: a whole paragraph in bold would be noise.
@@ -31,7 +31,7 @@ class Style(Struct, frozen=True, kw_only=True):
     list_level: int = 0  # `List Bullet 3` is a list of its own, but set like the third level of one
 
 
-class Level(Struct, frozen=True, kw_only=True):
+class ListLevel(Struct, frozen=True, kw_only=True):
     """One level of a list: `format` as Word calls it, `text` with %1 to %9 for the numbers."""
 
     format: str = "decimal"
@@ -39,7 +39,7 @@ class Level(Struct, frozen=True, kw_only=True):
     start: int = 1
 
 
-def read_styles(tree: Element | None) -> dict[str, Style]:
+def read_styles(tree: Element | None) -> dict[str, ParagraphStyle]:
     """Styles by id, each with what it inherits."""
     if tree is None:
         return {}
@@ -47,7 +47,7 @@ def read_styles(tree: Element | None) -> dict[str, Style]:
     return {id: _style(each, elements) for id, each in elements.items()}
 
 
-def _style(element: Element, elements: dict[str, Element]) -> Style:
+def _style(element: Element, elements: dict[str, Element]) -> ParagraphStyle:
     heading, code = 0, False
     numbering: tuple[str, int] | None = None
     current: Element | None = element
@@ -60,7 +60,7 @@ def _style(element: Element, elements: dict[str, Element]) -> Style:
         numbering = numbering or numbering_of(child(current, "pPr"))
         current = elements.get(attribute(child(current, "basedOn"), "val"))
     words = child(element, "rPr") if attribute(element, "type") == "character" else None
-    return Style(
+    return ParagraphStyle(
         heading=heading,
         code=code and not heading,
         bold=is_on(words, "b"),
@@ -112,7 +112,7 @@ class Numbering:
     """Counts the items of each list and says how each is marked."""
 
     def __init__(self, tree: Element | None) -> None:
-        self._lists: dict[str, dict[int, Level]] = {}
+        self._lists: dict[str, dict[int, ListLevel]] = {}
         self._abstract_of: dict[str, str] = {}
         self._counts: dict[str, dict[int, int]] = {}
         if tree is not None:
@@ -136,7 +136,7 @@ class Numbering:
                 if local(override) == "lvlOverride":
                     restarts = True
                     at = number(attribute(override, "ilvl"))
-                    levels[at] = _overridden(override, levels.get(at, Level()))
+                    levels[at] = _overridden(override, levels.get(at, ListLevel()))
             self._lists[id] = levels
             self._abstract_of[id] = f"num {id}" if restarts else f"abstract {abstract}"
 
@@ -145,7 +145,7 @@ class Numbering:
         levels = self._lists.get(id)
         if id in ("", "0") or levels is None:
             return None
-        look = levels.get(level, Level())
+        look = levels.get(level, ListLevel())
         if look.format == "bullet":
             return "-"
         counts = self._counts.setdefault(self._abstract_of[id], {})
@@ -157,29 +157,29 @@ class Numbering:
         return _label(look.text or f"%{level + 1}.", counts, levels)
 
 
-def _label(text: str, counts: dict[int, int], levels: dict[int, Level]) -> str:
+def _label(text: str, counts: dict[int, int], levels: dict[int, ListLevel]) -> str:
     def one(match: re.Match[str]) -> str:
         at = int(match[1]) - 1
-        look = levels.get(at, Level())
+        look = levels.get(at, ListLevel())
         return format_number(counts.get(at, look.start), look.format)
 
     return re.sub(r"%([1-9])", one, text).strip()
 
 
-def _level(element: Element) -> Level:
-    return Level(
+def _level(element: Element) -> ListLevel:
+    return ListLevel(
         format=attribute(child(element, "numFmt"), "val", "decimal"),
         text=attribute(child(element, "lvlText"), "val"),
         start=number(attribute(child(element, "start"), "val"), 1),
     )
 
 
-def _overridden(override: Element, before: Level) -> Level:
+def _overridden(override: Element, before: ListLevel) -> ListLevel:
     own = child(override, "lvl")
     look = _level(own) if own is not None else before
     start = child(override, "startOverride")
     value = number(attribute(start, "val"), 1) if start is not None else look.start
-    return Level(format=look.format, text=look.text, start=value)
+    return ListLevel(format=look.format, text=look.text, start=value)
 
 
 def format_number(value: int, format: str) -> str:

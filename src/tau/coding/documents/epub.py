@@ -8,8 +8,8 @@ from xml.etree.ElementTree import Element
 
 from tau.coding.documents import html, markdown
 from tau.coding.documents.limits import DocumentError
-from tau.coding.documents.markdown import Blocks
-from tau.coding.documents.package import Package, attribute, children, descendants, local, parse, resolve
+from tau.coding.documents.markdown import MarkdownWriter
+from tau.coding.documents.package import XmlPackage, attribute, children, descendants, local, parse, resolve
 
 CONTAINER = "META-INF/container.xml"
 ENCRYPTION = "META-INF/encryption.xml"
@@ -24,7 +24,7 @@ _KNOWN = re.compile(
 )
 
 
-def read(package: Package, out: Blocks) -> None:
+def read(package: XmlPackage, out: MarkdownWriter) -> None:
     rootfile = next(descendants(package.tree(CONTAINER), "rootfile"), None)
     opf = attribute(rootfile, "full-path")
     if not opf:
@@ -49,7 +49,7 @@ def read(package: Package, out: Blocks) -> None:
             html.convert(decoded(package.read(chapter)), out, package.deadline)
 
 
-def _front(tree: Element, out: Blocks) -> None:
+def _front(tree: Element, out: MarkdownWriter) -> None:
     metadata = list(children(tree, "metadata"))
     metadata += [each for element in metadata if local(element) == "dc-metadata" for each in element]
     titles = [each.text or "" for each in metadata if local(each).casefold() == "title"]
@@ -75,7 +75,7 @@ def _chapters(tree: Element, folder: str) -> Iterator[str]:
             yield name
 
 
-def _encrypted(package: Package) -> Iterator[str]:
+def _encrypted(package: XmlPackage) -> Iterator[str]:
     """Parts under copy protection; fonts are often scrambled too, which does not matter here."""
     if ENCRYPTION in package:
         tree = parse(package.read(ENCRYPTION), ENCRYPTION)

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 from tau.coding.documents import markdown
 from tau.coding.documents.limits import MAX_DEPTH, Deadline, DocumentError, check_cells
-from tau.coding.documents.markdown import Blocks, Span
+from tau.coding.documents.markdown import MarkdownWriter, TextRun
 
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 SKIPPED = {"script", "style", "head", "template", "noscript", "svg", "rp"}
@@ -24,7 +24,7 @@ MAX_TAG_CHARS = 1_000_000
 _SPACE = re.compile(r"[ \t\n\r\f]+")
 
 
-def convert(text: str, out: Blocks, deadline: Deadline) -> None:
+def convert(text: str, out: MarkdownWriter, deadline: Deadline) -> None:
     """Write the body of an HTML document to `out`."""
     # The standard library's pattern for a tag needs memory in proportion to it, many times over.
     if max(len(piece.partition("<")[2]) for piece in text.split(">")) > MAX_TAG_CHARS:
@@ -50,11 +50,11 @@ class _Table:
 class _Converter(HTMLParser):
     """A stack of lists and tables, a set of open looks, and the spans of the block that is being read."""
 
-    def __init__(self, out: Blocks, deadline: Deadline) -> None:
+    def __init__(self, out: MarkdownWriter, deadline: Deadline) -> None:
         super().__init__(convert_charrefs=True)
         self._out = out
         self._deadline = deadline
-        self._spans: list[Span] = []
+        self._spans: list[TextRun] = []
         self._looks: dict[str, int] = {}
         self._links: list[str] = []
         self._lists: list[int | None] = []  # the next number of each open list, None for bullets
@@ -81,11 +81,13 @@ class _Converter(HTMLParser):
             self._links = [*self._links[-9:], target if _is_web(target) else ""]
         elif tag in ("img", "image"):
             source = values.get("src") or values.get("href") or values.get("xlink:href", "")
-            self._spans.append(Span(markdown.image(values.get("alt") or source.rpartition("/")[2]), raw=True))
+            self._spans.append(
+                TextRun(markdown.image(values.get("alt") or source.rpartition("/")[2]), raw=True)
+            )
         elif tag == "br":
-            self._spans.append(Span("\n"))
+            self._spans.append(TextRun("\n"))
         elif tag == "rt":
-            self._spans.append(Span(" ("))
+            self._spans.append(TextRun(" ("))
         else:
             self._open_block(tag, values)
 
@@ -106,7 +108,7 @@ class _Converter(HTMLParser):
         elif tag == "a":
             self._links = self._links[:-1]
         elif tag == "rt":
-            self._spans.append(Span(")"))
+            self._spans.append(TextRun(")"))
         elif tag not in VOID:
             self._close_block(tag)
 
@@ -124,7 +126,7 @@ class _Converter(HTMLParser):
         link = self._links[-1] if self._links else ""
         code = bool(on.get("code")) and not self._pre
         self._spans.append(
-            Span(text, bool(on.get("bold")), bool(on.get("italic")), code, bool(on.get("strike")), link)
+            TextRun(text, bool(on.get("bold")), bool(on.get("italic")), code, bool(on.get("strike")), link)
         )
 
     def finish(self) -> None:

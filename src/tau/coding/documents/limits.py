@@ -26,7 +26,7 @@ def check_cells(count: int) -> None:
         raise DocumentError(f"one of its tables has more than {MAX_TABLE_CELLS:,} cells.")
 
 
-class TextFull(Exception):
+class TextLimitReached(Exception):
     """The Markdown has reached its bound; what was written so far stands."""
 
 

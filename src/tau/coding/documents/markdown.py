@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from tau.coding.documents.limits import MAX_TEXT_CHARS, TextFull
+from tau.coding.documents.limits import MAX_TEXT_CHARS, TextLimitReached
 
 # Only what would be read as markup: `snake_case` and `a < b` stay as they are.
 _INLINE = re.compile(r"[*`]|\\(?=[!-/:-@\[-`{-~])|(?<!\w)_|_(?!\w)|<(?=[A-Za-z/!?])|\[(?=[^\]\n]{0,200}\]\()")
@@ -17,7 +17,7 @@ _NEWLINES = re.compile(r"\n{2,}")
 MAX_SPANS = 20_000
 
 
-class Span(Struct, frozen=True, gc=False):
+class TextRun(Struct, frozen=True, gc=False):
     """Text in one look. `raw` is Markdown already and is not escaped."""
 
     text: str
@@ -49,18 +49,18 @@ def escape_start(text: str) -> str:
     return _NUMBER_START.sub(r"\1\\\2", text, count=1) if text[:1].isdigit() else text
 
 
-def inline(spans: Iterable[Span]) -> str:
+def inline(spans: Iterable[TextRun]) -> str:
     """Spans as one piece of Markdown; neighbours that look the same share their marks."""
     return "".join(_marked(span) for span in _merged(spans))
 
 
-def pack(spans: list[Span]) -> None:
+def pack(spans: list[TextRun]) -> None:
     """Keep the list of an endless paragraph short."""
     if len(spans) >= MAX_SPANS:
-        spans[:] = [Span(inline(spans), raw=True)]
+        spans[:] = [TextRun(inline(spans), raw=True)]
 
 
-def plain_text(spans: Iterable[Span]) -> str:
+def plain_text(spans: Iterable[TextRun]) -> str:
     return "".join(span.text for span in spans)
 
 
@@ -108,7 +108,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-class Blocks:
+class MarkdownWriter:
     """Collects a document's blocks, up to a bound: then `add` raises TextFull."""
 
     def __init__(self, max_chars: int = MAX_TEXT_CHARS) -> None:
@@ -143,13 +143,13 @@ class Blocks:
         if len(text) > self._room:
             self._parts.append(text[: self._room])
             self._room = 0
-            raise TextFull
+            raise TextLimitReached
         self._room -= len(text)
         self._parts.append(text)
 
 
-def _merged(spans: Iterable[Span]) -> list[Span]:
-    result: list[Span] = []
+def _merged(spans: Iterable[TextRun]) -> list[TextRun]:
+    result: list[TextRun] = []
     texts: list[str] = []
     for span in spans:
         if not span.text:
@@ -166,15 +166,15 @@ def _merged(spans: Iterable[Span]) -> list[Span]:
     return result
 
 
-def _look(span: Span) -> tuple[bool, bool, bool, bool, str, bool]:
+def _look(span: TextRun) -> tuple[bool, bool, bool, bool, str, bool]:
     return (span.bold, span.italic, span.code, span.strike, span.link, span.raw)
 
 
-def _with_text(span: Span, text: str) -> Span:
-    return Span(text, *_look(span))
+def _with_text(span: TextRun, text: str) -> TextRun:
+    return TextRun(text, *_look(span))
 
 
-def _marked(span: Span) -> str:
+def _marked(span: TextRun) -> str:
     text = span.text
     bare = text.strip()
     if not bare:

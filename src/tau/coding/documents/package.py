@@ -49,7 +49,7 @@ class Relation(Struct, frozen=True):
     external: bool
 
 
-class Package:
+class XmlPackage:
     """Parts by name, read one at a time; names differ from one another by more than case."""
 
     def __init__(self, data: bytes, deadline: Deadline) -> None:
@@ -174,7 +174,7 @@ class _RootReached(Exception):
     """The interesting part of the prolog is over."""
 
 
-def stream(package: Package, name: str, whole: str) -> Iterator[tuple[bool, str, Element]]:
+def stream(package: XmlPackage, name: str, whole: str) -> Iterator[tuple[bool, str, Element]]:
     """A large part piece by piece: (whether it ends, tag, element) for each element's start and end.
 
     Only elements called `whole` have their content when they end; all others are emptied on the way.

@@ -7,7 +7,7 @@ from typing import Any
 from tau.base.late import late
 from tau.coding.documents import markdown
 from tau.coding.documents.limits import Deadline, DocumentError
-from tau.coding.documents.markdown import Blocks
+from tau.coding.documents.markdown import MarkdownWriter
 
 pdfium = late("pypdfium2")
 
@@ -19,7 +19,7 @@ PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
 _BROKEN_WORD = re.compile(r"(?<=\w)[\u00ad\ufffe\x02]\s*\n?")
 
 
-def read(data: bytes, out: Blocks, deadline: Deadline) -> None:
+def read(data: bytes, out: MarkdownWriter, deadline: Deadline) -> None:
     try:
         document = pdfium.PdfDocument(data)
     except ImportError as error:
@@ -34,7 +34,7 @@ def read(data: bytes, out: Blocks, deadline: Deadline) -> None:
         document.close()
 
 
-def _pages(document: Any, out: Blocks, deadline: Deadline) -> None:
+def _pages(document: Any, out: MarkdownWriter, deadline: Deadline) -> None:
     count = len(document)
     if count == 0:
         raise DocumentError("it has no pages.")

@@ -5,15 +5,15 @@ from xml.etree.ElementTree import Element
 
 from tau.coding.documents import markdown
 from tau.coding.documents.limits import MAX_DEPTH, DocumentError
-from tau.coding.documents.markdown import Blocks, Span
-from tau.coding.documents.package import Package, Relation, attribute, child, descendants, local, number
+from tau.coding.documents.markdown import MarkdownWriter, TextRun
+from tau.coding.documents.package import Relation, XmlPackage, attribute, child, descendants, local, number
 
 TITLES = {"title", "ctrTitle"}
 FURNITURE = {"dt", "ftr", "sldNum", "hdr", "sldImg"}  # date, footer, number: the same on every slide
 BULLETED = {"body", "obj", ""}  # placeholders whose paragraphs are bullets unless they say otherwise
 
 
-def read(package: Package, main: str, out: Blocks) -> None:
+def read(package: XmlPackage, main: str, out: MarkdownWriter) -> None:
     relations = package.relations(main)
     slides = [relations.get(attribute_of_relation(each)) for each in descendants(package.tree(main), "sldId")]
     names = [relation.target for relation in slides if relation is not None]
@@ -28,7 +28,7 @@ def attribute_of_relation(element: Element) -> str:
     return next((value for key, value in element.items() if key.endswith("}id")), "")
 
 
-def _slide(package: Package, name: str, index: int, out: Blocks) -> None:
+def _slide(package: XmlPackage, name: str, index: int, out: MarkdownWriter) -> None:
     tree = package.tree(name)
     relations = package.relations(name)
     shapes = child(tree, "cSld", "spTree")
@@ -49,7 +49,7 @@ def _slide(package: Package, name: str, index: int, out: Blocks) -> None:
         _notes(package, relation, out)
 
 
-def _notes(package: Package, relation: Relation, out: Blocks) -> None:
+def _notes(package: XmlPackage, relation: Relation, out: MarkdownWriter) -> None:
     if relation.target not in package:
         return
     shapes = child(package.tree(relation.target), "cSld", "spTree")
@@ -63,7 +63,7 @@ def _notes(package: Package, relation: Relation, out: Blocks) -> None:
 
 
 class _Writer:
-    def __init__(self, package: Package, relations: dict[str, Relation], out: Blocks) -> None:
+    def __init__(self, package: XmlPackage, relations: dict[str, Relation], out: MarkdownWriter) -> None:
         self._package = package
         self._relations = relations
         self._out = out
@@ -122,15 +122,15 @@ class _Writer:
     def _paragraph(self, paragraph: Element) -> str:
         return markdown.inline(self._spans(paragraph)).strip()
 
-    def _spans(self, paragraph: Element) -> Iterator[Span]:
+    def _spans(self, paragraph: Element) -> Iterator[TextRun]:
         for element in paragraph:
             tag = local(element)
             if tag == "br":
-                yield Span("\n")
+                yield TextRun("\n")
             elif tag in ("r", "fld"):
                 properties = child(element, "rPr")
                 text = "".join(each.text or "" for each in element if local(each) == "t")
-                yield Span(
+                yield TextRun(
                     markdown.clean(text),
                     bold=attribute(properties, "b") in ("1", "true"),
                     italic=attribute(properties, "i") in ("1", "true"),
@@ -138,7 +138,7 @@ class _Writer:
                     link=self._target(child(properties, "hlinkClick")),
                 )
             elif tag in ("m", "AlternateContent"):
-                yield Span("".join(each.text or "" for each in descendants(element, "t")))
+                yield TextRun("".join(each.text or "" for each in descendants(element, "t")))
 
     def _target(self, link: Element | None) -> str:
         relation = None if link is None else self._relations.get(attribute_of_relation(link))

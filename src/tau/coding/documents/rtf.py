@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from tau.coding.documents import markdown
 from tau.coding.documents.limits import Deadline, DocumentError
-from tau.coding.documents.markdown import Blocks, Span
+from tau.coding.documents.markdown import MarkdownWriter, TextRun
 from tau.coding.documents.rtf_page import Page
 from tau.coding.documents.rtf_words import (
     CHARACTERS,
@@ -72,7 +72,7 @@ class Font(Struct, frozen=True):
     symbol: bool = False
 
 
-def read(data: bytes, out: Blocks, deadline: Deadline) -> None:
+def read(data: bytes, out: MarkdownWriter, deadline: Deadline) -> None:
     reader = _Reader(out)
     position = 0
     count = 0
@@ -89,14 +89,14 @@ def read(data: bytes, out: Blocks, deadline: Deadline) -> None:
 
 
 class _Reader:
-    def __init__(self, out: Blocks) -> None:
+    def __init__(self, out: MarkdownWriter) -> None:
         self._page = Page(out)
         self._state = State()
         self._stack: list[State] = []
         self._fonts: dict[int, Font] = {}
         self._headings: dict[int, int] = {}  # by style number
         self._code_page = 1252
-        self._spans: list[Span] = []
+        self._spans: list[TextRun] = []
         self._bytes = bytearray()  # of a code page, not decoded yet: a character may be two tokens
         self._to_skip = 0  # characters that stand for a \u
         self._high = 0  # the first half of a surrogate pair
@@ -108,7 +108,7 @@ class _Reader:
         self._marker: str | None = None
         self._in_table = False
         self._notes: list[str] = []
-        self._note_spans: list[Span] = []
+        self._note_spans: list[TextRun] = []
 
     def token(self, match: re.Match[bytes]) -> int:
         """Take one token in; the number of raw bytes to pass over after it."""
@@ -165,12 +165,12 @@ class _Reader:
         elif ended.goes == "marker":
             self._marker = named
         elif ended.goes == "picture":
-            self._spans.append(Span(markdown.image("picture"), raw=True))
+            self._spans.append(TextRun(markdown.image("picture"), raw=True))
         elif ended.goes == "note":
             note = markdown.one_line(markdown.inline(self._note_spans))
             self._note_spans = []
             self._notes.append(note)
-            self._spans.append(Span(f"[^{len(self._notes)}]", raw=True))
+            self._spans.append(TextRun(f"[^{len(self._notes)}]", raw=True))
 
     def _symbol(self, symbol: bytes) -> None:
         text = symbol.decode("latin-1")
@@ -300,7 +300,7 @@ class _Reader:
                 markdown.pack(spans)
                 code = self._fonts.get(state.font, Font()).monospaced
                 clean = markdown.clean(text)
-                spans.append(Span(clean, state.bold, state.italic, code, state.strike, state.link))
+                spans.append(TextRun(clean, state.bold, state.italic, code, state.strike, state.link))
         elif state.goes == "fonts":
             if _MONOSPACED.search(text):
                 font = self._fonts.get(state.font, Font())
@@ -315,11 +315,11 @@ class _Reader:
     def _end_of_paragraph(self) -> None:
         if self._state.goes == "text":
             if self._in_table:
-                self._spans.append(Span("\n"))
+                self._spans.append(TextRun("\n"))
             else:
                 self._end_paragraph()
         elif self._state.goes == "note":
-            self._note_spans.append(Span(" "))
+            self._note_spans.append(TextRun(" "))
 
     def _end_paragraph(self) -> None:
         spans, self._spans = self._spans, []

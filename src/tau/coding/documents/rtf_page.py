@@ -3,7 +3,7 @@
 import re
 
 from tau.coding.documents import markdown
-from tau.coding.documents.markdown import Blocks, Span
+from tau.coding.documents.markdown import MarkdownWriter, TextRun
 
 MAX_ROWS = 10_000  # of one table; then another begins
 _NUMBER = re.compile(r"(\d{1,9})[.)]$")
@@ -12,7 +12,7 @@ _NUMBER = re.compile(r"(\d{1,9})[.)]$")
 class Page:
     """Rich text has no tables, only rows: those that follow each other become one."""
 
-    def __init__(self, out: Blocks) -> None:
+    def __init__(self, out: MarkdownWriter) -> None:
         self._out = out
         self._cells: list[str] = []
         self._rows: list[list[str]] = []
@@ -20,14 +20,14 @@ class Page:
     def add(self, text: str) -> None:
         self._out.add(text)
 
-    def paragraph(self, spans: list[Span], heading: int, marker: str | None, level: int) -> None:
+    def paragraph(self, spans: list[TextRun], heading: int, marker: str | None, level: int) -> None:
         """`marker` is the bullet or number that stands before an item, None for what is no item."""
         if not markdown.plain_text(spans).strip():
             return
         self.end_table()
         text = markdown.inline(spans).strip()
         if heading:
-            plain = markdown.inline([Span(span.text, link=span.link, raw=span.raw) for span in spans])
+            plain = markdown.inline([TextRun(span.text, link=span.link, raw=span.raw) for span in spans])
             label = f"{marker} " if marker and marker != "•" else ""
             self._out.add(markdown.heading(heading, label + plain))
         elif marker is not None:
@@ -39,7 +39,7 @@ class Page:
         else:
             self._out.add(markdown.escape_start(text))
 
-    def cell(self, spans: list[Span]) -> None:
+    def cell(self, spans: list[TextRun]) -> None:
         self._cells.append(markdown.inline(spans).strip())
 
     def end_row(self) -> None:

@@ -8,10 +8,10 @@ from xml.etree.ElementTree import Element
 from msgspec import Struct
 
 from tau.coding.documents import markdown
-from tau.coding.documents.markdown import Blocks
+from tau.coding.documents.markdown import MarkdownWriter
 from tau.coding.documents.package import (
-    Package,
     Relation,
+    XmlPackage,
     attribute,
     child,
     descendants,
@@ -30,7 +30,7 @@ _CELL_NAME = re.compile(r"([A-Za-z]{1,3})(\d{0,7})")
 _LAST_ROW = re.compile(r"\d+$")
 
 
-class Cell(Struct, frozen=True, gc=False):
+class _SheetCell(Struct, frozen=True, gc=False):
     """As it stands in the file: `kind` is its `t`, `style` its `s`."""
 
     column: int
@@ -42,14 +42,14 @@ class Cell(Struct, frozen=True, gc=False):
 class Sheet(Struct, frozen=True, kw_only=True):
     name: str
     hidden: bool
-    rows: list[list[Cell]] = []
+    rows: list[list[_SheetCell]] = []
     more_rows: bool = False
     more_columns: bool = False
     last_row: int = 0  # as the sheet itself says, 0 if it does not
     note: str = ""
 
 
-def read(package: Package, main: str, out: Blocks) -> None:
+def read(package: XmlPackage, main: str, out: MarkdownWriter) -> None:
     workbook = package.tree(main)
     relations = package.relations(main)
     parts = {relation.kind: relation.target for relation in relations.values() if not relation.external}
@@ -69,7 +69,7 @@ def read(package: Package, main: str, out: Blocks) -> None:
         out.note(f"Showing {MAX_SHEETS} of {len(elements)} sheets")
 
 
-def _sheet(package: Package, element: Element, relations: dict[str, Relation], cells_left: int) -> Sheet:
+def _sheet(package: XmlPackage, element: Element, relations: dict[str, Relation], cells_left: int) -> Sheet:
     name = markdown.clean(element.get("name", "")) or "Sheet"
     hidden = element.get("state", "visible") != "visible"
     relation = relations.get(next((value for key, value in element.items() if key.endswith("}id")), ""))
@@ -83,12 +83,12 @@ def _sheet(package: Package, element: Element, relations: dict[str, Relation], c
 class _Reader:
     """Reads the first rows of one sheet piece by piece; what follows them is neither unpacked nor parsed."""
 
-    def __init__(self, package: Package, part: str, cells_left: int) -> None:
+    def __init__(self, package: XmlPackage, part: str, cells_left: int) -> None:
         self._package = package
         self._part = part
         self._cells_left = cells_left
-        self._rows: list[list[Cell]] = []
-        self._row: list[Cell] = []
+        self._rows: list[list[_SheetCell]] = []
+        self._row: list[_SheetCell] = []
         self._more_rows = self._more_columns = False
         self._last_row = 0
 
@@ -121,7 +121,7 @@ class _Reader:
             self._more_columns = True
         elif column > previous:
             kind, style = element.get("t", "n"), number(element.get("s", ""))
-            self._row.append(Cell(column, kind, style, value[:MAX_CELL_CHARS]))
+            self._row.append(_SheetCell(column, kind, style, value[:MAX_CELL_CHARS]))
 
     def _end_of_row(self) -> bool:
         """Keep the row; False when there is no room for more."""
@@ -150,7 +150,7 @@ def _raw_value(cell: Element) -> str:
     return formula
 
 
-def _shared_strings(package: Package, part: str, sheets: list[Sheet]) -> dict[int, str]:
+def _shared_strings(package: XmlPackage, part: str, sheets: list[Sheet]) -> dict[int, str]:
     """Those strings that the cells refer to, read up to the last one of them."""
     wanted = {
         number(cell.value, -1) for sheet in sheets for row in sheet.rows for cell in row if cell.kind == "s"
@@ -181,7 +181,9 @@ def _rich_text(element: Element) -> str:
     return "".join(parts)[:MAX_CELL_CHARS]
 
 
-def _write(package: Package, sheet: Sheet, formats: Formats, strings: dict[int, str], out: Blocks) -> None:
+def _write(
+    package: XmlPackage, sheet: Sheet, formats: Formats, strings: dict[int, str], out: MarkdownWriter
+) -> None:
     package.deadline.check()
     out.add(markdown.heading(2, f"{sheet.name}{' (hidden)' if sheet.hidden else ''}"))
     if sheet.note:
@@ -198,7 +200,9 @@ def _write(package: Package, sheet: Sheet, formats: Formats, strings: dict[int, 
         out.note(f"Columns after the first {MAX_COLUMNS} are not shown")
 
 
-def _texts(package: Package, sheet: Sheet, formats: Formats, strings: dict[int, str]) -> Iterator[list[str]]:
+def _texts(
+    package: XmlPackage, sheet: Sheet, formats: Formats, strings: dict[int, str]
+) -> Iterator[list[str]]:
     for row in sheet.rows:
         package.deadline.check()
         texts = [""] * (row[-1].column + 1)

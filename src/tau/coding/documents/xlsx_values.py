@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from tau.coding.documents.package import attribute, children, local, number
 
-Look = Literal["number", "percent", "date", "time", "datetime", "duration"]
+_Look = Literal["number", "percent", "date", "time", "datetime", "duration"]
 
-_BUILT_IN_RANGES: list[tuple[int, int, Look]] = [
+_BUILT_IN_RANGES: list[tuple[int, int, _Look]] = [
     (9, 10, "percent"),
     (14, 17, "date"),
     (18, 21, "time"),
@@ -35,7 +35,7 @@ LAST_SERIAL = 2_958_466  # in days, as Excel counts them: the year 9999 ends bef
 class Formats(Struct, frozen=True):
     """The look of each cell style, and from which day serial dates are counted."""
 
-    looks: list[tuple[Look, int]]  # with the number of decimals, for percentages
+    looks: list[tuple[_Look, int]]  # with the number of decimals, for percentages
     base_1904: bool = False
 
     def of(self, style: int) -> "Format":
@@ -44,7 +44,7 @@ class Formats(Struct, frozen=True):
 
 
 class Format(Struct, frozen=True, gc=False):
-    look: Look = "number"
+    look: _Look = "number"
     decimals: int = 0
     base_1904: bool = False
 
@@ -56,7 +56,7 @@ def read_formats(styles: Element | None, base_1904: bool) -> Formats:
         number(attribute(each, "numFmtId")): attribute(each, "formatCode")
         for each in children(styles, "numFmts")
     }
-    looks: list[tuple[Look, int]] = []
+    looks: list[tuple[_Look, int]] = []
     for each in children(styles, "cellXfs"):
         if local(each) == "xf":
             id = number(attribute(each, "numFmtId"))
@@ -65,7 +65,7 @@ def read_formats(styles: Element | None, base_1904: bool) -> Formats:
     return Formats(looks, base_1904)
 
 
-def look_of(code: str) -> Look:
+def look_of(code: str) -> _Look:
     """What a number format makes of a number; only the part for positive numbers counts."""
     first = _NOT_CODES.sub("", code.partition(";")[0]).casefold()
     if re.search(r"\[[hms]+\]", first):

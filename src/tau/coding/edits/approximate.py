@@ -8,11 +8,11 @@ from msgspec import Struct
 from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.coding.diff import equal_start
-from tau.coding.edits.hunks import Hunk, Place, Row, splices_of
+from tau.coding.edits.hunks import HunkPlacement, HunkRow, PatchHunk, splices_of
 from tau.coding.edits.indents import shift, shifted
-from tau.coding.edits.lines import LINE_ENDS, LOOKALIKES, Lines, line_numbers
-from tau.coding.edits.matching import Span, find_pattern, line_at, line_end
-from tau.coding.edits.replace import Match, Replacement
+from tau.coding.edits.lines import LINE_ENDS, LOOKALIKES, TextLines, line_numbers
+from tau.coding.edits.matching import CharSpan, find_pattern, line_at, line_end
+from tau.coding.edits.replace import ReplaceMatch, Replacement
 from tau.coding.edits.similar import similar_windows
 from tau.coding.edits.splices import Splice
 
@@ -41,7 +41,7 @@ class _Quote(Struct, frozen=True):
     new: list[str]
 
 
-def match(text: str, wanted: Replacement, name: str) -> Match | None:
+def match(text: str, wanted: Replacement, name: str) -> ReplaceMatch | None:
     """The one place that fits nearly. Raises ToolError if several do; None if none does."""
     old, new = wanted.old.replace("\r\n", "\n"), wanted.new.replace("\r\n", "\n")
     if says_little(old):
@@ -56,7 +56,7 @@ def match(text: str, wanted: Replacement, name: str) -> Match | None:
     quote = _quote(old, new)
     if quote is None:
         return None
-    lines = Lines(text)
+    lines = TextLines(text)
     for what, fold in (("indentation", str.rstrip), ("indentation and look-alike characters", _fold)):
         starts = [at for at in _stripped_places(lines, quote.old, fold) if _rows(lines, at, quote)]
         if starts:
@@ -86,7 +86,7 @@ def _refuse_several(indexes: list[int], what: str, name: str) -> None:
         )
 
 
-def _line_ends(text: str, old: str) -> list[Span]:
+def _line_ends(text: str, old: str) -> list[CharSpan]:
     """Any line end for any other; and a last newline that the file does not have."""
     lines = list(map(re.escape, old.replace("\r", "\n").split("\n")))
     found = find_pattern(text, _ANY_LINE_END.join(lines))
@@ -95,7 +95,7 @@ def _line_ends(text: str, old: str) -> list[Span]:
     return found
 
 
-def _trailing(text: str, old: str) -> list[Span]:
+def _trailing(text: str, old: str) -> list[CharSpan]:
     first, *rest = [re.escape(line.rstrip()) for line in old.split("\n")]
     newline = line_end(text).pattern
     # A match begins with something to look for; what the file has behind its last line is not part of it.
@@ -103,20 +103,20 @@ def _trailing(text: str, old: str) -> list[Span]:
     return find_pattern(text, pattern + (_TRAILING + newline).join(rest))
 
 
-def _lookalikes(text: str, old: str) -> list[Span]:
+def _lookalikes(text: str, old: str) -> list[CharSpan]:
     if text.isascii() and old.isascii():
         return []
     return _trailing(text.translate(LOOKALIKES), old.translate(LOOKALIKES))
 
 
-_PIECEWISE: tuple[tuple[str, Callable[[str, str], list[Span]]], ...] = (
+_PIECEWISE: tuple[tuple[str, Callable[[str, str], list[CharSpan]]], ...] = (
     ("line ends", _line_ends),
     ("trailing white space", _trailing),
     ("look-alike characters (quotes, dashes, spaces)", _lookalikes),
 )
 
 
-def _piece(text: str, span: Span, old: str, new: str, what: str) -> Match | None:
+def _piece(text: str, span: CharSpan, old: str, new: str, what: str) -> ReplaceMatch | None:
     """Replace a span, line by line: those that `new_text` leaves alone stay as the file has them."""
     matched = text[span.start : span.end]
     pattern = re.compile(_ANY_LINE_END) if what == "line ends" else line_end(text)
@@ -145,7 +145,7 @@ def _piece(text: str, span: Span, old: str, new: str, what: str) -> Match | None
     at = line_at(text, span.start)
     pairs = list(zip(old_lines, lines, strict=True))
     note = _note(what, at, pairs[:-1] if len(pairs) > 1 and pairs[-1] == ("", "") else pairs)
-    return Match([Splice(span.start, span.end, "".join(pieces))], (note,))
+    return ReplaceMatch([Splice(span.start, span.end, "".join(pieces))], (note,))
 
 
 def _steps(old: list[str], new: list[str]) -> Iterator[tuple[str, int, int, int, int]]:
@@ -187,7 +187,7 @@ def _fold(line: str) -> str:
     return line.translate(LOOKALIKES).rstrip()
 
 
-def _stripped_places(lines: Lines, old: list[str], fold: Callable[[str], str]) -> Iterator[int]:
+def _stripped_places(lines: TextLines, old: list[str], fold: Callable[[str], str]) -> Iterator[int]:
     """Where the lines stand if their indentation does not count."""
     wanted = [fold(line).lstrip() for line in old]
     hay = "\n" + "".join([f"{fold(line).lstrip()}\n" for line in lines.bodies])
@@ -198,32 +198,32 @@ def _stripped_places(lines: Lines, old: list[str], fold: Callable[[str], str]) -
         position = hay.find(needle, position + 1)
 
 
-def _rows(lines: Lines, at: int, quote: _Quote) -> tuple[Row, ...] | None:
+def _rows(lines: TextLines, at: int, quote: _Quote) -> tuple[HunkRow, ...] | None:
     """What to do with the lines from `at` on; None if the new ones cannot be indented to fit."""
     there = lines.bodies[at : at + len(quote.old)]
     rule = shift(quote.old, there)
     if rule is None:
         return None
-    rows: list[Row] = []
+    rows: list[HunkRow] = []
     for tag, i, j, k, m in _steps(quote.old, quote.new):
         if tag == "equal":
-            rows += [Row(" ", line) for line in there[i:j]]
+            rows += [HunkRow(" ", line) for line in there[i:j]]
             continue
         new = shifted(quote.new[k:m], rule)
         if new is None:
             return None
-        rows += [Row("-", line) for line in there[i:j]]
-        rows += [Row("+", line) for line in new]
+        rows += [HunkRow("-", line) for line in there[i:j]]
+        rows += [HunkRow("+", line) for line in new]
     return tuple(rows)
 
 
-def _window(lines: Lines, at: int, quote: _Quote, what: str) -> Match:
+def _window(lines: TextLines, at: int, quote: _Quote, what: str) -> ReplaceMatch:
     rows = _rows(lines, at, quote)
     assert rows is not None, "the caller has looked"
-    place = Place(Hunk(number=1, rows=rows), at, LINE_ENDS, rows)
+    place = HunkPlacement(PatchHunk(number=1, rows=rows), at, LINE_ENDS, rows)
     there = lines.bodies[at : at + len(quote.old)]
     note = _note(what, at + 1, list(zip(quote.old, there, strict=True)))
-    return Match(splices_of(lines, [place]), (note,))
+    return ReplaceMatch(splices_of(lines, [place]), (note,))
 
 
 def _note(what: str, line: int, pairs: Sequence[tuple[str, str]]) -> str:

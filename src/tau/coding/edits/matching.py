@@ -12,14 +12,14 @@ _LINE_END = re.compile("\r?\n")
 _OLD_MAC_LINE_END = re.compile("\r")
 
 
-class Span(Struct, frozen=True, gc=False):
+class CharSpan(Struct, frozen=True, gc=False):
     """Where a match stands: characters from `start` up to `end`."""
 
     start: int
     end: int
 
 
-def find(text: str, old: str) -> list[Span]:
+def find(text: str, old: str) -> list[CharSpan]:
     """Every place where `old` stands, overlapping ones too, up to MAX_SPANS and one more.
 
     A newline in `old` matches the newline of the file, of whichever kind.
@@ -28,28 +28,28 @@ def find(text: str, old: str) -> list[Span]:
     return find_pattern(text, newline.join(map(re.escape, old.replace("\r\n", "\n").split("\n"))))
 
 
-def find_pattern(text: str, pattern: str) -> list[Span]:
+def find_pattern(text: str, pattern: str) -> list[CharSpan]:
     """Every place where a pattern matches; the two characters of one line end begin one place, not two."""
     compiled = re.compile(pattern)
-    spans: list[Span] = []
+    spans: list[CharSpan] = []
     match = compiled.search(text)
     while match is not None and len(spans) <= MAX_SPANS:
         start = match.start()
-        spans.append(Span(start, match.end()))
+        spans.append(CharSpan(start, match.end()))
         match = compiled.search(text, start + (2 if text.startswith("\r\n", start) else 1))
     return spans
 
 
-def apart(spans: list[Span]) -> list[Span]:
+def apart(spans: list[CharSpan]) -> list[CharSpan]:
     """The spans that can be replaced together: of overlapping ones the first."""
-    kept: list[Span] = []
+    kept: list[CharSpan] = []
     for span in spans:
         if not kept or span.start >= kept[-1].end:
             kept.append(span)
     return kept
 
 
-def replacements(text: str, spans: list[Span], new: str) -> list[Splice]:
+def replacements(text: str, spans: list[CharSpan], new: str) -> list[Splice]:
     """Every span replaced; the new lines end as the lines around them do."""
     if "\n" not in new:
         return [Splice(span.start, span.end, new) for span in spans]
@@ -67,7 +67,7 @@ def line_end(text: str) -> re.Pattern[str]:
     return _OLD_MAC_LINE_END if "\n" not in text and "\r" in text else _LINE_END
 
 
-def _fitted(new: str, text: str, span: Span, ending: re.Pattern[str]) -> str:
+def _fitted(new: str, text: str, span: CharSpan, ending: re.Pattern[str]) -> str:
     """`new` with the file's own line ends: lines that stay at top or bottom keep theirs, others follow."""
     matched = text[span.start : span.end]
     ends = ending.findall(matched)
@@ -90,7 +90,7 @@ def _fitted(new: str, text: str, span: Span, ending: re.Pattern[str]) -> str:
     return "".join(result)
 
 
-def _nearest_end(text: str, span: Span, ending: re.Pattern[str]) -> str:
+def _nearest_end(text: str, span: CharSpan, ending: re.Pattern[str]) -> str:
     """How the line ends in which the span stands, or the one before it."""
     after = ending.search(text, span.end)
     if after is not None:

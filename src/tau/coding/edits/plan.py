@@ -10,7 +10,7 @@ from msgspec import Struct
 from tau.agent.ports import Stat, ToolContext
 from tau.base.errors import ToolError
 from tau.coding.edits.change import FileChange
-from tau.coding.edits.source import Source, load
+from tau.coding.edits.source import FileSource, load
 from tau.coding.edits.turns import turns
 from tau.coding.paths import failure, real
 
@@ -18,11 +18,11 @@ MAX_FILES = 500
 
 Guard = Callable[[FileChange], str | None]
 """Says in a sentence why a file must not be changed (a generated one, say), or None."""
-Make = Callable[[Mapping[Path, Source]], Sequence[FileChange]]
+_Make = Callable[[Mapping[Path, FileSource]], Sequence[FileChange]]
 """Plans the changes from the files, which are given by their real path."""
 
 
-class Written(Struct, frozen=True):
+class WrittenChange(Struct, frozen=True):
     """A change that was made; `stat` is the new state of `change.target`, None if it was deleted."""
 
     change: FileChange
@@ -30,8 +30,8 @@ class Written(Struct, frozen=True):
 
 
 async def change_files(
-    paths: Sequence[Path], make: Make, ctx: ToolContext, *, guard: Guard | None = None
-) -> list[Written]:
+    paths: Sequence[Path], make: _Make, ctx: ToolContext, *, guard: Guard | None = None
+) -> list[WrittenChange]:
     """Read the files, plan, write: no other edit of ours comes in between.
 
     Raises ToolError; then nothing has changed, or it says what could not be put back.
@@ -45,7 +45,7 @@ async def change_files(
 
 async def apply_changes(
     changes: Sequence[FileChange], ctx: ToolContext, *, guard: Guard | None = None
-) -> list[Written]:
+) -> list[WrittenChange]:
     """Make all the changes or none; the caller holds the turns of their files. Raises ToolError."""
     if not changes:
         raise ToolError("There is nothing to change.")
@@ -72,7 +72,7 @@ async def apply_changes(
         else:
             raise
         raise ToolError(f"{reason} {outcome}".rstrip()) from error
-    return [Written(change, stat) for change, stat in zip(changes, stats, strict=True)]
+    return [WrittenChange(change, stat) for change, stat in zip(changes, stats, strict=True)]
 
 
 async def _check(changes: Sequence[FileChange], ctx: ToolContext, guard: Guard | None) -> None:

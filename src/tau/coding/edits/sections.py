@@ -8,19 +8,19 @@ from msgspec import Struct
 
 from tau.agent.ports import ToolContext
 from tau.base.errors import ToolError
-from tau.base.text import Decoded
+from tau.base.text import DecodedText
 from tau.coding.edits.change import FileChange, creation, deletion, moved, update
-from tau.coding.edits.hunks import Hunk
+from tau.coding.edits.hunks import PatchHunk
 from tau.coding.edits.placement import patched
-from tau.coding.edits.plan import Guard, Written, change_files
-from tau.coding.edits.source import Source, text_of
+from tau.coding.edits.plan import Guard, WrittenChange, change_files
+from tau.coding.edits.source import FileSource, text_of
 from tau.coding.edits.splices import Splice, composed, spliced
 from tau.coding.paths import real
 
 MAX_PROBLEMS = 10
 
 
-class Section(Struct, frozen=True, kw_only=True):
+class PatchSection(Struct, frozen=True, kw_only=True):
     """What a patch says of one file. Paths are absolute.
 
     `content` is the text of a new file. A deletion with hunks must take away all that is there; with
@@ -32,15 +32,15 @@ class Section(Struct, frozen=True, kw_only=True):
     move_to: Path | None = None
     copy_of: Path | None = None
     content: str = ""
-    hunks: tuple[Hunk, ...] = ()
+    hunks: tuple[PatchHunk, ...] = ()
     only_empty: bool = False
     notes: tuple[str, ...] = ()
 
 
-class Patch(Struct, frozen=True):
+class MultiFilePatch(Struct, frozen=True):
     """`notes` tell what was overlooked in the patch as a whole."""
 
-    sections: tuple[Section, ...]
+    sections: tuple[PatchSection, ...]
     notes: tuple[str, ...] = ()
 
     @property
@@ -50,12 +50,14 @@ class Patch(Struct, frozen=True):
         return list(dict.fromkeys(path for paths in named for path in paths if path is not None))
 
 
-async def apply_patch(patch: Patch, ctx: ToolContext, *, guard: Guard | None = None) -> list[Written]:
+async def apply_patch(
+    patch: MultiFilePatch, ctx: ToolContext, *, guard: Guard | None = None
+) -> list[WrittenChange]:
     """Make all of the patch's changes or none. Raises ToolError."""
     return await change_files(patch.paths, lambda sources: changes_of(patch, sources), ctx, guard=guard)
 
 
-def changes_of(patch: Patch, sources: Mapping[Path, Source]) -> list[FileChange]:
+def changes_of(patch: MultiFilePatch, sources: Mapping[Path, FileSource]) -> list[FileChange]:
     """One change for each file; sections for the same file build on each other."""
     drafts: dict[Path, _Draft] = {}
 
@@ -107,12 +109,12 @@ def _told(problems: list[str], files: int) -> str:
 class _Draft:
     """One file while the sections of a patch go over it."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: FileSource) -> None:
         self.source = source
-        self.target: Source | None = None
+        self.target: FileSource | None = None
         self.notes: tuple[str, ...] = ()
-        self._decoded: Decoded | None = None
-        self._like = Decoded(text="")
+        self._decoded: DecodedText | None = None
+        self._like = DecodedText(text="")
         self._splices: list[Splice] = []
         self._text: str | None = None
         self._exists = source.stat is not None
@@ -128,12 +130,12 @@ class _Draft:
             self._text = spliced(self._decoded.text, self._splices)
         return self._text
 
-    def create(self, section: Section, model: Source | None) -> None:
+    def create(self, section: PatchSection, model: FileSource | None) -> None:
         """`model` is a file to start from, as it was before the patch."""
         name = self.source.name
         if self._exists:
             raise ToolError(f"{name} exists already, so it cannot be added; update it instead.")
-        self._like = Decoded(text=section.content) if model is None else text_of(model)
+        self._like = DecodedText(text=section.content) if model is None else text_of(model)
         text = self._like.text
         if section.hunks:
             found = patched(text, section.hunks, name)
@@ -145,7 +147,7 @@ class _Draft:
             self._splices = [Splice(0, len(self._decoded.text), text)]
         self._exists, self._text, self._touched = True, text, True
 
-    def delete(self, section: Section) -> None:
+    def delete(self, section: PatchSection) -> None:
         name = self.source.name
         if not self._exists or self.target is not None:
             raise ToolError(f"There is no file {name} to delete.")
@@ -159,7 +161,7 @@ class _Draft:
                 raise ToolError(f"{name} has {lines} lines that the patch, which deletes it, does not know.")
         self._exists, self._touched = False, True
 
-    def change(self, section: Section) -> None:
+    def change(self, section: PatchSection) -> None:
         if not section.hunks:
             return
         found = patched(self.text, section.hunks, self.source.name)
@@ -172,7 +174,7 @@ class _Draft:
         self.notes += tuple(found.notes)
         self._touched = True
 
-    def move(self, to: Source) -> None:
+    def move(self, to: FileSource) -> None:
         if not self._exists:
             raise ToolError(f"There is no file {self.source.name} to move.")
         if self.target is not None or self.source.stat is None:
@@ -210,7 +212,7 @@ class _Draft:
         return change
 
 
-def _readable(source: Source) -> str:
+def _readable(source: FileSource) -> str:
     try:
         return text_of(source).text
     except ToolError:

@@ -12,7 +12,7 @@ from tau.base.text import plain
 from tau.coding.export.secrets import Masker
 from tau.coding.session import entries as s
 from tau.coding.session.blobs import Blobs
-from tau.coding.session.context import Node
+from tau.coding.session.context import EntryNode
 from tau.coding.session.log import SessionLog
 from tau.coding.session.snippets import spoken
 from tau.coding.session.titles import first_words
@@ -22,7 +22,7 @@ TOLD = frozenset({"message", "custom_message", "compaction", "branch_summary"})
 _TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # what turns text around
 
 
-class Segment(Struct, frozen=True):
+class BranchSegment(Struct, frozen=True):
     """Entries that follow one another without a branch. `parent` is the place of the one before; -1 is none.
 
     `siblings` are the places of all that go on from the same entry, this one among them.
@@ -31,11 +31,11 @@ class Segment(Struct, frozen=True):
     place: int
     parent: int
     active: bool
-    nodes: list[Node]
+    nodes: list[EntryNode]
     siblings: list[int]
 
 
-class Story:
+class ExportedSession:
     """A session's entries as they may be shown, and the pieces that its tree consists of."""
 
     def __init__(self, log: SessionLog, masker: Masker | None) -> None:
@@ -43,7 +43,7 @@ class Story:
         self.masker = masker
         self._blobs = Blobs(log.blobs)
 
-    def entry(self, node: Node) -> s.KnownEntry | None:
+    def entry(self, node: EntryNode) -> s.KnownEntry | None:
         """The entry with its images in it and its secrets masked; None if it is none that we know."""
         value = self.value(node)
         try:
@@ -52,7 +52,7 @@ class Story:
         except (msgspec.ValidationError, RecursionError):
             return None
 
-    def value(self, node: Node) -> Any:
+    def value(self, node: EntryNode) -> Any:
         """The entry as it is kept, as plain JSON, with its images in it; None if it cannot be read."""
         try:
             return msgspec.json.decode(self._blobs.inlined(self.log.line(node), self._warn))
@@ -77,7 +77,7 @@ class Story:
                 return first_words(spoken(entry.message.content))
         return "Session"
 
-    def segments(self) -> list[Segment]:
+    def segments(self) -> list[BranchSegment]:
         """In the order of the file, so that each comes after the one that it goes on from."""
         kept = _worth_telling(self.log)
         leaf = self.log.leaf
@@ -86,7 +86,7 @@ class Story:
         for node in kept:
             children[node.parent_id] = children.get(node.parent_id, 0) + 1
         at: dict[str, int] = {}
-        found: list[Segment] = []
+        found: list[BranchSegment] = []
         beginnings: dict[str | None, list[int]] = {}
         for node in kept:
             before = -1 if node.parent_id is None else at.get(node.parent_id, -1)
@@ -94,13 +94,13 @@ class Story:
             if parts:
                 siblings = beginnings.setdefault(node.parent_id, [])
                 siblings.append(len(found))
-                found.append(Segment(len(found), before, node.id in active, [], siblings))
+                found.append(BranchSegment(len(found), before, node.id in active, [], siblings))
             place = len(found) - 1 if parts else before
             at[node.id] = place
             found[place].nodes.append(node)
         return found
 
-    def branch(self) -> Iterator[tuple[Node, s.KnownEntry | None]]:
+    def branch(self) -> Iterator[tuple[EntryNode, s.KnownEntry | None]]:
         """The active branch, entry by entry."""
         for node in self.log.branch():
             yield node, self.entry(node)
@@ -130,7 +130,7 @@ def _cleaned(value: Any) -> Any:
     return value
 
 
-def _worth_telling(log: SessionLog) -> Sequence[Node]:
+def _worth_telling(log: SessionLog) -> Sequence[EntryNode]:
     """Entries that somebody's words follow or are: a branch of notes only is left out."""
     nodes = list(log.nodes())
     telling: set[str] = set()

@@ -29,7 +29,7 @@ class Schema(Struct, frozen=True):
     disposable: bool = False
 
 
-class Opened(Struct, frozen=True):
+class OpenedDatabase(Struct, frozen=True):
     """`remark` is a sentence for the user if the old content is no longer there."""
 
     connection: sqlite3.Connection
@@ -37,7 +37,7 @@ class Opened(Struct, frozen=True):
     remark: str | None = None
 
 
-def open_database(path: Path, schema: Schema, *, busy_s: float = _BUSY_S) -> Opened:
+def open_database(path: Path, schema: Schema, *, busy_s: float = _BUSY_S) -> OpenedDatabase:
     """The database at `path`, made if it is missing. Raises OSError and sqlite3.Error."""
     make_private(path.parent)
     inode = _made(path)
@@ -48,14 +48,14 @@ def open_database(path: Path, schema: Schema, *, busy_s: float = _BUSY_S) -> Ope
             raise
         return replace_database(path, schema, inode, busy_s=busy_s)
     if version == schema.version:
-        return Opened(connection, inode)
+        return OpenedDatabase(connection, inode)
     connection.close()
     return replace_database(path, schema, inode, version=version, busy_s=busy_s)
 
 
 def replace_database(
     path: Path, schema: Schema, inode: int, *, version: int | None = None, busy_s: float = _BUSY_S
-) -> Opened:
+) -> OpenedDatabase:
     """Move the database that has this inode aside and begin a new one; `version` is None if it is damaged.
 
     Another process that has met the same fault may have done so already: then its new one is opened.
@@ -71,7 +71,7 @@ def replace_database(
             where = "" if disposed else f", and the old one is kept as {aside.name}"
             remark = f"{path} {what}: a new one was begun{where}."
         inode = _made(path)
-        return Opened(_connect(path, schema, busy_s)[0], inode, remark)
+        return OpenedDatabase(_connect(path, schema, busy_s)[0], inode, remark)
 
 
 def in_memory(schema: Schema) -> sqlite3.Connection:

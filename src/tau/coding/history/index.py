@@ -18,7 +18,7 @@ from tau.base import log
 from tau.base.sizes import MIB
 from tau.coding.history import tables
 from tau.coding.history.database import (
-    Opened,
+    OpenedDatabase,
     has_fts5,
     in_memory,
     is_damage,
@@ -27,8 +27,8 @@ from tau.coding.history.database import (
     writing,
 )
 from tau.coding.history.scan import read_session
-from tau.coding.history.summary import Summary
-from tau.coding.history.tables import Mark, Place
+from tau.coding.history.summary import SessionSummary
+from tau.coding.history.tables import SearchMark, TablePlace
 
 T = TypeVar("T")
 Progress: TypeAlias = Callable[[int, int], None]  # files that were read, and that are to be read
@@ -49,7 +49,7 @@ class SessionRow(Struct, frozen=True, gc=False):
     file: bytes  # its whole path
     size_bytes: int
     changed_ns: int
-    summary: Summary
+    summary: SessionSummary
 
     @property
     def path(self) -> Path:
@@ -83,7 +83,7 @@ class SessionIndex:
         self._path = path
         self._root = os.fsencode(root.absolute())
         self._flat = flat
-        self._opened: Opened | None = None
+        self._opened: OpenedDatabase | None = None
         self._memory: sqlite3.Connection | None = None
         self._fts = False
 
@@ -152,7 +152,7 @@ class SessionIndex:
         assert self._opened is not None
         return self._opened.connection
 
-    def _use(self, opened: Opened) -> None:
+    def _use(self, opened: OpenedDatabase) -> None:
         self._opened = opened
         if opened.remark is not None:
             self.remarks.append(opened.remark)
@@ -185,12 +185,12 @@ class SessionIndex:
         """All folders by their numbers and all rows of the table, brought up to date."""
         # First what is known, then what is there: what another process adds in between is not lost.
         paths, rows = self._known(db, folder)
-        known: dict[bytes, dict[bytes, Mark]] = {path: {} for path in paths.values()}
+        known: dict[bytes, dict[bytes, SearchMark]] = {path: {} for path in paths.values()}
         by_number = {no: known[path] for no, path in paths.items()}
         for row in rows:
             by_number[row[5]][row[6]] = row[:5]
-        changed: list[tuple[Place, Mark]] = []
-        gone: list[Place] = []
+        changed: list[tuple[TablePlace, SearchMark]] = []
+        gone: list[TablePlace] = []
         for path in {*known, *(self._folders() if folder is None else [folder])}:
             before, now = known.get(path, {}), files_in(path)
             if before != now:
@@ -201,7 +201,7 @@ class SessionIndex:
         done = 0
         for batch in _batches(changed):
             with collecting_nothing(), writing(db):
-                writer = tables.Writer(db, self._root, fts=self._fts)
+                writer = tables.IndexWriter(db, self._root, fts=self._fts)
                 for place, mark in batch:
                     self._take(db, writer, place, mark)
                 writer.finish()
@@ -210,7 +210,7 @@ class SessionIndex:
                 self.on_progress(done, len(changed))
         if gone:
             with writing(db):
-                writer = tables.Writer(db, self._root, fts=self._fts)
+                writer = tables.IndexWriter(db, self._root, fts=self._fts)
                 for place in gone:
                     writer.forget(place)
                 writer.tidy()
@@ -231,7 +231,9 @@ class SessionIndex:
             rows = [row for row in db.execute(tables.SELECT_ROWS) if row[5] in paths]
         return paths, rows
 
-    def _take(self, db: sqlite3.Connection, writer: tables.Writer, place: Place, mark: Mark) -> None:
+    def _take(
+        self, db: sqlite3.Connection, writer: tables.IndexWriter, place: TablePlace, mark: SearchMark
+    ) -> None:
         """Read a file that is not as it is known, unless another process has just done so."""
         kept = tables.kept(db, place)
         if kept is not None and kept.mark == mark:
@@ -276,9 +278,9 @@ def row_of(paths: dict[int, bytes], row: tuple[Any, ...]) -> SessionRow:
     return SessionRow(file, row[0], row[1], tables.decode_summary(row[7]))
 
 
-def files_in(folder: bytes) -> dict[bytes, Mark]:
+def files_in(folder: bytes) -> dict[bytes, SearchMark]:
     """The session files of a folder, as they are now."""
-    found: dict[bytes, Mark] = {}
+    found: dict[bytes, SearchMark] = {}
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
@@ -296,9 +298,9 @@ def files_in(folder: bytes) -> dict[bytes, Mark]:
     return found
 
 
-def _batches(changed: list[tuple[Place, Mark]]) -> Iterator[list[tuple[Place, Mark]]]:
+def _batches(changed: list[tuple[TablePlace, SearchMark]]) -> Iterator[list[tuple[TablePlace, SearchMark]]]:
     """Not too much at once: others wait meanwhile."""
-    batch: list[tuple[Place, Mark]] = []
+    batch: list[tuple[TablePlace, SearchMark]] = []
     size = 0
     for one in changed:
         batch.append(one)

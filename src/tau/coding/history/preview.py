@@ -11,7 +11,7 @@ PROMPTS_SHOWN = 3
 PREVIEW_CHARS = 1_500
 
 
-class Preview(NamedTuple):
+class SessionPreview(NamedTuple):
     """The first prompts of a session and its last answer."""
 
     prompts: Sequence[str]
@@ -20,10 +20,10 @@ class Preview(NamedTuple):
     answer: str
 
 
-def preview(index: SessionIndex, file: bytes) -> Preview:
+def preview(index: SessionIndex, file: bytes) -> SessionPreview:
     """What was said in the session of this file; nothing where it is not in the index."""
 
-    def ask(db: sqlite3.Connection) -> Preview:
+    def ask(db: sqlite3.Connection) -> SessionPreview:
         folder, _, name = file.rpartition(b"/")
         number = db.execute(
             "SELECT sessions.no FROM sessions JOIN folders ON folders.no = sessions.folder "
@@ -31,7 +31,7 @@ def preview(index: SessionIndex, file: bytes) -> Preview:
             (folder, name),
         ).fetchone()
         if number is None:
-            return Preview((), 0, "")
+            return SessionPreview((), 0, "")
         first = number[0] << TEXT_BITS
         texts = "FROM texts WHERE no > ? AND no < ? AND role = ? ORDER BY no"
         bounds = (first, first + (1 << TEXT_BITS))
@@ -42,6 +42,8 @@ def preview(index: SessionIndex, file: bytes) -> Preview:
         answer = db.execute(
             f"SELECT substr(text, 1, ?) {texts} DESC LIMIT 1", (PREVIEW_CHARS, *bounds, "assistant")
         ).fetchone()
-        return Preview([text for (text,) in prompts], count - len(prompts), answer[0] if answer else "")
+        return SessionPreview(
+            [text for (text,) in prompts], count - len(prompts), answer[0] if answer else ""
+        )
 
     return index.ask(ask)

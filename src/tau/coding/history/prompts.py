@@ -12,7 +12,7 @@ from tau.base import log
 from tau.base.clock import now_ms
 from tau.base.sizes import KIB
 from tau.coding.history.database import (
-    Opened,
+    OpenedDatabase,
     Schema,
     has_fts5,
     is_damage,
@@ -71,7 +71,7 @@ class PromptHistory:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._opened: Opened | None = None
+        self._opened: OpenedDatabase | None = None
         self._fts = False
         self._failing = False
 
@@ -120,7 +120,7 @@ class PromptHistory:
         assert self._opened is not None
         return self._opened.connection
 
-    def _use(self, opened: Opened) -> None:
+    def _use(self, opened: OpenedDatabase) -> None:
         self._opened = opened
         if opened.remark is not None:
             log.warning(opened.remark)

@@ -16,7 +16,13 @@ from tau.base.clock import from_iso
 from tau.base.jsonl import Scan
 from tau.base.late import late
 from tau.base.sizes import KIB
-from tau.coding.history.summary import Found, Known, Signature, Summary, Text
+from tau.coding.history.summary import (
+    FileFingerprint,
+    ScanProgress,
+    ScanResult,
+    SearchableText,
+    SessionSummary,
+)
 from tau.coding.session import entries as s
 from tau.coding.session.stats import Tally, decoded
 
@@ -71,7 +77,7 @@ _place_decoder = msgspec.json.Decoder(_Place)
 _version_decoder = msgspec.json.Decoder(_Version)
 
 
-def read_session(path: bytes, known: Known | None = None) -> Found | None:
+def read_session(path: bytes, known: ScanProgress | None = None) -> ScanResult | None:
     """The session in a file; None if there is no such file, or something else has its name.
 
     What cannot be read is left out, and `problem` says so. With `known` only what has come since is read,
@@ -102,20 +108,20 @@ def read_session(path: bytes, known: Known | None = None) -> Found | None:
         os.close(fd)
 
 
-def signature_of(info: os.stat_result) -> Signature:
-    return Signature(info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
+def signature_of(info: os.stat_result) -> FileFingerprint:
+    return FileFingerprint(info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
 
 
-def _unreadable(path: bytes, error: OSError) -> Found | None:
+def _unreadable(path: bytes, error: OSError) -> ScanResult | None:
     try:
         signature = signature_of(os.stat(path))  # noqa: PTH116 - it is bytes
     except OSError:
         return None
-    summary = Summary(problem=f"It cannot be read: {error.strerror or error}.")
-    return Found(summary=summary, signature=signature, done=-1, checksum=0, ids=[], texts=[])
+    summary = SessionSummary(problem=f"It cannot be read: {error.strerror or error}.")
+    return ScanResult(summary=summary, signature=signature, done=-1, checksum=0, ids=[], texts=[])
 
 
-def _grown(fd: int, known: Known, signature: Signature) -> "_Part[_Place] | None":
+def _grown(fd: int, known: ScanProgress, signature: FileFingerprint) -> "_Part[_Place] | None":
     """The lines behind what is known, if those before them are the same bytes as then."""
     if known.done <= 0 or signature.inode != known.inode or signature.size < known.done:
         return None
@@ -128,10 +134,10 @@ def _grown(fd: int, known: Known, signature: Signature) -> "_Part[_Place] | None
     return _Part(fd, _place_decoder, at, signature.size, checksum)
 
 
-def _whole(fd: int, signature: Signature) -> Found:
+def _whole(fd: int, signature: FileFingerprint) -> ScanResult:
     part = _Part(fd, _place_decoder, 0, signature.size)
     records = part.records()
-    reading = _Reading(Summary(), set())
+    reading = _Reading(SessionSummary(), set())
     version = reading.header(part, records)
     if version >= s.VERSION or reading.summary.problem:
         reading.entries(records)
@@ -208,7 +214,7 @@ class _Part(Scan[T]):
 class _Reading:
     """Adds lines to a summary."""
 
-    def __init__(self, summary: Summary, ids: set[str]) -> None:
+    def __init__(self, summary: SessionSummary, ids: set[str]) -> None:
         self.summary = summary
         self._ids = ids
         self._tally = Tally()
@@ -216,7 +222,7 @@ class _Reading:
         self._tally.add(Usage(*tokens, summary.cache_write_tokens, Cost(total=summary.cost)))
         self._model: str | _Said = summary.model  # the latest, or the answer that names it
         self._new_ids: list[str] = []
-        self._texts: list[Text] = []
+        self._texts: list[SearchableText] = []
 
     def header(self, part: _Part[_Place], records: Iterator[tuple[_Place, bytes]]) -> int:
         """Take the first line for the header, and return its version."""
@@ -272,7 +278,7 @@ class _Reading:
             if name:
                 self._model = name
 
-    def found(self, part: _Part[_Place], signature: Signature) -> Found:
+    def found(self, part: _Part[_Place], signature: FileFingerprint) -> ScanResult:
         summary = self.summary
         sane = self._put_usage()
         model = self._model
@@ -283,7 +289,7 @@ class _Reading:
         continuable = complete and summary.problem != NEWER and sane
         if not complete and part.torn.strip(b"\0 \t\r"):
             summary.damaged += 1
-        return Found(
+        return ScanResult(
             summary=summary,
             signature=signature,
             done=part.done if continuable else -1,
@@ -351,7 +357,7 @@ class _Reading:
         text = _kept(text, TEXT_CHARS)
         if text and summary.texts < MAX_TEXTS:
             summary.texts += 1
-            self._texts.append(Text(summary.texts, role, text))
+            self._texts.append(SearchableText(summary.texts, role, text))
 
 
 _PAID = frozenset({"usage", "compaction", "branch_summary"})

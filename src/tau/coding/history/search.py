@@ -19,7 +19,7 @@ _BEFORE_CHARS = 40  # of a snippet, in front of what was found
 _FIRST_UNSPACED = 0x0E00  # from Thai on, there are scripts that put no blanks between words
 
 
-class Hit(Struct, frozen=True):
+class SessionHit(Struct, frozen=True):
     """A session in which all words occur. `snippet` is a part of what `role` said: user, assistant, name."""
 
     session: SessionRow
@@ -27,16 +27,16 @@ class Hit(Struct, frozen=True):
     snippet: str
 
 
-class Hits(Struct, frozen=True):
+class SessionHits(Struct, frozen=True):
     """The newest sessions that were found, and how many there are in all."""
 
-    hits: list[Hit]
+    hits: list[SessionHit]
     total: int
 
 
 def search(
     index: SessionIndex, words: Sequence[str], *, folder: Path | None = None, limit: int | None = None
-) -> Hits:
+) -> SessionHits:
     """Sessions in which each of `words` occurs somewhere: in a prompt, an answer or the name.
 
     A word is found by its beginning, in upper or lower case, with accents or without. What holds a blank or
@@ -44,10 +44,10 @@ def search(
     """
     wanted = [clean for word in words if (clean := " ".join(word.split()))][:MAX_WORDS]
     if not wanted:
-        return Hits([], 0)
+        return SessionHits([], 0)
     where = None if folder is None else fsencode(folder.absolute())
 
-    def ask(db: sqlite3.Connection) -> Hits:
+    def ask(db: sqlite3.Connection) -> SessionHits:
         with collecting_nothing():
             paths, rows = index.current(db, where)
             places = [_places(db, word, fts=index.fts) for word in wanted]
@@ -56,8 +56,8 @@ def search(
         hits = []
         for row in found[:limit]:
             numbers = sorted({number for place in places for number in place[row[8]]})
-            hits.append(Hit(row_of(paths, row), *_best(db, numbers, wanted)))
-        return Hits(hits, len(found))
+            hits.append(SessionHit(row_of(paths, row), *_best(db, numbers, wanted)))
+        return SessionHits(hits, len(found))
 
     return index.ask(ask)
 

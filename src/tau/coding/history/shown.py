@@ -7,7 +7,7 @@ from tau.base.clock import now_ms
 from tau.base.files import typed_path
 from tau.base.text import clean_line
 from tau.coding.history.index import SessionRow
-from tau.coding.history.summary import Summary
+from tau.coding.history.summary import SessionSummary
 from tau.coding.session.titles import UNTITLED, first_words
 
 _UNITS = (
@@ -20,7 +20,7 @@ _UNITS = (
 _SPEAKERS = {"user": "You: ", "assistant": "Answer: "}
 
 
-def title_of(summary: Summary) -> str:
+def title_of(summary: SessionSummary) -> str:
     """The name, or the first words, or what is wrong with it; on one line, harmless to a terminal."""
     title = clean_line(summary.shown_name)
     if not title and summary.first_prompt:

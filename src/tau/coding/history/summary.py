@@ -5,7 +5,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 
-class Text(Struct, frozen=True, gc=False):
+class SearchableText(Struct, frozen=True, gc=False):
     """Words that can be searched: a prompt, an answer, or a command that the user ran. Blanks are single."""
 
     number: int
@@ -13,7 +13,7 @@ class Text(Struct, frozen=True, gc=False):
     text: str
 
 
-class Summary(Struct, kw_only=True, array_like=True, gc=False):
+class SessionSummary(Struct, kw_only=True, array_like=True, gc=False):
     """What the index keeps of a session. All of it comes from the file's lines, in their order.
 
     `named` is whether the latest entry about the name can be read: None if there is no such entry.
@@ -44,7 +44,7 @@ class Summary(Struct, kw_only=True, array_like=True, gc=False):
         return self.name if self.named else self.title
 
 
-class Signature(Struct, frozen=True, gc=False):
+class FileFingerprint(Struct, frozen=True, gc=False):
     """By which a file is known to be as it was."""
 
     size: int
@@ -53,25 +53,25 @@ class Signature(Struct, frozen=True, gc=False):
     inode: int
 
 
-class Found(Struct, kw_only=True):
+class ScanResult(Struct, kw_only=True):
     """What reading a file gave. The bytes up to `done`, with their checksum, need not be read again if the
     file only grows; -1: any change means to begin anew. `ids` and `texts` are those of what was read now,
     which is what came behind something known if the file has `grown`.
     """
 
-    summary: Summary
-    signature: Signature
+    summary: SessionSummary
+    signature: FileFingerprint
     done: int
     checksum: int
     ids: list[str]
-    texts: list[Text]
+    texts: list[SearchableText]
     grown: bool = False
 
 
-class Known(Struct, frozen=True):
+class ScanProgress(Struct, frozen=True):
     """Where an earlier reading has stopped, and what it had found."""
 
-    summary: Summary
+    summary: SessionSummary
     done: int
     checksum: int
     inode: int

@@ -9,15 +9,15 @@ from msgspec import Struct
 
 from tau.base.sizes import MIB
 from tau.coding.history.database import Schema, writing
-from tau.coding.history.summary import Found, Known, Summary
+from tau.coding.history.summary import ScanProgress, ScanResult, SessionSummary
 
 VERSION = 1
 TEXT_BITS = 20  # a text's number is that of its session and, in the lower bits, its own; 0 is the name
 NAME_ROLE = "name"
 _HASH_BYTES = 16 * MIB  # of words that FTS5 collects before it writes them
 
-Place: TypeAlias = tuple[bytes, bytes]  # folder and file
-Mark: TypeAlias = tuple[int, int, int, int, int]  # size, times, inode; 1 if they can be trusted
+TablePlace: TypeAlias = tuple[bytes, bytes]  # folder and file
+SearchMark: TypeAlias = tuple[int, int, int, int, int]  # size, times, inode; 1 if they can be trusted
 
 # `done`, `checksum` and `entry_ids` are what it takes to go on reading where the last reading stopped.
 _TABLES = (
@@ -42,16 +42,16 @@ _FTS = (
 # The first five are the mark.
 SELECT_ROWS = "SELECT size, mtime_ns, ctime_ns, inode, settled, folder, file, summary, no FROM sessions"
 
-decode_summary = msgspec.msgpack.Decoder(Summary).decode
+decode_summary = msgspec.msgpack.Decoder(SessionSummary).decode
 _encode = msgspec.msgpack.Encoder().encode
 
 
-class Kept(Struct, frozen=True):
+class IndexedSession(Struct, frozen=True):
     """A session that the index has already."""
 
     no: int
-    mark: Mark
-    known: Known
+    mark: SearchMark
+    known: ScanProgress
 
 
 def create(db: sqlite3.Connection) -> None:
@@ -89,7 +89,7 @@ def prepare(db: sqlite3.Connection, fts: bool) -> bool:
     return True
 
 
-def kept(db: sqlite3.Connection, place: Place) -> Kept | None:
+def kept(db: sqlite3.Connection, place: TablePlace) -> IndexedSession | None:
     row = db.execute(
         "SELECT sessions.no, size, mtime_ns, ctime_ns, inode, settled, done, checksum, summary "
         "FROM sessions JOIN folders ON folders.no = sessions.folder WHERE folders.path = ? AND file = ?",
@@ -98,7 +98,9 @@ def kept(db: sqlite3.Connection, place: Place) -> Kept | None:
     if row is None:
         return None
     no, *_, inode, _settled, done, checksum, summary = row
-    return Kept(no, row[1:6], Known(decode_summary(summary), done, checksum, inode, _Ids(db, no)))
+    return IndexedSession(
+        no, row[1:6], ScanProgress(decode_summary(summary), done, checksum, inode, _Ids(db, no))
+    )
 
 
 class _Ids:
@@ -116,7 +118,7 @@ class _Ids:
 _INSERT = f"INSERT OR REPLACE INTO sessions VALUES ({', '.join('?' * 16)})"
 
 
-class Writer:
+class IndexWriter:
     """Writes sessions within one transaction. The texts wait for `finish`: together they cost a quarter."""
 
     def __init__(self, db: sqlite3.Connection, root: bytes, *, fts: bool) -> None:
@@ -126,7 +128,9 @@ class Writer:
         self._folders: dict[bytes, int] = {}
         self._texts: list[tuple[int, str, str]] = []
 
-    def keep(self, place: Place, found: Found, old: Kept | None, *, settled: bool) -> None:
+    def keep(
+        self, place: TablePlace, found: ScanResult, old: IndexedSession | None, *, settled: bool
+    ) -> None:
         """Put what was found in the place of what was known, or add to it if the file has only grown."""
         summary, signature = found.summary, found.signature
         grown = old is not None and found.grown
@@ -151,7 +155,7 @@ class Writer:
                 self._texts.append((no << TEXT_BITS, NAME_ROLE, summary.shown_name))
         self._texts += [(no << TEXT_BITS | text.number, text.role, text.text) for text in found.texts]
 
-    def forget(self, place: Place) -> None:
+    def forget(self, place: TablePlace) -> None:
         row = self._db.execute(
             "SELECT sessions.no FROM sessions JOIN folders ON folders.no = sessions.folder "
             "WHERE folders.path = ? AND file = ?",

@@ -23,7 +23,7 @@ _NOTE = "origin.json"
 _DAY_MS = 24 * 3600 * 1000
 
 
-class Trashed(Struct, frozen=True, rename="camel"):
+class TrashedSession(Struct, frozen=True, rename="camel"):
     """A session in the trash. `folder` holds it; `path` is where its file was."""
 
     path: str
@@ -44,7 +44,7 @@ class Trash:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def put(self, session: Path, title: str = "") -> Trashed:
+    def put(self, session: Path, title: str = "") -> TrashedSession:
         """Move a session here, with its artifacts and all that belongs to its file.
 
         Raises SessionLocked if another process writes it. What has been here for `KEPT_DAYS` is deleted.
@@ -59,7 +59,7 @@ class Trash:
                 raise SessionLocked(f"{session} is open in another tau; close it there first.")
             self._expire()
             place = self._new_place(session.stem)
-            note = Trashed(str(session), now_ms(), title, str(place))
+            note = TrashedSession(str(session), now_ms(), title, str(place))
             self._move(session, place, note)
             return note
         except OSError as error:
@@ -67,19 +67,19 @@ class Trash:
         finally:
             os.close(fd)
 
-    def content(self) -> list[Trashed]:
+    def content(self) -> list[TrashedSession]:
         """What is in the trash, the latest first. What has no readable note is left alone."""
         found = []
         with suppress(FileNotFoundError):
             for place in self.folder.iterdir():
                 try:
-                    note = msgspec.json.decode((place / _NOTE).read_bytes(), type=Trashed)
+                    note = msgspec.json.decode((place / _NOTE).read_bytes(), type=TrashedSession)
                 except (OSError, ValueError):
                     continue
                 found.append(msgspec.structs.replace(note, folder=str(place)))
         return sorted(found, key=lambda one: (one.deleted_ms, one.path), reverse=True)
 
-    def restore(self, trashed: Trashed) -> Path:
+    def restore(self, trashed: TrashedSession) -> Path:
         """Put a session back where it was; its path."""
         place, target = Path(trashed.folder), Path(trashed.path)
         names = [path for path in place.iterdir() if path.name != _NOTE]
@@ -113,7 +113,7 @@ class Trash:
             else:
                 return place
 
-    def _move(self, session: Path, place: Path, note: Trashed) -> None:
+    def _move(self, session: Path, place: Path, note: TrashedSession) -> None:
         moved: list[Path] = []
         try:
             write_atomic(place / _NOTE, msgspec.json.encode(note), mode=0o600)

@@ -15,24 +15,31 @@ from tau.base.sizes import format_bytes
 from tau.base.text import clean_line, is_binary
 from tau.coding.output import EntryLimit
 from tau.coding.paths import LineRange, Selector, resolve, shown, split_selector
-from tau.coding.readers.archive_index import ArchiveLimits, Entry, Index, asked_path, children, refuse_write
+from tau.coding.readers.archive_index import (
+    ArchiveIndex,
+    ArchiveLimits,
+    ArchiveMember,
+    asked_path,
+    children,
+    refuse_write,
+)
 from tau.coding.readers.archive_tar import index_tar, new_tar, put_tar, read_tar
 from tau.coding.readers.archive_zip import index_zip, put_zip, read_zip
-from tau.coding.readers.thread import Stop, in_thread
+from tau.coding.readers.thread import StopSignal, in_thread
 
 LISTED_ENTRIES = 500
 NAMED_LEFT_OUT = 5
 _SUFFIX = r"\.(?:tar\.gz|tgz|tar|zip)(?=:|$)"
 
 
-class Candidate(Struct, frozen=True):
+class ArchiveCandidate(Struct, frozen=True):
     """One way to read a path text: the archive's own path, and what stands behind its colon."""
 
     archive: str
     inner: str
 
 
-class Found(Struct, frozen=True, kw_only=True):
+class ArchivePath(Struct, frozen=True, kw_only=True):
     """An archive that a path text leads to; `stat` is None for one that is still to be made."""
 
     path: Path
@@ -93,16 +100,16 @@ class ArchiveWritten(Struct, frozen=True, kw_only=True):
     replaced: bool
 
 
-def candidates(text: str) -> list[Candidate]:
+def candidates(text: str) -> list[ArchiveCandidate]:
     """All ways to see an archive in a path text, the longest archive path first."""
     found = [
-        Candidate(text[: match.end()], text[match.end() + 1 :])
+        ArchiveCandidate(text[: match.end()], text[match.end() + 1 :])
         for match in re.finditer(_SUFFIX, text, re.IGNORECASE)
     ]
     return found[::-1]
 
 
-async def find(text: str, cwd: Path, fs: FileSystem) -> Found | None:
+async def find(text: str, cwd: Path, fs: FileSystem) -> ArchivePath | None:
     """The existing archive that a path text leads into, None if it leads into none."""
     for candidate in candidates(text):
         path = resolve(candidate.archive, cwd)
@@ -111,11 +118,11 @@ async def find(text: str, cwd: Path, fs: FileSystem) -> Found | None:
         except OSError:  # a name that is too long, a folder that may not be entered: not what is meant
             continue
         if stat is not None and not stat.is_dir:
-            return Found(path=path, name=shown(path, cwd), inner=candidate.inner, stat=stat)
+            return ArchivePath(path=path, name=shown(path, cwd), inner=candidate.inner, stat=stat)
     return None
 
 
-async def find_for_write(text: str, cwd: Path, fs: FileSystem) -> Found | None:
+async def find_for_write(text: str, cwd: Path, fs: FileSystem) -> ArchivePath | None:
     """The archive to write into: one that exists, or else the longest path that looks like one."""
     found = await find(text, cwd, fs)
     ways = candidates(text)
@@ -124,11 +131,11 @@ async def find_for_write(text: str, cwd: Path, fs: FileSystem) -> Found | None:
     path = resolve(ways[0].archive, cwd, existing=False)
     if await fs.stat(path) is not None:
         return None  # a directory with such a name
-    return Found(path=path, name=shown(path, cwd), inner=ways[0].inner, stat=None)
+    return ArchivePath(path=path, name=shown(path, cwd), inner=ways[0].inner, stat=None)
 
 
 async def read(
-    found: Found, fs: FileSystem, limits: ArchiveLimits | None = None
+    found: ArchivePath, fs: FileSystem, limits: ArchiveLimits | None = None
 ) -> ArchiveListing | ArchiveEntry:
     """What the path behind the colon leads to. Raises ToolError, and OSError for the archive file itself."""
     limits = limits or ArchiveLimits()
@@ -137,7 +144,7 @@ async def read(
 
 
 async def write(
-    found: Found, content: bytes, fs: FileSystem, limits: ArchiveLimits | None = None
+    found: ArchivePath, content: bytes, fs: FileSystem, limits: ArchiveLimits | None = None
 ) -> ArchiveWritten:
     """Put a file into the archive, which is rewritten atomically. Raises ToolError, OSError."""
     limits = limits or ArchiveLimits()
@@ -155,7 +162,7 @@ async def write(
 
 
 def look(
-    data: bytes, name: str, inner: str, limits: ArchiveLimits, stop: Stop
+    data: bytes, name: str, inner: str, limits: ArchiveLimits, stop: StopSignal
 ) -> ArchiveListing | ArchiveEntry:
     """The same over bytes: the entry or the folder that `inner`, which may end in a selector, names."""
     index = entries_of(data, name, limits, stop)
@@ -178,12 +185,14 @@ def look(
     )
 
 
-def entries_of(data: bytes, name: str, limits: ArchiveLimits, stop: Stop) -> Index:
+def entries_of(data: bytes, name: str, limits: ArchiveLimits, stop: StopSignal) -> ArchiveIndex:
     """The index of an archive; which kind it is follows from the name, and for tar from its first bytes."""
     return index_zip(data, name, limits) if _is_zip(name) else index_tar(data, name, limits, stop)
 
 
-def content_of(data: bytes, name: str, entry: Entry, limits: ArchiveLimits, stop: Stop) -> bytes:
+def content_of(
+    data: bytes, name: str, entry: ArchiveMember, limits: ArchiveLimits, stop: StopSignal
+) -> bytes:
     """The bytes of an entry. Raises ToolError for links, devices, what is encrypted, too large or a bomb."""
     where = f"{name}:{entry.path}"
     if entry.kind in ("symlink", "hardlink"):
@@ -201,7 +210,7 @@ def content_of(data: bytes, name: str, entry: Entry, limits: ArchiveLimits, stop
 
 
 def put(
-    data: bytes | None, name: str, path: str, content: bytes, limits: ArchiveLimits, stop: Stop
+    data: bytes | None, name: str, path: str, content: bytes, limits: ArchiveLimits, stop: StopSignal
 ) -> tuple[bytes, bool]:
     """The archive's new bytes, and whether an entry was replaced. `data` is None for a new archive."""
     replaced = False
@@ -218,7 +227,7 @@ def put(
     return put_tar(data, name, path, content, limits, stop), replaced
 
 
-async def _bytes_of(found: Found, fs: FileSystem, limits: ArchiveLimits) -> bytes:
+async def _bytes_of(found: ArchivePath, fs: FileSystem, limits: ArchiveLimits) -> bytes:
     stat = found.stat
     if stat is None:
         raise ToolError(f"There is no archive {found.name}.")
@@ -234,7 +243,7 @@ def _is_zip(name: str) -> bool:
     return name.lower().endswith(".zip")
 
 
-def _inner_and_selector(index: Index, inner: str) -> tuple[str, Selector]:
+def _inner_and_selector(index: ArchiveIndex, inner: str) -> tuple[str, Selector]:
     """An entry whose own name looks like one with a selector is that entry."""
     if inner and _asked_path_or_none(inner) in index.entries:
         return asked_path(inner), Selector()
@@ -252,7 +261,7 @@ def _asked_path_or_none(inner: str) -> str | None:
         return None
 
 
-def _remarks(index: Index) -> list[str]:
+def _remarks(index: ArchiveIndex) -> list[str]:
     remarks = [f"[{index.remark}]"] if index.remark else []
     if index.left_out:
         names = ", ".join(clean_line(name)[:80] for name in index.left_out[:NAMED_LEFT_OUT])

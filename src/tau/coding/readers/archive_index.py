@@ -10,9 +10,9 @@ from msgspec import Struct
 from tau.base.errors import ToolError
 from tau.base.sizes import MIB, format_bytes
 from tau.base.text import clean_line
-from tau.coding.readers.thread import Stopped
+from tau.coding.readers.thread import ThreadStopped
 
-Kind = Literal["file", "folder", "symlink", "hardlink", "device"]
+MemberKind = Literal["file", "folder", "symlink", "hardlink", "device"]
 
 
 class ArchiveLimits(Struct, frozen=True, kw_only=True):
@@ -35,28 +35,30 @@ class ArchiveLimits(Struct, frozen=True, kw_only=True):
             )
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class ArchiveMember(Struct, frozen=True, kw_only=True):
     """`path` has `/` between its parts and no `.` or `..`; `position` counts all entries of the archive."""
 
     path: str
     position: int
-    kind: Kind
+    kind: MemberKind
     size: int = 0
     target: str = ""
     encrypted: bool = False
 
 
-class Index(Struct, frozen=True):
+class ArchiveIndex(Struct, frozen=True):
     """The entries by path, the last of several with the same one. `left_out` are names that lead outside."""
 
-    entries: dict[str, Entry]
+    entries: dict[str, ArchiveMember]
     left_out: list[str]
     remark: str = ""
 
 
-def make_index(entries: Iterable[tuple[str, Entry]], limits: ArchiveLimits, remark: str = "") -> Index:
+def make_index(
+    entries: Iterable[tuple[str, ArchiveMember]], limits: ArchiveLimits, remark: str = ""
+) -> ArchiveIndex:
     """Sorts out entries, each with the name that it has in the archive. Raises ToolError for too many."""
-    kept: dict[str, Entry] = {}
+    kept: dict[str, ArchiveMember] = {}
     left_out: list[str] = []
     for count, (name, entry) in enumerate(entries):
         if count >= limits.entries:
@@ -65,7 +67,7 @@ def make_index(entries: Iterable[tuple[str, Entry]], limits: ArchiveLimits, rema
             kept[entry.path] = entry
         elif is_unsafe(name):
             left_out.append(name)
-    return Index(kept, left_out, remark)
+    return ArchiveIndex(kept, left_out, remark)
 
 
 def too_many(limits: ArchiveLimits) -> ToolError:
@@ -103,10 +105,10 @@ def asked_path(text: str, *, writing: bool = False) -> str:
     return _joined(path)
 
 
-def children(index: Index, folder: str) -> list[str] | None:
+def children(index: ArchiveIndex, folder: str) -> list[str] | None:
     """One row for everything directly in a folder, sorted; None if there is no such folder."""
     prefix = f"{folder}/" if folder else ""
-    found: dict[str, Entry | None] = {}
+    found: dict[str, ArchiveMember | None] = {}
     for path, entry in index.entries.items():
         if path.startswith(prefix):
             name, _, below = path[len(prefix) :].partition("/")
@@ -120,7 +122,7 @@ def children(index: Index, folder: str) -> list[str] | None:
     return [_row(name, entry) for name, entry in sorted(found.items(), key=lambda item: _order(item[0]))]
 
 
-def refuse_write(index: Index, path: str) -> None:
+def refuse_write(index: ArchiveIndex, path: str) -> None:
     """Raises ToolError where a file cannot be put without changing what other entries are."""
     old = index.entries.get(path)
     if old is not None and old.kind not in ("file", "folder"):
@@ -141,7 +143,7 @@ def told_if_broken(what: str) -> Iterator[None]:
     """Whatever a parser stumbles over in bytes from elsewhere becomes one sentence."""
     try:
         yield
-    except (ToolError, Stopped):
+    except (ToolError, ThreadStopped):
         raise
     except RecursionError as error:
         raise ToolError(f"{what} is damaged: its headers are nested without end.") from error
@@ -154,7 +156,7 @@ def _joined(path: str) -> str:
     return "/".join(part for part in path.replace("\\", "/").split("/") if part not in ("", "."))
 
 
-def _row(name: str, entry: Entry | None) -> str:
+def _row(name: str, entry: ArchiveMember | None) -> str:
     name = clean_line(name)
     if entry is None:
         return f"{name}/"

@@ -14,16 +14,16 @@ from msgspec import Struct
 from tau.base.errors import ToolError
 from tau.base.sizes import format_bytes
 from tau.coding.readers.archive_index import (
+    ArchiveIndex,
     ArchiveLimits,
-    Entry,
-    Index,
-    Kind,
+    ArchiveMember,
+    MemberKind,
     make_index,
     member_path,
     told_if_broken,
     too_many,
 )
-from tau.coding.readers.thread import Stop
+from tau.coding.readers.thread import StopSignal
 
 _GZIP_MARK = b"\x1f\x8b"
 _STEP = 64 * 1024
@@ -50,7 +50,7 @@ class _PlainSource(io.BytesIO):
 class _GzipSource:
     """Unpacks as it is read and keeps only the last bit; going further back than that is an error."""
 
-    def __init__(self, data: bytes, name: str, limits: ArchiveLimits, stop: Stop) -> None:
+    def __init__(self, data: bytes, name: str, limits: ArchiveLimits, stop: StopSignal) -> None:
         self._data, self._name, self._limits, self._stop = data, name, limits, stop
         self._decoder: Any = zlib.decompressobj(31)
         self._taken = 0  # packed bytes handed to the decoder
@@ -124,10 +124,10 @@ def is_gzip(data: bytes) -> bool:
     return data.startswith(_GZIP_MARK)
 
 
-def index_tar(data: bytes, name: str, limits: ArchiveLimits, stop: Stop) -> Index:
+def index_tar(data: bytes, name: str, limits: ArchiveLimits, stop: StopSignal) -> ArchiveIndex:
     with told_if_broken(name):
         end = 0
-        found: list[tuple[str, Entry]] = []
+        found: list[tuple[str, ArchiveMember]] = []
         source = _source(data, name, limits, stop)
         for member in _members(source, limits):
             found.append((member.info.name, _entry(member)))
@@ -138,7 +138,7 @@ def index_tar(data: bytes, name: str, limits: ArchiveLimits, stop: Stop) -> Inde
         return make_index(found, limits, remark)
 
 
-def read_tar(data: bytes, name: str, entry: Entry, limits: ArchiveLimits, stop: Stop) -> bytes:
+def read_tar(data: bytes, name: str, entry: ArchiveMember, limits: ArchiveLimits, stop: StopSignal) -> bytes:
     """The content of an entry that is a file within the limits. Raises ToolError."""
     with told_if_broken(name):
         source = _source(data, name, limits, stop)
@@ -159,7 +159,9 @@ def read_tar(data: bytes, name: str, entry: Entry, limits: ArchiveLimits, stop: 
             return bytes(content)
 
 
-def put_tar(data: bytes, name: str, path: str, content: bytes, limits: ArchiveLimits, stop: Stop) -> bytes:
+def put_tar(
+    data: bytes, name: str, path: str, content: bytes, limits: ArchiveLimits, stop: StopSignal
+) -> bytes:
     """The archive with one file put into it. All other entries keep every byte, unpacked."""
     with told_if_broken(name):
         if not is_gzip(data):
@@ -180,7 +182,7 @@ def _check_read(size: int | None) -> None:
         raise ToolError("The archive has a header that is larger than any real one; it was not read.")
 
 
-def _source(data: bytes, name: str, limits: ArchiveLimits, stop: Stop) -> Any:
+def _source(data: bytes, name: str, limits: ArchiveLimits, stop: StopSignal) -> Any:
     return _GzipSource(data, name, limits, stop) if is_gzip(data) else _PlainSource(data)
 
 
@@ -200,16 +202,16 @@ def _iterate(archive: tarfile.TarFile, limits: ArchiveLimits, first: int = 0) ->
     raise too_many(limits)
 
 
-def _entry(member: _Member) -> Entry:
+def _entry(member: _Member) -> ArchiveMember:
     info = member.info
-    kind: Kind = "device"
+    kind: MemberKind = "device"
     if info.isreg():
         kind = "file"
     elif info.isdir():
         kind = "folder"
     elif info.issym() or info.islnk():
         kind = "symlink" if info.issym() else "hardlink"
-    return Entry(
+    return ArchiveMember(
         path=member_path(_shown(info.name)),
         position=member.position,
         kind=kind,
@@ -228,7 +230,7 @@ def _ends_properly(source: Any, end: int) -> bool:
     return not source.read(_BLOCK).strip(b"\0")
 
 
-def _unpacked(data: bytes, name: str, limits: ArchiveLimits, stop: Stop) -> bytes:
+def _unpacked(data: bytes, name: str, limits: ArchiveLimits, stop: StopSignal) -> bytes:
     source = _GzipSource(data, name, limits, stop)
     plain = bytearray()
     while piece := source.read(_STEP):
@@ -239,7 +241,9 @@ def _unpacked(data: bytes, name: str, limits: ArchiveLimits, stop: Stop) -> byte
     return bytes(plain)
 
 
-def _replaced(data: bytes, name: str, path: str, content: bytes, limits: ArchiveLimits, stop: Stop) -> bytes:
+def _replaced(
+    data: bytes, name: str, path: str, content: bytes, limits: ArchiveLimits, stop: StopSignal
+) -> bytes:
     members = list(_members(_PlainSource(data), limits))
     stop.check()
     end = members[-1].end if members else 0

@@ -12,16 +12,16 @@ from msgspec import Struct
 
 from tau.base.errors import ToolError
 from tau.coding.readers.archive_index import (
+    ArchiveIndex,
     ArchiveLimits,
-    Entry,
-    Index,
-    Kind,
+    ArchiveMember,
+    MemberKind,
     make_index,
     member_path,
     told_if_broken,
     too_many,
 )
-from tau.coding.readers.thread import Stop
+from tau.coding.readers.thread import StopSignal
 
 _STEP = 64 * 1024
 _SMALL_STEP = 4 * 1024  # bzip2 and LZMA unpack all that they are given at once
@@ -53,13 +53,13 @@ class _Record(Struct, frozen=True):
     end: int
 
 
-def index_zip(data: bytes, name: str, limits: ArchiveLimits) -> Index:
+def index_zip(data: bytes, name: str, limits: ArchiveLimits) -> ArchiveIndex:
     with _opened(data, name, limits) as archive:
         infos = archive.infolist()
         return make_index(((info.filename, _entry(info, at)) for at, info in enumerate(infos)), limits)
 
 
-def read_zip(data: bytes, name: str, entry: Entry, limits: ArchiveLimits, stop: Stop) -> bytes:
+def read_zip(data: bytes, name: str, entry: ArchiveMember, limits: ArchiveLimits, stop: StopSignal) -> bytes:
     """The content of an entry that is a file within the limits. Raises ToolError."""
     with _opened(data, name, limits) as archive:
         info = archive.infolist()[entry.position]
@@ -89,12 +89,12 @@ def put_zip(data: bytes | None, name: str, path: str, content: bytes, limits: Ar
         return _rewritten(data, directory, records, same, new)
 
 
-def _entry(info: ZipInfo, position: int) -> Entry:
+def _entry(info: ZipInfo, position: int) -> ArchiveMember:
     mode = info.external_attr >> 16
-    kind: Kind = "folder" if info.is_dir() or info.filename.endswith("\\") else "file"
+    kind: MemberKind = "folder" if info.is_dir() or info.filename.endswith("\\") else "file"
     if info.create_system == 3 and stat.S_IFMT(mode) and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         kind = "symlink" if stat.S_ISLNK(mode) else "device"
-    return Entry(
+    return ArchiveMember(
         path=member_path(info.filename),
         position=position,
         kind=kind,

@@ -17,7 +17,7 @@ MAX_RECORDED = 10_000
 MAX_LETTERS = 32 * 1024 * 1024  # of all conflicts together
 
 
-class Recorded(Struct, frozen=True):
+class ConflictRecord(Struct, frozen=True):
     """A conflict as it was seen in a file."""
 
     path: Path
@@ -45,7 +45,7 @@ class ConflictStore:
     """Numbers stay what they are: a conflict that is seen again keeps its own. The oldest are forgotten."""
 
     def __init__(self) -> None:
-        self._recorded: dict[int, Recorded] = {}
+        self._recorded: dict[int, ConflictRecord] = {}
         self._last = 0
 
     def record(self, path: Path, text: str) -> list[tuple[int, Region]]:
@@ -64,13 +64,13 @@ class ConflictStore:
                 self._last += 1
                 same = [self._last]
             numbered.append((same.pop(0), region))
-        self._recorded.update((id, Recorded(path, region)) for id, region in numbered)
+        self._recorded.update((id, ConflictRecord(path, region)) for id, region in numbered)
         size = sum(len(each.region.text) for each in self._recorded.values())
         while len(self._recorded) > MAX_RECORDED or size > MAX_LETTERS:
             size -= len(self._recorded.pop(min(self._recorded)).region.text)
         return numbered
 
-    def get(self, id: int) -> Recorded:
+    def get(self, id: int) -> ConflictRecord:
         """Raises ToolError for a number that stands for nothing (any more)."""
         found = self._recorded.get(id)
         if found is None:

@@ -13,7 +13,7 @@ TOKENS = ("@ours", "@theirs", "@base", "@both")
 _MARKER = re.compile(r"(<{7}|\|{7}|={7}|>{7})(?: (.*))?$")
 
 
-class Part(Struct, frozen=True):
+class ConflictSide(Struct, frozen=True):
     """One side: its text, the name Git gives it, and its lines (`last` is before `first` if it has none)."""
 
     text: str
@@ -28,11 +28,11 @@ class Region(Struct, frozen=True, kw_only=True):
     first: int
     last: int
     text: str
-    ours: Part
-    theirs: Part
-    base: Part | None = None
+    ours: ConflictSide
+    theirs: ConflictSide
+    base: ConflictSide | None = None
 
-    def side(self, name: Side) -> Part:
+    def side(self, name: Side) -> ConflictSide:
         """Raises ToolError where there is no base: Git writes one only with merge.conflictStyle diff3."""
         part = {"ours": self.ours, "theirs": self.theirs, "base": self.base}[name]
         if part is None:
@@ -161,8 +161,8 @@ def _label(line: str) -> str:
 
 
 def _region(lines: list[str], found: _Open, middle: int, end: int) -> Region:
-    def part(start: int, stop: int, label: str) -> Part:
-        return Part("".join(lines[start + 1 : stop]), label, start + 2, stop)
+    def part(start: int, stop: int, label: str) -> ConflictSide:
+        return ConflictSide("".join(lines[start + 1 : stop]), label, start + 2, stop)
 
     base = found.base
     return Region(

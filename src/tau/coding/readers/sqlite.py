@@ -24,7 +24,7 @@ from tau.coding.readers.sqlite_open import (
 )
 from tau.coding.readers.sqlite_rows import (
     SqliteText,
-    Table,
+    TableInfo,
     answer,
     describe,
     key_column,
@@ -39,7 +39,7 @@ from tau.coding.readers.sqlite_select import (
     quoted,
     split_table,
 )
-from tau.coding.readers.thread import Stop, in_thread
+from tau.coding.readers.thread import StopSignal, in_thread
 
 json5 = late("pyjson5")
 json = late("json")
@@ -47,7 +47,7 @@ json = late("json")
 Scalar = str | int | float | None
 
 
-class Found(Struct, frozen=True):
+class DatabasePath(Struct, frozen=True):
     """A database that a path text leads to, and what stands behind its own path."""
 
     path: Path
@@ -63,7 +63,7 @@ class SqliteWritten(Struct, frozen=True, kw_only=True):
     changed: bool
 
 
-async def find(text: str, cwd: Path, fs: FileSystem) -> Found | None:
+async def find(text: str, cwd: Path, fs: FileSystem) -> DatabasePath | None:
     """The database that a path text leads into: the right ending and the right first bytes, or None.
 
     Raises OSError for a file that cannot be looked into: whether it is one is not known then.
@@ -71,11 +71,11 @@ async def find(text: str, cwd: Path, fs: FileSystem) -> Found | None:
     for candidate in candidates(text):
         path = resolve(candidate.database, cwd)
         if await _is_database(path, fs):
-            return Found(path, shown(path, cwd), candidate.rest)
+            return DatabasePath(path, shown(path, cwd), candidate.rest)
     return None
 
 
-async def find_for_write(text: str, cwd: Path, fs: FileSystem) -> Found | None:
+async def find_for_write(text: str, cwd: Path, fs: FileSystem) -> DatabasePath | None:
     """The same for a row to be written. Raises ToolError where `app.db:table` names no file that is there."""
     found = await find(text, cwd, fs)
     if found is not None:
@@ -93,20 +93,20 @@ async def find_for_write(text: str, cwd: Path, fs: FileSystem) -> Found | None:
     return None
 
 
-async def read(found: Found, *, seconds: float = READ_SECONDS) -> SqliteText:
+async def read(found: DatabasePath, *, seconds: float = READ_SECONDS) -> SqliteText:
     """What the rest of the path asks for. Raises ToolError."""
 
-    def work(stop: Stop) -> SqliteText:
+    def work(stop: StopSignal) -> SqliteText:
         with open_for_reading(found.path, found.name, stop, seconds) as opened:
             return answer(opened, parse_select(found.rest, table_names(opened)))
 
     return await in_thread(work)
 
 
-async def write(found: Found, content: str, *, seconds: float = WRITE_SECONDS) -> SqliteWritten:
+async def write(found: DatabasePath, content: str, *, seconds: float = WRITE_SECONDS) -> SqliteWritten:
     """Insert a row (`:table`), update it (`:table:key`), or delete it (no content). Raises ToolError."""
 
-    def work(stop: Stop) -> SqliteWritten:
+    def work(stop: StopSignal) -> SqliteWritten:
         with open_for_writing(found.path, found.name, stop, seconds) as opened:
             name, key = parse_target(found.rest, table_names(opened))
             table = describe(opened, name)
@@ -144,7 +144,7 @@ def parse_target(rest: str, tables: list[str]) -> tuple[str, str | None]:
     return table, behind[1:]
 
 
-def parse_values(content: str, table: Table) -> dict[str, Scalar]:
+def parse_values(content: str, table: TableInfo) -> dict[str, Scalar]:
     """The columns and values of a JSON5 object. Raises ToolError."""
     parsed = _parsed(content)
     if not isinstance(parsed, dict):
@@ -161,7 +161,7 @@ def parse_values(content: str, table: Table) -> dict[str, Scalar]:
     return values
 
 
-def _change(connection: Any, table: Table, key: str | None, content: str) -> tuple[str, int]:
+def _change(connection: Any, table: TableInfo, key: str | None, content: str) -> tuple[str, int]:
     deleting = key is not None and not content.strip()
     values = {} if deleting else parse_values(content, table)
     if key is None:
@@ -191,7 +191,7 @@ def _change(connection: Any, table: Table, key: str | None, content: str) -> tup
     return f"No row {'deleted' if deleting else 'updated'}: {table.name} has no row '{key}'", 0
 
 
-def _write_key(table: Table) -> str:
+def _write_key(table: TableInfo) -> str:
     if len(table.keys) > 1:
         keys = ", ".join(table.keys)
         raise ToolError(

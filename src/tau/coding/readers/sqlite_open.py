@@ -12,7 +12,7 @@ from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.base.sizes import MIB
 from tau.base.text import clean_line
-from tau.coding.readers.thread import Stop, Stopped
+from tau.coding.readers.thread import StopSignal, ThreadStopped
 
 urllib_parse = late("urllib.parse")
 
@@ -52,10 +52,10 @@ def has_header(path: Path) -> bool:
     return _header(path).startswith(HEADER)
 
 
-class Deadline:
+class QueryDeadline:
     """The progress handler: ends a statement that runs too long or that nobody waits for any more."""
 
-    def __init__(self, seconds: float, stop: Stop) -> None:
+    def __init__(self, seconds: float, stop: StopSignal) -> None:
         self.seconds = seconds
         self._end = time.monotonic() + seconds
         self._stop = stop
@@ -67,15 +67,17 @@ class Deadline:
         return int(self._stop.is_set or self.passed())
 
 
-class Opened:
+class SqliteConnection:
     """A connection with its time limit; `remark` is what the reader of its rows should know."""
 
-    def __init__(self, connection: sqlite3.Connection, deadline: Deadline, remark: str) -> None:
+    def __init__(self, connection: sqlite3.Connection, deadline: QueryDeadline, remark: str) -> None:
         self.connection, self.deadline, self.remark = connection, deadline, remark
 
 
 @contextmanager
-def open_for_reading(path: Path, name: str, stop: Stop, seconds: float = READ_SECONDS) -> Iterator[Opened]:
+def open_for_reading(
+    path: Path, name: str, stop: StopSignal, seconds: float = READ_SECONDS
+) -> Iterator[SqliteConnection]:
     """A read-only connection. Makes no files beside a database that nobody else has open."""
     before = _state(path)
     quiet_log = _header(path)[_WAL_BYTES] == b"\2\2" and not _log_size(path)
@@ -83,7 +85,7 @@ def open_for_reading(path: Path, name: str, stop: Stop, seconds: float = READ_SE
     try:
         deadline = _restrict(connection, seconds, stop, reading=True)
         with told_in_words(name, deadline, stop):
-            yield Opened(connection, deadline, remark)
+            yield SqliteConnection(connection, deadline, remark)
     finally:
         stop.interrupt = None
         connection.close()
@@ -92,7 +94,9 @@ def open_for_reading(path: Path, name: str, stop: Stop, seconds: float = READ_SE
 
 
 @contextmanager
-def open_for_writing(path: Path, name: str, stop: Stop, seconds: float = WRITE_SECONDS) -> Iterator[Opened]:
+def open_for_writing(
+    path: Path, name: str, stop: StopSignal, seconds: float = WRITE_SECONDS
+) -> Iterator[SqliteConnection]:
     """A connection inside a transaction that is committed at the end and undone on any error."""
     try:
         connection = _connect(path, "mode=rw")
@@ -104,7 +108,7 @@ def open_for_writing(path: Path, name: str, stop: Stop, seconds: float = WRITE_S
             connection.execute("BEGIN IMMEDIATE")
         deadline = _restrict(connection, seconds, stop, reading=False)
         with told_in_words(name, deadline, stop):
-            yield Opened(connection, deadline, "")
+            yield SqliteConnection(connection, deadline, "")
             connection.set_progress_handler(None, 0)
             connection.set_authorizer(None)
             connection.execute("COMMIT")
@@ -114,21 +118,21 @@ def open_for_writing(path: Path, name: str, stop: Stop, seconds: float = WRITE_S
 
 
 @contextmanager
-def told_in_words(name: str, deadline: Deadline | None, stop: Stop) -> Iterator[None]:
+def told_in_words(name: str, deadline: QueryDeadline | None, stop: StopSignal) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError, SystemError) as error:
         raise told(error, name, deadline, stop) from error
 
 
-def told(error: Exception, name: str, deadline: Deadline | None, stop: Stop) -> Exception:
+def told(error: Exception, name: str, deadline: QueryDeadline | None, stop: StopSignal) -> Exception:
     """A failure of SQLite as a sentence for the model."""
     if isinstance(error, UnicodeDecodeError):
         return ToolError(f"{name} is damaged or not a SQLite database: names in it are not UTF-8.")
     said = clean_line(str(error)).rstrip(".") or type(error).__name__
     if "interrupted" in said:
         if stop.is_set:
-            return Stopped()
+            return ThreadStopped()
         seconds = deadline.seconds if deadline is not None else READ_SECONDS
         return ToolError(f"{name}: the query ran longer than {seconds:g} s and was stopped; ask for less.")
     if "locked" in said or "busy" in said:
@@ -160,7 +164,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     )
 
 
-def _reader(path: Path, name: str, stop: Stop, *, alone: bool) -> tuple[sqlite3.Connection, str]:
+def _reader(path: Path, name: str, stop: StopSignal, *, alone: bool) -> tuple[sqlite3.Connection, str]:
     """A connection that can be read from, if need be one that ignores the log files and says so."""
     # SQLite would try for ten seconds to make a file where a folder is.
     blocked = path.with_name(path.name + "-shm").is_dir()
@@ -182,7 +186,9 @@ def _reader(path: Path, name: str, stop: Stop, *, alone: bool) -> tuple[sqlite3.
     return connection, "" if alone else _LOG_IGNORED
 
 
-def _restrict(connection: sqlite3.Connection, seconds: float, stop: Stop, *, reading: bool) -> Deadline:
+def _restrict(
+    connection: sqlite3.Connection, seconds: float, stop: StopSignal, *, reading: bool
+) -> QueryDeadline:
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_CELL_BYTES)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, _LIKE_BYTES)
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
@@ -193,7 +199,7 @@ def _restrict(connection: sqlite3.Connection, seconds: float, stop: Stop, *, rea
         if reading:
             connection.execute("PRAGMA query_only=ON")
     connection.set_authorizer(_authorize)
-    deadline = Deadline(seconds, stop)
+    deadline = QueryDeadline(seconds, stop)
     connection.set_progress_handler(deadline, _STEPS_BETWEEN_LOOKS)
     stop.interrupt = connection.interrupt
     stop.check()

@@ -11,7 +11,7 @@ from tau.base.errors import ToolError
 from tau.base.text import plain
 from tau.coding.output import EntryLimit
 from tau.coding.readers.ascii_table import ascii_table, most_columns, one_line
-from tau.coding.readers.sqlite_open import Opened
+from tau.coding.readers.sqlite_open import SqliteConnection
 from tau.coding.readers.sqlite_select import (
     ListTables,
     QueryTable,
@@ -32,7 +32,7 @@ _ROW_CELL_BYTES = 64 * 1024
 _SCHEMA_TABLES = ("sqlite_master", "sqlite_schema")
 
 
-class Table(Struct, frozen=True):
+class TableInfo(Struct, frozen=True):
     """A table or view; `keys` are the columns of its primary key, `rowid` how to ask for it, if at all."""
 
     name: str
@@ -49,13 +49,13 @@ class SqliteText(Struct, frozen=True, kw_only=True):
     limit: EntryLimit | None = None
 
 
-def table_names(opened: Opened) -> list[str]:
+def table_names(opened: SqliteConnection) -> list[str]:
     """All names that can stand behind the colon, those of SQLite's own tables included."""
     names = opened.connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
     return [*(str(name) for (name,) in names), *_SCHEMA_TABLES]
 
 
-def answer(opened: Opened, select: Select) -> SqliteText:
+def answer(opened: SqliteConnection, select: Select) -> SqliteText:
     """The answer to a question. Raises ToolError and sqlite3.Error."""
     opened.connection.text_factory = _clipped(_TABLE_CELL_BYTES)
     match select:
@@ -74,7 +74,7 @@ def answer(opened: Opened, select: Select) -> SqliteText:
     return SqliteText(text=f"{result.text}\n{opened.remark}", limit=result.limit)
 
 
-def describe(opened: Opened, name: str) -> Table:
+def describe(opened: SqliteConnection, name: str) -> TableInfo:
     """A table by its name, in any case. Raises ToolError if there is none."""
     names = table_names(opened)
     found = find_column(name, names)
@@ -87,12 +87,12 @@ def describe(opened: Opened, name: str) -> Table:
     shown = [column for column, _, hidden in columns if hidden != 1]
     kinds = connection.execute("SELECT type FROM sqlite_master WHERE name = ? AND type = 'view'", (found,))
     is_view = kinds.fetchone() is not None
-    return Table(
+    return TableInfo(
         found, is_view, shown, [key for _, key in keys], None if is_view else _rowid(opened, found, shown)
     )
 
 
-def key_column(table: Table) -> str | None:
+def key_column(table: TableInfo) -> str | None:
     """The column, as SQL, by which one row is found; None if there is no single one."""
     if len(table.keys) == 1:
         return quoted(table.keys[0])
@@ -112,7 +112,7 @@ def key_values(key: str, *, by_rowid: bool) -> list[str | int | float]:
     return [key, *number]
 
 
-def _rowid(opened: Opened, table: str, columns: Sequence[str]) -> str | None:
+def _rowid(opened: SqliteConnection, table: str, columns: Sequence[str]) -> str | None:
     taken = {column.lower() for column in columns}
     name = next((name for name in ("rowid", "_rowid_", "oid") if name not in taken), None)
     if name is None:
@@ -124,7 +124,7 @@ def _rowid(opened: Opened, table: str, columns: Sequence[str]) -> str | None:
     return name
 
 
-def _list(opened: Opened) -> SqliteText:
+def _list(opened: SqliteConnection) -> SqliteText:
     found = opened.connection.execute(
         "SELECT type, name FROM sqlite_master WHERE type IN ('table', 'view') "
         r"AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY name COLLATE NOCASE"
@@ -144,7 +144,7 @@ def _list(opened: Opened) -> SqliteText:
     return SqliteText(text="\n".join(rows), limit=limit)
 
 
-def _count(opened: Opened, table: str) -> str:
+def _count(opened: SqliteConnection, table: str) -> str:
     """The time limit holds for all tables together: those that come too late are not counted."""
     if opened.deadline.passed():
         return "not counted"
@@ -159,7 +159,7 @@ def _count(opened: Opened, table: str) -> str:
     return "1 row" if count == 1 else f"{count} rows"
 
 
-def _schema(opened: Opened, table: Table) -> SqliteText:
+def _schema(opened: SqliteConnection, table: TableInfo) -> SqliteText:
     opened.connection.text_factory = _clipped(_ROW_CELL_BYTES)
     row = opened.connection.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table.name,)).fetchone()
     sql = plain(str(row[0])) if row and row[0] else f"-- {table.name} belongs to SQLite itself"
@@ -175,7 +175,7 @@ def _schema(opened: Opened, table: Table) -> SqliteText:
     return SqliteText(text=f"{sql}\n\n{ascii_table(columns, rows) if rows else '(no rows)'}")
 
 
-def _row(opened: Opened, table: Table, key: str) -> SqliteText:
+def _row(opened: SqliteConnection, table: TableInfo, key: str) -> SqliteText:
     column = key_column(table)
     if column is None:
         raise ToolError(
@@ -192,7 +192,7 @@ def _row(opened: Opened, table: Table, key: str) -> SqliteText:
     return SqliteText(text=f"(no row with {column.strip(chr(34))} = {one_line(key)[:100]} in {table.name})")
 
 
-def _query(opened: Opened, table: Table, select: QueryTable) -> SqliteText:
+def _query(opened: SqliteConnection, table: TableInfo, select: QueryTable) -> SqliteText:
     sql = f"SELECT * FROM {quoted(table.name)}"
     if select.where:
         sql += f" WHERE ({select.where}\n)"
@@ -210,7 +210,7 @@ def _query(opened: Opened, table: Table, select: QueryTable) -> SqliteText:
     return SqliteText(text=text)
 
 
-def _run(opened: Opened, sql: str) -> SqliteText:
+def _run(opened: SqliteConnection, sql: str) -> SqliteText:
     columns, rows, more = _fetch(opened, sql, (), QUERY_ROWS)
     if not rows:
         return SqliteText(text="(no rows)")
@@ -221,7 +221,7 @@ def _run(opened: Opened, sql: str) -> SqliteText:
 
 
 def _fetch(
-    opened: Opened, sql: str, values: Sequence[Any], most: int
+    opened: SqliteConnection, sql: str, values: Sequence[Any], most: int
 ) -> tuple[list[str], list[list[str]], bool]:
     """The columns, at most `most` rows as text, and whether there are more. One row at a time is held."""
     cursor = opened.connection.execute(sql, values)

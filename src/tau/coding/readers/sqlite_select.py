@@ -22,7 +22,7 @@ _QUOTED = r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|\[[^\]]*\]"
 _PLUS_FOR_BLANK = r"\w\+(?:[<>=!]+|and|or|like|is|in|not|between|glob)\+"
 
 
-class Candidate(Struct, frozen=True):
+class DatabaseCandidate(Struct, frozen=True):
     """One way to read a path text: the database's own path, and all that stands behind it."""
 
     database: str
@@ -65,10 +65,10 @@ class RunQuery(Struct, frozen=True, tag=True):
 Select = ListTables | ShowTable | ShowRow | QueryTable | RunQuery
 
 
-def candidates(text: str) -> list[Candidate]:
+def candidates(text: str) -> list[DatabaseCandidate]:
     """All ways to see a database in a path text, the longest database path first."""
     found = [
-        Candidate(text[: match.end()], text[match.end() :])
+        DatabaseCandidate(text[: match.end()], text[match.end() :])
         for match in re.finditer(_SUFFIX, text, re.IGNORECASE)
     ]
     return found[::-1]

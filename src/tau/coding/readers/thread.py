@@ -9,11 +9,11 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-class Stopped(Exception):
+class ThreadStopped(Exception):
     """Raised inside the thread: nobody waits for its result any more."""
 
 
-class Stop:
+class StopSignal:
     """How a thread learns that it shall end: it asks now and then, or leaves something to be called."""
 
     def __init__(self) -> None:
@@ -33,12 +33,12 @@ class Stop:
 
     def check(self) -> None:
         if self._event.is_set():
-            raise Stopped
+            raise ThreadStopped
 
 
-async def in_thread(work: Callable[[Stop], T]) -> T:
+async def in_thread(work: Callable[[StopSignal], T]) -> T:
     """The result of `work`. When cancelled it tells the thread to stop and waits until that has ended."""
-    stop = Stop()
+    stop = StopSignal()
     future = asyncio.get_running_loop().run_in_executor(None, work, stop)
     try:
         return await asyncio.shield(future)

@@ -14,7 +14,7 @@ from tau.base.sizes import format_bytes
 from tau.base.text import clean_line
 from tau.coding.local_fs import LocalFileSystem
 from tau.coding.output import EntryLimit
-from tau.coding.readers.thread import Stop, in_thread
+from tau.coding.readers.thread import StopSignal, in_thread
 
 DEPTH = 2
 PER_FOLDER = 12
@@ -28,7 +28,7 @@ _AGES = ((60, "s"), (3600, "m"), (86_400, "h"), (7 * 86_400, "d"), (60 * 86_400,
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400, "mo": 30 * 86_400, "y": 365 * 86_400}
 
 
-class Item(Struct, frozen=True):
+class DirectoryEntry(Struct, frozen=True):
     """Something in a folder. `target` is where a symbolic link points."""
 
     name: str
@@ -38,15 +38,15 @@ class Item(Struct, frozen=True):
     target: str = ""
 
 
-class Listing(Struct, frozen=True):
+class DirectoryScan(Struct, frozen=True):
     """A folder's content as far as it was looked at, or why it could not be."""
 
-    items: list[Item]
+    items: list[DirectoryEntry]
     error: str = ""
     more: bool = False
 
 
-class Tree(Struct, frozen=True, kw_only=True):
+class DirectoryTree(Struct, frozen=True, kw_only=True):
     """`entries` are those directly in the folder, `limit` is there when any are not shown."""
 
     text: str
@@ -55,7 +55,7 @@ class Tree(Struct, frozen=True, kw_only=True):
     limit: EntryLimit | None = None
 
 
-Lister = Callable[[Path], Awaitable[Listing]]
+Lister = Callable[[Path], Awaitable[DirectoryScan]]
 
 
 async def directory_tree(
@@ -65,7 +65,7 @@ async def directory_tree(
     max_lines: int = MAX_LINES,
     first_entry: int = 1,
     now_ns: int | None = None,
-) -> Tree:
+) -> DirectoryTree:
     """The tree of a folder; `first_entry` begins further down the list. Raises OSError."""
     lister = _lister(fs)
     top = await lister(path)
@@ -73,7 +73,7 @@ async def directory_tree(
         raise OSError(0, top.error, str(path))
     ordered = _by_recency(top.items)
     if not ordered:
-        return Tree(text="(empty directory)", lines=1, entries=0)
+        return DirectoryTree(text="(empty directory)", lines=1, entries=0)
     now = time.time_ns() if now_ns is None else now_ns
     lines: list[str] = []
     shown = hidden = 0
@@ -96,22 +96,22 @@ async def directory_tree(
     total = len(ordered)
     notices = _notices(shown, total, first_entry, top.more)
     limit = EntryLimit(shown, total) if shown < total or hidden or top.more else None
-    return Tree(text="\n".join([*lines, *notices]), lines=len(lines), entries=total, limit=limit)
+    return DirectoryTree(text="\n".join([*lines, *notices]), lines=len(lines), entries=total, limit=limit)
 
 
-def scan(path: Path, stop: Stop, most: int = MAX_SCANNED) -> Listing:
+def scan(path: Path, stop: StopSignal, most: int = MAX_SCANNED) -> DirectoryScan:
     """A folder of this machine, links not followed."""
-    items: list[Item] = []
+    items: list[DirectoryEntry] = []
     try:
         with os.scandir(path) as entries:
             for entry in entries:
                 stop.check()
                 if len(items) == most:
-                    return Listing(items, more=True)
+                    return DirectoryScan(items, more=True)
                 items.append(_scanned(entry))
     except OSError as error:
-        return Listing(items, error.strerror or str(error))
-    return Listing(items)
+        return DirectoryScan(items, error.strerror or str(error))
+    return DirectoryScan(items)
 
 
 def age(mtime_ns: int, now_ns: int) -> str:
@@ -128,50 +128,50 @@ def _lister(fs: FileSystem) -> Lister:
     if isinstance(fs, LocalFileSystem):
         return lambda path: in_thread(lambda stop: scan(path, stop))
 
-    async def ask(path: Path) -> Listing:
+    async def ask(path: Path) -> DirectoryScan:
         try:
             names = await fs.list(path)
         except OSError as error:
-            return Listing([], error.strerror or str(error))
+            return DirectoryScan([], error.strerror or str(error))
         items = [await _asked(path / name, fs) for name in names[:MAX_SCANNED]]
-        return Listing(items, more=len(names) > MAX_SCANNED)
+        return DirectoryScan(items, more=len(names) > MAX_SCANNED)
 
     return ask
 
 
-async def _asked(path: Path, fs: FileSystem) -> Item:
+async def _asked(path: Path, fs: FileSystem) -> DirectoryEntry:
     try:
         stat = await fs.stat(path)
     except OSError:
         stat = None
     if stat is None:
-        return Item(path.name, "other")
+        return DirectoryEntry(path.name, "other")
     kind: Literal["file", "folder", "other"] = "folder" if stat.is_dir else "file"
     if not stat.is_dir and stat.mode and not modes.S_ISREG(stat.mode):
         kind = "other"
-    return Item(path.name, kind, stat.size, stat.mtime_ns)
+    return DirectoryEntry(path.name, kind, stat.size, stat.mtime_ns)
 
 
-def _scanned(entry: os.DirEntry[str]) -> Item:
+def _scanned(entry: os.DirEntry[str]) -> DirectoryEntry:
     try:
         info = entry.stat(follow_symlinks=False)
         if modes.S_ISLNK(info.st_mode):
-            return Item(entry.name, "link", 0, info.st_mtime_ns, os.readlink(entry.path))  # noqa: PTH115
+            return DirectoryEntry(entry.name, "link", 0, info.st_mtime_ns, os.readlink(entry.path))  # noqa: PTH115
     except OSError:
-        return Item(entry.name, "other")
+        return DirectoryEntry(entry.name, "other")
     kind: Literal["file", "folder", "other"] = "other"
     if modes.S_ISDIR(info.st_mode):
         kind = "folder"
     elif modes.S_ISREG(info.st_mode):
         kind = "file"
-    return Item(entry.name, kind, info.st_size, info.st_mtime_ns)
+    return DirectoryEntry(entry.name, kind, info.st_size, info.st_mtime_ns)
 
 
-def _by_recency(items: Sequence[Item]) -> list[Item]:
+def _by_recency(items: Sequence[DirectoryEntry]) -> list[DirectoryEntry]:
     return sorted(items, key=lambda item: (-item.mtime_ns, item.name.casefold(), item.name))
 
 
-def _row(item: Item, now_ns: int, indent: str) -> str:
+def _row(item: DirectoryEntry, now_ns: int, indent: str) -> str:
     name = f"{indent}- {_shown(item.name)}"
     told = age(item.mtime_ns, now_ns) if item.mtime_ns else ""
     if item.kind == "folder":
@@ -183,13 +183,13 @@ def _row(item: Item, now_ns: int, indent: str) -> str:
     return f"{name} ({format_bytes(item.size)}{', ' if told else ''}{told})"
 
 
-def _remark(listing: Listing) -> str:
+def _remark(listing: DirectoryScan) -> str:
     if listing.error:
         return f" [cannot be read: {listing.error}]"
     return "" if listing.items else " [empty]"
 
 
-def _below(listing: Listing, now_ns: int) -> tuple[list[str], int]:
+def _below(listing: DirectoryScan, now_ns: int) -> tuple[list[str], int]:
     """The rows of a folder inside the one that was asked for, and how many it has besides."""
     rows = [_row(item, now_ns, "  ") for item in _by_recency(listing.items)[:PER_FOLDER]]
     left = len(listing.items) - len(rows)

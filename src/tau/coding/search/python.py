@@ -14,25 +14,25 @@ from pathlib import Path
 import msgspec
 
 from tau.coding.search.dialect import NeedsRipgrep, to_python
-from tau.coding.search.query import MAX_FILE_BYTES, Query, Request, Scope
+from tau.coding.search.query import MAX_FILE_BYTES, Query, SearchRequest, SearchScope
 from tau.coding.search.tree import tree
 
 MAX_NAMED_FILE_BYTES = 256 * 1024 * 1024
 UNREADABLE = 2  # the exit code of ripgrep too
 
-Search = Callable[[str], Iterator[int]]
+_Search = Callable[[str], Iterator[int]]
 
 
 def main() -> int:
     """Exit codes as ripgrep's: 0 found, 1 not found, 2 for complaints."""
-    request = msgspec.convert(json.load(sys.stdin), Request)
+    request = msgspec.convert(json.load(sys.stdin), SearchRequest)
     out = sys.stdout.buffer
     try:
         search = matching_lines(request.query)
     except (NeedsRipgrep, re.error) as error:
         out.write(f"error: {refusal(error)}\n".encode())
         return UNREADABLE
-    walk = Files(request.scope)
+    walk = ScopeFiles(request.scope)
     found = False
     for path in walk:
         data = walk.read(path)
@@ -55,7 +55,7 @@ def refusal(error: Exception) -> str:
     return str(error)
 
 
-def matching_lines(query: Query) -> Search:
+def matching_lines(query: Query) -> _Search:
     """A function that yields the numbers of the lines that match, each once and in order."""
     flags = re.MULTILINE | (re.IGNORECASE if query.ignore_case else 0)
     pattern = re.compile(to_python(query.pattern), flags)
@@ -102,10 +102,10 @@ def text_of(data: bytes, *, binary: bool) -> str | None:
     return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
 
 
-class Files:
+class ScopeFiles:
     """The files of a scope. `unreadable` tells whether something had to be left out."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: SearchScope) -> None:
         self.scope = scope
         self.named: set[str] = set()
         self.unreadable = False

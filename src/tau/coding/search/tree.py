@@ -6,15 +6,15 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from tau.coding.search.gitignore import Rules, load
+from tau.coding.search.gitignore import IgnoreRules, load
 
 PIECE_ENTRIES = 4096  # a folder with more is handed over in pieces, so that the caller can look up
 _IGNORE_FILES = (".rgignore", ".ignore", ".gitignore")
 
-Chain = tuple[Rules, ...]  # the nearest folder first
+Chain = tuple[IgnoreRules, ...]  # the nearest folder first
 
 
-class Piece(Struct, frozen=True, gc=False):
+class FolderEntries(Struct, frozen=True, gc=False):
     """Entries of one folder. `unreadable` says why there are none."""
 
     folder: str
@@ -42,7 +42,7 @@ class _Frame(Struct, frozen=True):
 
 def tree(
     root: str, *, hidden: bool = True, gitignore: bool = True, max_depth: int | None = None
-) -> Iterator[Piece]:
+) -> Iterator[FolderEntries]:
     """Every folder below `root`, one piece after the other, and in it the entries that are not left out."""
     frame = _above(root) if gitignore else _Frame()
     waiting = [(root, frame, 1)]
@@ -52,7 +52,7 @@ def tree(
             with os.scandir(folder) as scanned:
                 entries = list(scanned)
         except OSError as error:
-            yield Piece(folder, unreadable=error.strerror or str(error))
+            yield FolderEntries(folder, unreadable=error.strerror or str(error))
             continue
         if gitignore:
             names = [entry.name for entry in entries]
@@ -61,9 +61,9 @@ def tree(
         if max_depth is None or depth < max_depth:
             waiting += [(entry.path, frame, depth + 1) for entry in reversed(folders)]
         for start in range(0, len(kept), PIECE_ENTRIES):
-            yield Piece(folder, kept[start : start + PIECE_ENTRIES])
+            yield FolderEntries(folder, kept[start : start + PIECE_ENTRIES])
         if not kept:
-            yield Piece(folder)
+            yield FolderEntries(folder)
 
 
 def _kept(

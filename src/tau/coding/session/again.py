@@ -7,7 +7,7 @@ from tau.coding.session.log import SessionLog
 _TOLD = (UserMessage, AssistantMessage, ToolResultMessage)
 
 
-def step_back(log: SessionLog) -> bool:
+def rewind_failed_turn(log: SessionLog) -> bool:
     """Stand where the last request was sent from; True if half an answer was left behind for that.
 
     An answer that failed is not sent along, so it may stay; most models would go on with half a one, rather

@@ -32,7 +32,7 @@ _HEX = frozenset("0123456789abcdef")
 _OMP_FOLDER = "~/.omp/agent/blobs"  # omp's sessions refer to what lies there
 
 E_ = TypeVar("E_", bound=s.KnownEntry)
-Image = Callable[[ImageContent], UserContent]
+_Image = Callable[[ImageContent], UserContent]
 Attached = Callable[[Attachment], Attachment | TextContent]
 
 
@@ -141,7 +141,7 @@ class Blobs:
             return {"type": "text", "text": f"(An image that belongs here is missing: {missing}.)"}
 
 
-def changed(entry: E_, image: Image, attached: Attached) -> E_:
+def changed(entry: E_, image: _Image, attached: Attached) -> E_:
     """The entry with every image and attachment replaced; the same object if nothing changes."""
     holder: Any = entry
     match holder:
@@ -151,13 +151,17 @@ def changed(entry: E_, image: Image, attached: Attached) -> E_:
         case s.CustomMessageEntry(content=list() as parts):
             kept = _parts(parts, image)
             holder = entry if kept is parts else replace(entry, content=kept)
-        case s.ContextEdit(replacement=s.Replacement(content=list() as parts)):
+        case s.ContextEdit(replacement=s.ContentReplacement(content=list() as parts)):
             kept = _parts(parts, image)
-            holder = entry if kept is parts else replace(entry, replacement=s.Replacement(cast("Any", kept)))
+            holder = (
+                entry
+                if kept is parts
+                else replace(entry, replacement=s.ContentReplacement(cast("Any", kept)))
+            )
     return cast("E_", holder)
 
 
-def _message(message: Any, image: Image, attached: Attached) -> Any:
+def _message(message: Any, image: _Image, attached: Attached) -> Any:
     content = message.content
     if isinstance(content, list):
         content = _parts(content, image)
@@ -173,7 +177,7 @@ def _message(message: Any, image: Image, attached: Attached) -> Any:
     return replace(message, content=content, attachments=kept)
 
 
-def _parts(parts: Sequence[Any], image: Image) -> Sequence[Any]:
+def _parts(parts: Sequence[Any], image: _Image) -> Sequence[Any]:
     new = [image(part) if isinstance(part, ImageContent) else part for part in parts]
     return parts if all(a is b for a, b in zip(new, parts, strict=True)) else new
 

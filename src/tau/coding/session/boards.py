@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from tau.agent.events import AgentEvent
-from tau.agent.owner import Listener
+from tau.agent.owner import EventListener
 from tau.agent.queue import Queue
 from tau.coding.session.checkpoints import SessionCheckpoints
 from tau.coding.session.log import SessionLog
@@ -17,17 +17,19 @@ if TYPE_CHECKING:
     from tau.coding.session.session import Session
 
 
-class Boards(Struct, frozen=True):
+class SessionTrackers(Struct, frozen=True):
     """What the agent keeps in mind, as the conversation's log has it."""
 
     todos: Todos
     checkpoints: SessionCheckpoints
-    watchers: tuple[Listener, ...]  # in this order: the list is recorded before a rewind moves the branch
+    watchers: tuple[
+        EventListener, ...
+    ]  # in this order: the list is recorded before a rewind moves the branch
 
 
 def make_boards(
     conversation: SessionLog, queue: Queue, settings: Settings, session: Callable[[], "Session"]
-) -> Boards:
+) -> SessionTrackers:
     """`session` gives the one that these are made for, once it is there."""
 
     def emit(event: AgentEvent) -> None:
@@ -49,4 +51,4 @@ def make_boards(
         quiet=lambda: session().plan.on or (settings.checkpoint.enabled and checkpoints.active is not None),
     )
     watchers = (todos.saw, checkpoints.saw) if settings.checkpoint.enabled else (todos.saw,)
-    return Boards(todos, checkpoints, watchers)
+    return SessionTrackers(todos, checkpoints, watchers)

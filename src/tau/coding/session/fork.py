@@ -12,7 +12,7 @@ from tau.base.files import make_private, sync_file, sync_folder, write_all
 from tau.base.late import late
 from tau.base.sizes import KIB
 from tau.coding.session import entries as s
-from tau.coding.session.context import Node
+from tau.coding.session.context import EntryNode
 from tau.coding.session.log import SessionLog
 from tau.coding.session.waiting import FILE_NAME
 
@@ -67,7 +67,7 @@ def _fork(source: SessionLog, folder: Path, cwd: Path, leaf: str | None, blobs: 
     return log
 
 
-def _lines(header: s.SessionHeader, source: SessionLog, nodes: Sequence[Node]) -> Iterator[bytes]:
+def _lines(header: s.SessionHeader, source: SessionLog, nodes: Sequence[EntryNode]) -> Iterator[bytes]:
     yield s.encode(header)
     for node in nodes:
         yield source.line(node)

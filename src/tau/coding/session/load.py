@@ -13,8 +13,8 @@ from tau.base.errors import SessionError
 from tau.base.jsonl import read_jsonl
 from tau.base.late import late
 from tau.coding.session import entries as s
-from tau.coding.session.context import Node
-from tau.coding.session.storage import FileStorage, MemoryStorage, Records, Storage
+from tau.coding.session.context import EntryNode
+from tau.coding.session.storage import EntryRecords, FileStorage, MemoryStorage, Storage
 
 migrate = late("tau.coding.session.migrate")
 
@@ -23,7 +23,7 @@ _NAMED_LINES = 10
 _INFO = intern("session_info")
 
 
-class Loaded(Struct):
+class LoadedLog(Struct):
     """`nodes` are in the order of the file; `info` is the last one that names the session.
 
     In a `linear` session each entry follows the one before it in the file.
@@ -31,14 +31,14 @@ class Loaded(Struct):
 
     header: s.SessionHeader
     storage: Storage
-    nodes: dict[str, Node] = {}
-    info: Node | None = None
+    nodes: dict[str, EntryNode] = {}
+    info: EntryNode | None = None
     linear: bool = True
     read_only: str | None = None
     warnings: list[str] = []
 
 
-def load(path: Path, *, read_only: bool = False) -> Loaded:
+def load(path: Path, *, read_only: bool = False) -> LoadedLog:
     """Open a session file, to write it too unless `read_only`; older versions are brought to ours."""
     storage = FileStorage(path)
     refusal = f"{path} was opened read-only; fork the session to go on." if read_only else None
@@ -73,7 +73,7 @@ def _lock(storage: FileStorage) -> str | None:
     return None
 
 
-def _read(path: Path, storage: FileStorage, refusal: str | None) -> Loaded:
+def _read(path: Path, storage: FileStorage, refusal: str | None) -> LoadedLog:
     records = storage.scan(_place_decoder)
     places = iter(records)
     header, version = _header(path, storage, places)
@@ -84,7 +84,7 @@ def _read(path: Path, storage: FileStorage, refusal: str | None) -> Loaded:
         faults = _faults(storage, old.damaged, old.torn)
         loaded = _migrated(path, storage, migrate.migrated(old.lines, version), version, refusal)
     else:
-        loaded = Loaded(header, storage, read_only=refusal)
+        loaded = LoadedLog(header, storage, read_only=refusal)
         _fill(loaded, path, records, places)
         faults = _faults(storage, records.damaged, records.torn)
     loaded.warnings += faults
@@ -107,7 +107,7 @@ def _faults(storage: FileStorage, damaged: Sequence[int], torn: bytes) -> list[s
 
 def _migrated(
     path: Path, storage: FileStorage, lines: list[bytes], version: int, refusal: str | None
-) -> Loaded:
+) -> LoadedLog:
     """The tree of a file of an older version, which is rewritten unless that cannot be done."""
     warnings: list[str] = []
     kept: Storage = MemoryStorage(lines)
@@ -132,7 +132,7 @@ def _migrated(
         records = kept.scan(_place_decoder)
         places = iter(records)
         header, _ = _header(path, kept, places)
-        loaded = Loaded(header, kept, read_only=refusal, warnings=warnings)
+        loaded = LoadedLog(header, kept, read_only=refusal, warnings=warnings)
         _fill(loaded, path, records, places)
     except BaseException:
         kept.close()
@@ -141,20 +141,20 @@ def _migrated(
     return loaded
 
 
-class _Place(Struct, frozen=True, gc=False, rename="camel"):
+class _LinePlace(Struct, frozen=True, gc=False, rename="camel"):
     type: str
     id: str = ""
     parent_id: str | None = None
 
 
-Places: TypeAlias = Iterator[tuple[_Place, int, int]]
+Places: TypeAlias = Iterator[tuple[_LinePlace, int, int]]
 
 
 class _Version(Struct, frozen=True):
     version: int = 1  # the first version did not say so
 
 
-_place_decoder = msgspec.json.Decoder(_Place)
+_place_decoder = msgspec.json.Decoder(_LinePlace)
 _version_decoder = msgspec.json.Decoder(_Version)
 
 
@@ -173,7 +173,7 @@ def _header(path: Path, storage: Storage, places: Places) -> tuple[s.SessionHead
         raise SessionError(f"{path} does not begin with a session header, so it is not a session.") from None
 
 
-def _fill(loaded: Loaded, path: Path, records: Records[_Place], places: Places) -> None:
+def _fill(loaded: LoadedLog, path: Path, records: EntryRecords[_LinePlace], places: Places) -> None:
     """Give every entry its place. It comes after its parent, so there are no circles."""
     nodes = loaded.nodes
     last: str | None = None
@@ -195,7 +195,7 @@ def _fill(loaded: Loaded, path: Path, records: Records[_Place], places: Places) 
             parent = last
             lost += 1
         kind = intern(place.type)
-        nodes[id] = node = Node(kind, id, parent, start, size)
+        nodes[id] = node = EntryNode(kind, id, parent, start, size)
         last = id
         if kind is _INFO:
             loaded.info = node

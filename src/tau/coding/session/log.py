@@ -15,7 +15,7 @@ from tau.base.errors import SessionError
 from tau.base.late import late
 from tau.base.sizes import KIB
 from tau.coding.session import entries as s
-from tau.coding.session.context import Context, Node, build_context, extended
+from tau.coding.session.context import Context, EntryNode, build_context, extended
 from tau.coding.session.ids import file_name, new_entry_id, new_session_id
 from tau.coding.session.load import load
 from tau.coding.session.storage import FileStorage, MemoryStorage, Storage
@@ -44,10 +44,10 @@ class SessionLog:
         self.warnings: list[str] = []
         self.leaf: str | None = None
         self.read_only: str | None = None  # why nothing can be appended, as a sentence
-        self._nodes: dict[str, Node] = {}
+        self._nodes: dict[str, EntryNode] = {}
         self._storage = storage
         self._context: Context | None = None  # of the branch that ends in the leaf
-        self._info: Node | None = None  # that names the session
+        self._info: EntryNode | None = None  # that names the session
         self._linear = True  # each entry follows the one before it
 
     @classmethod
@@ -126,7 +126,7 @@ class SessionLog:
                 f"The session cannot be written to {self.path}: {error.strerror or error}.{safe}"
             ) from error
         self._linear = self._linear and self.leaf == next(reversed(self._nodes), None)
-        self._nodes[whole.id] = node = Node(kind, whole.id, self.leaf, start, len(line))
+        self._nodes[whole.id] = node = EntryNode(kind, whole.id, self.leaf, start, len(line))
         self.leaf = whole.id
         if kind == "session_info":
             self._info = node
@@ -140,19 +140,19 @@ class SessionLog:
     def __contains__(self, id: object) -> bool:
         return id in self._nodes
 
-    def nodes(self) -> Iterable[Node]:
+    def nodes(self) -> Iterable[EntryNode]:
         """All entries in the order of the file."""
         return self._nodes.values()
 
-    def node(self, id: str) -> Node | None:
+    def node(self, id: str) -> EntryNode | None:
         return self._nodes.get(id)
 
-    def entries(self) -> Iterator[tuple[Node, s.KnownEntry | None]]:
+    def entries(self) -> Iterator[tuple[EntryNode, s.KnownEntry | None]]:
         """All entries in the order of the file, each read and decoded when its turn comes."""
         for node in list(self._nodes.values()):
             yield node, self.decode(node)
 
-    def line(self, node: Node) -> bytes:
+    def line(self, node: EntryNode) -> bytes:
         """The entry as it is kept, whatever it is."""
         try:
             return self._storage.read(node.start, node.size)
@@ -161,7 +161,7 @@ class SessionLog:
                 f"The session cannot be read from {self.path}: {error.strerror or error}."
             ) from error
 
-    def decode(self, node: Node) -> s.KnownEntry | None:
+    def decode(self, node: EntryNode) -> s.KnownEntry | None:
         """The whole entry; None if it is none that we know."""
         line = self.line(node)
         try:
@@ -176,12 +176,12 @@ class SessionLog:
             return fetched
         return entry
 
-    def branch(self, leaf: str | None = "") -> list[Node]:
+    def branch(self, leaf: str | None = "") -> list[EntryNode]:
         """From the root to the leaf, or to another entry."""
         id = self.leaf if leaf == "" else leaf
         if self._linear and id == next(reversed(self._nodes), ""):
             return list(self._nodes.values())
-        found: list[Node] = []
+        found: list[EntryNode] = []
         while id is not None and (node := self._nodes.get(id)) is not None:
             found.append(node)
             id = node.parent_id
@@ -210,7 +210,7 @@ class SessionLog:
         """Give up the file and its lock; what was loaded can still be read."""
         self._storage.close()
 
-    def _warn_of(self, node: Node, line: bytes) -> None:
+    def _warn_of(self, node: EntryNode, line: bytes) -> None:
         """An entry that cannot be had may be one that we do not know; or it is damaged, or gone."""
         try:
             found = msgspec.json.decode(line)

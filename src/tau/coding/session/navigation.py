@@ -17,11 +17,11 @@ from tau.ai.wire import ImageContent, UserContent, UserMessage, text_of
 from tau.base.errors import SessionError
 from tau.base.late import late
 from tau.coding.session import entries as s
-from tau.coding.session.context import Node
+from tau.coding.session.context import EntryNode
 from tau.coding.session.log import SessionLog
 from tau.coding.session.snippets import one_line
-from tau.coding.session.tree import LABEL_CHARS, Row, SessionTree, TreeFilter, labels_of
-from tau.config.settings import BranchSummary
+from tau.coding.session.tree import LABEL_CHARS, SessionTree, TreeFilter, TreeRow, labels_of
+from tau.config.settings import BranchSummarySettings
 
 branch_summary = late("tau.coding.session.branch_summary")
 file_ops = late("tau.coding.session.compaction.file_ops")
@@ -57,7 +57,7 @@ class BranchPoint(Struct, frozen=True, rename="camel"):
     image_count: int = 0
 
 
-class Tree:
+class TreeNavigator:
     """`model` gives the model that summarises; `moved` is told of every move."""
 
     def __init__(
@@ -66,7 +66,7 @@ class Tree:
         hooks: Hooks,
         complete: Complete,
         model: Callable[[], Model],
-        settings: BranchSummary | None = None,
+        settings: BranchSummarySettings | None = None,
         *,
         moved: Callable[[Move], None] | None = None,
     ) -> None:
@@ -74,7 +74,7 @@ class Tree:
         self._hooks = hooks
         self._complete = complete
         self._model = model
-        self._settings = settings or BranchSummary()
+        self._settings = settings or BranchSummarySettings()
         self._moved = moved
         self._tree = SessionTree(log)
 
@@ -83,7 +83,7 @@ class Tree:
         """The label of every entry that has one."""
         return labels_of(self._log)
 
-    def rows(self, filter: TreeFilter = "default", query: str = "") -> list[Row]:
+    def rows(self, filter: TreeFilter = "default", query: str = "") -> list[TreeRow]:
         """What a face shows, from top to bottom; `tree.drawn` and `tree.prefix` draw it."""
         return self._tree.rows(filter, query)
 
@@ -147,7 +147,7 @@ class Tree:
             self._moved(move)
         return move
 
-    def abandoned(self, target: str) -> list[Node]:
+    def abandoned(self, target: str) -> list[EntryNode]:
         """What going to `target` would leave behind: from the common ancestor to the leaf, in order."""
         kept = {node.id for node in self._log.branch(target)}
         return [node for node in self._log.branch() if node.id not in kept]
@@ -193,7 +193,7 @@ class Tree:
             self._log.move(old)
             raise
 
-    def _node(self, id: str) -> Node:
+    def _node(self, id: str) -> EntryNode:
         node = self._log.node(id)
         if node is None:
             raise SessionError(f'The session has no entry "{id}".')

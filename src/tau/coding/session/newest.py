@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from tau.ai.wire import ToolResultMessage
-from tau.coding.session.context import Node
+from tau.coding.session.context import EntryNode
 from tau.coding.session.entries import MessageEntry
 from tau.coding.session.log import SessionLog
 
@@ -13,13 +13,13 @@ T = TypeVar("T")
 LOOKED_AT_BEHIND = 2_000  # entries before a stop: nothing may have been said again behind it
 
 
-class Newest(Generic[T]):
+class BranchState(Generic[T]):
     """`read` makes of an entry what it means, or None. Only what is new since the last time is looked at.
 
     An entry of the type `stop` ends the search soon: a session can be very long.
     """
 
-    def __init__(self, log: SessionLog, read: Callable[[Node], T | None], stop: str = "") -> None:
+    def __init__(self, log: SessionLog, read: Callable[[EntryNode], T | None], stop: str = "") -> None:
         self._log = log
         self._read = read
         self._stop = stop
@@ -53,7 +53,7 @@ class Newest(Generic[T]):
         return found
 
 
-def tool_result(log: SessionLog, node: Node, *tools: str) -> ToolResultMessage | None:
+def tool_result(log: SessionLog, node: EntryNode, *tools: str) -> ToolResultMessage | None:
     """The result of a call of one of these tools that an entry holds, told without decoding all others."""
     if node.type != "message":
         return None

@@ -20,7 +20,7 @@ from tau.coding.session.log import SessionLog
 
 MAX_CHARS = 50_000  # of the output that is kept
 
-Show = Callable[[str], None]
+_Show = Callable[[str], None]
 
 
 class UserPython:
@@ -39,7 +39,7 @@ class UserPython:
         self._busy = busy
 
     async def run(
-        self, code: str, *, exclude: bool = False, abort: Abort, show: Show | None = None
+        self, code: str, *, exclude: bool = False, abort: Abort, show: _Show | None = None
     ) -> PythonExecutionMessage:
         """Run it to its end and record it; `show` gets the output as it comes. Raises TauError."""
         if not code.strip():
@@ -78,7 +78,7 @@ class UserPython:
 class _Output:
     """What a cell has shown, as text."""
 
-    def __init__(self, show: Show | None) -> None:
+    def __init__(self, show: _Show | None) -> None:
         self.text = ""
         self.cut = False
         self._show = show
@@ -86,15 +86,15 @@ class _Output:
 
     def take(self, event: cells.CellEvent) -> None:
         match event:
-            case cells.Text(data):
+            case cells.TextOutput(data):
                 self.say(self._decoder.decode(data))
-            case cells.Json(value):
+            case cells.JsonOutput(value):
                 self.say(f"{msgspec.json.encode(value, enc_hook=str).decode()}\n")
-            case cells.Markdown(text) | cells.Html(text):
+            case cells.MarkdownOutput(text) | cells.HtmlOutput(text):
                 self.say(f"{text}\n")
-            case cells.Picture(mime_type=kind):
+            case cells.ImageOutput(mime_type=kind):
                 self.say(f"[a picture, {kind}]\n")
-            case cells.Status():
+            case cells.StatusOutput():
                 pass
             case _:
                 assert_never(event)

@@ -17,8 +17,8 @@ from tau.ai.wire import (
 from tau.base.errors import ProviderError
 from tau.base.sizes import format_bytes
 from tau.base.text import sentence, shortened
-from tau.coding.session.context import Item
-from tau.coding.session.entries import ContextEdit, Replacement
+from tau.coding.session.context import ContextItem
+from tau.coding.session.entries import ContentReplacement, ContextEdit
 from tau.coding.session.log import SessionLog
 
 MAX_REASON_CHARS = 300
@@ -38,13 +38,15 @@ def quarantine(log: SessionLog, model: Model, error: ProviderError) -> Notice | 
     count = 0
     for id, content in suspects:
         count += sum(isinstance(part, ImageContent) for part in content)
-        log.append(ContextEdit(target_id=id, replacement=Replacement([_noted(p, reason) for p in content])))
+        log.append(
+            ContextEdit(target_id=id, replacement=ContentReplacement([_noted(p, reason) for p in content]))
+        )
     what = "An image was" if count == 1 else f"{count} images were"
     kept = "it stays" if count == 1 else "they stay"
     return Notice("warning", f"{what} left out, though {kept} in the session: {sentence(str(error))}")
 
 
-def _answered(items: Sequence[Item], model: Model) -> int:
+def _answered(items: Sequence[ContextItem], model: Model) -> int:
     """The place behind the latest answer that this model has finished."""
     for place in range(len(items) - 1, -1, -1):
         message = items[place].message
@@ -57,7 +59,7 @@ def _answered(items: Sequence[Item], model: Model) -> int:
     return 0
 
 
-def _with_images(items: Iterable[Item]) -> Iterable[tuple[str, list[UserContent]]]:
+def _with_images(items: Iterable[ContextItem]) -> Iterable[tuple[str, list[UserContent]]]:
     for item in items:
         content = _parts(item.message)
         if any(isinstance(part, ImageContent) for part in content):

@@ -2,14 +2,14 @@
 
 from tau.base.errors import ProviderError
 from tau.base.late import late
-from tau.config.settings import Retry
+from tau.config.settings import RetrySettings
 
 random = late("random")
 
 LONGEST_BACKOFF_MS = 8_000
 
 
-def retry_delay_ms(retry: Retry, attempt: int, error: ProviderError) -> int | None:
+def retry_delay_ms(retry: RetrySettings, attempt: int, error: ProviderError) -> int | None:
     """How long to wait before retry number `attempt` (from 1); None when it should not be sent again.
 
     If a server asks for a longer wait than `retry.max_delay_ms`, we give up at once with its message, rather
@@ -23,11 +23,11 @@ def retry_delay_ms(retry: Retry, attempt: int, error: ProviderError) -> int | No
     return asked_ms if asked_ms and attempt == 1 else max(asked_ms, backoff_ms(retry, attempt))
 
 
-def asks_too_much(retry: Retry, error: ProviderError) -> bool:
+def asks_too_much(retry: RetrySettings, error: ProviderError) -> bool:
     return error.retry_after is not None and error.retry_after * 1000 > retry.max_delay_ms
 
 
-def backoff_ms(retry: Retry, attempt: int) -> int:
+def backoff_ms(retry: RetrySettings, attempt: int) -> int:
     """Doubled each time, and a little different for each of many clients that failed at the same moment."""
     doubled = retry.base_delay_ms * 2 ** min(attempt - 1, 20)
     return int(min(doubled, LONGEST_BACKOFF_MS, retry.max_delay_ms) * random.uniform(0.75, 1.0))

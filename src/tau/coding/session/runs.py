@@ -23,7 +23,7 @@ from tau.base.errors import ProviderError, TauError
 from tau.base.late import late
 from tau.base.text import sentence
 from tau.coding.session.log import SessionLog
-from tau.config.settings import Retry
+from tau.config.settings import RetrySettings
 
 if TYPE_CHECKING:
     from tau.coding.session.fallback import Fallbacks
@@ -39,19 +39,21 @@ CUT_SHARE = 0.9  # of the output limit: an answer that was cut off below it foun
 RoomReason = Literal["threshold", "overflow", "incomplete"]
 
 
-class MakeRoom(Protocol):
+class CompactContext(Protocol):
     """Compacts the conversation; True where it has become smaller. Aborted, it returns or raises Aborted."""
 
     def __call__(self, abort: Abort, /, *, reason: RoomReason) -> Awaitable[bool]: ...
 
 
-class Runs:
+class RunSupervisor:
     """One per session. `make_room` is the compaction; without one, what is too large fails.
 
     `fallbacks` is there where the user has set chains of models to fall back to.
     """
 
-    def __init__(self, owner: Owner, history: SessionLog, retry: Retry, model: Callable[[], Model]) -> None:
+    def __init__(
+        self, owner: Owner, history: SessionLog, retry: RetrySettings, model: Callable[[], Model]
+    ) -> None:
         self._owner = owner
         self._history = history
         self._retry = retry
@@ -60,7 +62,7 @@ class Runs:
         self._attempt = 0  # retries since the last answer
         self._compactions = 0  # since the last answer
         self.fallbacks: Fallbacks | None = None
-        self.make_room: MakeRoom | None = None
+        self.make_room: CompactContext | None = None
 
     @property
     def waiting(self) -> bool:

@@ -23,7 +23,7 @@ from tau.coding.session.log import SessionLog
 if TYPE_CHECKING:
     from tau.backends.shell.session import ShellSession
 
-Show = Callable[[str], None]
+_Show = Callable[[str], None]
 
 
 class UserShell:
@@ -55,7 +55,7 @@ class UserShell:
         self._shell = shell
 
     async def run(
-        self, command: str, *, exclude: bool = False, abort: Abort, show: Show | None = None
+        self, command: str, *, exclude: bool = False, abort: Abort, show: _Show | None = None
     ) -> BashExecutionMessage:
         """Run a line to its end and record it; `show` gets the output as it comes.
 
@@ -92,7 +92,7 @@ class UserShell:
             return (await self._shell.start(command)).process
         return await self._world.run.start(command, cwd=self._world.cwd, env=QUIET)
 
-    async def _until_exit(self, command: str, sink: OutputSink, show: Show | None) -> Exit:
+    async def _until_exit(self, command: str, sink: OutputSink, show: _Show | None) -> Exit:
         try:
             process = await self._start(command)
         except OSError as error:
@@ -137,7 +137,7 @@ class UserShell:
         self._emit(BashEnd(message))
 
 
-def _tell(show: Show, text: str) -> None:
+def _tell(show: _Show, text: str) -> None:
     try:
         show(text)
     except Exception as error:

@@ -24,7 +24,7 @@ class SessionLocked(SessionError):
     """Another process writes this session."""
 
 
-class Records(Protocol[T_co]):
+class EntryRecords(Protocol[T_co]):
     """What one pass over the lines finds: each record with its address and size, then what is wrong."""
 
     damaged: list[int]
@@ -46,7 +46,7 @@ class Storage(Protocol):
     def read(self, start: int, size: int) -> bytes:
         """The bytes at an address; fewer if they are no longer there."""
 
-    def scan(self, decoder: Decoder[T]) -> Records[T]: ...
+    def scan(self, decoder: Decoder[T]) -> EntryRecords[T]: ...
 
     def close(self) -> None:
         """Give up the file and its lock. Reading goes on to work."""

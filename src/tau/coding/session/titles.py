@@ -103,7 +103,7 @@ def _beginning(message: str) -> str:
     return message if len(message) <= READ_CHARS else f"{message[:READ_CHARS]}\n[the rest is left out]"
 
 
-class Names:
+class SessionTitle:
     """The part of a session that names it. `model` gives the small model at the time it is needed.
 
     `enabled` is for faces: whether the user wants a session to be named by itself.

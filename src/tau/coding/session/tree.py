@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from tau.base.clock import from_iso
 from tau.coding.session import entries as s
-from tau.coding.session.context import Node
+from tau.coding.session.context import EntryNode
 from tau.coding.session.snippets import Calls, Snippet, one_line, snippet
 
 TreeFilter = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
@@ -39,7 +39,7 @@ BOOKKEEPING = frozenset(
 )
 
 
-class Row(Struct, frozen=True, gc=False, rename="camel"):
+class TreeRow(Struct, frozen=True, gc=False, rename="camel"):
     """An entry that is shown. `parent` and `head` are places in the list of rows; -1 is none.
 
     `parent` is the nearest entry above that is shown, `head` the first row of the run without branches that
@@ -68,21 +68,21 @@ class Row(Struct, frozen=True, gc=False, rename="camel"):
         return words if self.label is None else f"[{self.label}] {words}"
 
 
-class Log(Protocol):
+class TreeLog(Protocol):
     """What a tree needs of a session's log."""
 
     leaf: str | None
 
-    def nodes(self) -> Iterable[Node]: ...
-    def line(self, node: Node) -> bytes: ...
+    def nodes(self) -> Iterable[EntryNode]: ...
+    def line(self, node: EntryNode) -> bytes: ...
 
 
 class SessionTree:
     """The entries of a log, decoded once. What is appended later is taken in when it is asked for."""
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: TreeLog) -> None:
         self._log = log
-        self._nodes: list[Node] = []
+        self._nodes: list[EntryNode] = []
         self._places: dict[str, int] = {}
         self._parents: list[int] = []  # places; -1 for a root
         self._times: list[str] = []
@@ -91,7 +91,7 @@ class SessionTree:
         self._calls: Calls = {}
         self._order: list[int] | None = None
 
-    def rows(self, filter: TreeFilter = "default", query: str = "") -> list[Row]:
+    def rows(self, filter: TreeFilter = "default", query: str = "") -> list[TreeRow]:
         """What is shown, from top to bottom. All words of `query` must be found, in any case of letters."""
         self._take_in()
         if self._order is None:
@@ -99,11 +99,11 @@ class SessionTree:
         shown = self._shown(filter, query.lower().split())
         places, parents = _contract(self._order, self._parents, shown)
         active = self._active()
-        rows: list[Row] = []
+        rows: list[TreeRow] = []
         for place, (depth, connector, parent, head) in zip(places, _lines(parents), strict=True):
             node, snippet = self._nodes[place], self._snippets[place]
             rows.append(
-                Row(
+                TreeRow(
                     id=node.id,
                     kind=node.type,
                     role=snippet.role,
@@ -180,7 +180,7 @@ class SessionTree:
         return shown
 
 
-def labels_of(log: Log) -> dict[str, str]:
+def labels_of(log: TreeLog) -> dict[str, str]:
     """The label of every entry that has one now: the latest counts, an empty one takes it away."""
     labels: dict[str, str] = {}
     for node in log.nodes():
@@ -197,7 +197,7 @@ def _set_label(labels: dict[str, str], entry: s.LabelEntry) -> None:
         labels.pop(entry.target_id, None)
 
 
-def prefix(rows: Sequence[Row], place: int, max_levels: int = MAX_LEVELS) -> str:
+def prefix(rows: Sequence[TreeRow], place: int, max_levels: int = MAX_LEVELS) -> str:
     """The lines in front of a row, three columns to a level."""
     row = rows[place]
     cells = [f"{row.connector}─ "] if row.connector else []
@@ -210,13 +210,13 @@ def prefix(rows: Sequence[Row], place: int, max_levels: int = MAX_LEVELS) -> str
     return ("… " if row.depth > len(cells) else "") + "".join(reversed(cells))
 
 
-def drawn(rows: Sequence[Row], place: int, max_levels: int = MAX_LEVELS) -> str:
+def drawn(rows: Sequence[TreeRow], place: int, max_levels: int = MAX_LEVELS) -> str:
     """A row as plain text: lines, a bullet if it is on the active branch, label, words."""
     row = rows[place]
     return f"{prefix(rows, place, max_levels)}{'• ' if row.active else ''}{row.title}"
 
 
-def current(rows: Sequence[Row]) -> int:
+def current(rows: Sequence[TreeRow]) -> int:
     """The row to begin at: the leaf's, or that of the nearest shown entry above it; -1 if there is none."""
     return next((place for place in range(len(rows) - 1, -1, -1) if rows[place].active), -1)
 

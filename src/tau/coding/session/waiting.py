@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from tau.agent.events import AgentEvent, Notice, QueueChanged
-from tau.agent.queue import Prompt, Queue, Ran, Waiting, spoken_text
+from tau.agent.queue import Prompt, Queue, QueuedMessage, QueueRunner, spoken_text
 from tau.ai.history import cleaned
 from tau.base.files import make_private, write_atomic
 from tau.coding.session.entries import MessageEntry
@@ -20,11 +20,11 @@ TAIL_ENTRIES = 5_000
 
 
 class _Kept(Struct, frozen=True, rename="camel"):
-    waiting: list[Waiting]
+    waiting: list[QueuedMessage]
     version: int = 1
 
 
-def keep_queue(queue: Queue, log: SessionLog, emit: Callable[[AgentEvent], None]) -> list[Notice]:
+def persist_queue(queue: Queue, log: SessionLog, emit: Callable[[AgentEvent], None]) -> list[Notice]:
     """Bring back what waited when the session was last open, and keep on disk what waits from now on.
 
     What to tell the user about it is returned. A session in memory, or one that another process writes,
@@ -44,7 +44,7 @@ class _KeptQueue:
         self._queue = queue
         self._log = log
         self._emit = emit
-        self._saved: list[Waiting] = []
+        self._saved: list[QueuedMessage] = []
         self._told: tuple[list[str], list[str]] = ([], [])
         self._failing = False
 
@@ -112,13 +112,13 @@ class _KeptQueue:
         return steering, [item.text for item in waiting if item.kind == "followUp"]
 
 
-def _unrecorded(waiting: list[Waiting], log: SessionLog) -> list[Waiting]:
+def _unrecorded(waiting: list[QueuedMessage], log: SessionLog) -> list[QueuedMessage]:
     """Without what was recorded just before the crash. Timestamps in a queue are unique."""
     recorded: set[tuple[int, str]] = set()
     for node in list(log.nodes())[-TAIL_ENTRIES:]:
         if node.type == "message" and isinstance(entry := log.decode(node), MessageEntry):
             message = entry.message
-            if isinstance(message, Prompt | Ran):
+            if isinstance(message, Prompt | QueueRunner):
                 recorded.add((message.timestamp, spoken_text(message)))
     return [item for item in waiting if (item.message.timestamp, item.text) not in recorded]
 

@@ -13,7 +13,7 @@ from tau.agent.hooks import Hooks
 from tau.agent.listeners import Listeners
 from tau.agent.loop import Outcome
 from tau.agent.output import ToolOutput
-from tau.agent.owner import Complete, Listener, Setup, StreamFunction
+from tau.agent.owner import Complete, EventListener, Setup, StreamFunction
 from tau.agent.ports import ToolContext
 from tau.agent.queue import Prompt, Queue
 from tau.agent.tool import Tool
@@ -26,10 +26,10 @@ from tau.base.errors import SessionError, TauError
 from tau.base.late import late
 from tau.coding.context import CodingCall, CodingWorld
 from tau.coding.output import OutputLimits
-from tau.coding.outside import Outside
+from tau.coding.outside import SessionResources
 from tau.coding.session.entries import ModelChange, ThinkingLevelChange
 from tau.coding.session.log import SessionLog
-from tau.coding.session.runs import Runs
+from tau.coding.session.runs import RunSupervisor
 from tau.coding.tools import tools_for
 from tau.config.settings import Settings
 
@@ -61,13 +61,15 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     recorder: "Recorder | None" = None  # of changes to files
     plan: "PlanMode | None" = None
     todos: "Todos | None" = None
-    watchers: Sequence[Listener] = ()  # told of each event after everybody else, but not of words arriving
-    outside: Outside = Outside()
+    watchers: Sequence[
+        EventListener
+    ] = ()  # told of each event after everybody else, but not of words arriving
+    outside: SessionResources = SessionResources()
     resolve_model: Callable[[str], Awaitable[Model | None]] | None = None
     notices: list[Notice] = []
 
 
-class Work:
+class SessionLoop:
     """The loop's owner. It keeps the level of thinking and the prompt; the models and the log are shared.
 
     `runs` decides about failures; its `make_room` is the compaction.
@@ -80,7 +82,7 @@ class Work:
         self.hooks = parts.hooks
         self.queue = parts.queue
         self.thinking: ThinkingLevel = parts.thinking
-        self.runs = Runs(self, parts.log, parts.settings.retry, self._model)
+        self.runs = RunSupervisor(self, parts.log, parts.settings.retry, self._model)
         if parts.settings.retry.fallback_chains and parts.resolve_model is not None:
             self.runs.fallbacks = fallback.Fallbacks(
                 parts.settings.retry,
@@ -135,7 +137,7 @@ class Work:
                 async with abort.scope():
                     await recorder.settle()
 
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
+    def subscribe(self, listener: EventListener) -> Callable[[], None]:
         return self._listeners.subscribe(listener)
 
     def emit(self, event: AgentEvent) -> None:

@@ -12,7 +12,7 @@ from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.late import late
 from tau.coding import path_lists
-from tau.coding.code_files import MAX_FILES, SECONDS, CodeFile, Reading, Scope, scope_of
+from tau.coding.code_files import MAX_FILES, SECONDS, CodeFile, FileReadReport, SourceScope, scope_of
 from tau.coding.output import EntryLimit, OutputMeta, with_notice
 from tau.coding.ports import CodingContext
 from tau.coding.search.pages import (
@@ -20,7 +20,7 @@ from tau.coding.search.pages import (
     MATCHES_PER_FILE,
     PAGE_FILES,
     FileHits,
-    Rendered,
+    ResultPage,
     render,
 )
 
@@ -82,7 +82,7 @@ class AstGrep(Tool[AstGrepParams]):
 
     async def run(self, params: AstGrepParams, ctx: CodingContext) -> ToolOutput:
         scope = await scope_of(params.paths, ctx)
-        reading = Reading()
+        reading = FileReadReport()
         skip = 0 if scope.single else params.skip
         cap = MATCHES_IN_ONE_FILE if scope.single else MATCHES_PER_FILE
         found = _Found(page=[])
@@ -119,7 +119,12 @@ def _hits(file: CodeFile, matches: Sequence[Any], cap: int, tag: str | None) -> 
 
 
 def _report(
-    params: AstGrepParams, scope: Scope, reading: Reading, found: _Found, page: Rendered, skip: int
+    params: AstGrepParams,
+    scope: SourceScope,
+    reading: FileReadReport,
+    found: _Found,
+    page: ResultPage,
+    skip: int,
 ) -> ToolOutput:
     matching = sum(len(file.matched) for file in found.page)
     shown = sum(page.matches.values())
@@ -154,7 +159,7 @@ def _report(
     return ToolOutput.text(with_notice(text, "\n".join(f"[{note}]" for note in notes)), details)
 
 
-def scope_notes(scope: Scope, reading: Reading) -> list[str]:
+def scope_notes(scope: SourceScope, reading: FileReadReport) -> list[str]:
     """What was not looked at."""
     notes: list[str] = []
     if reading.timed_out:

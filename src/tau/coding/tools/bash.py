@@ -25,9 +25,9 @@ from tau.coding.ports import CodingContext, JobWork
 from tau.coding.tools import ToolSettings
 
 if TYPE_CHECKING:
-    from tau.backends.shell.session import Running, ShellSession
-    from tau.coding.running_command import Report, RunningCommand
-    from tau.coding.shell_text import Limited
+    from tau.backends.shell.session import RunningShellCommand, ShellSession
+    from tau.coding.running_command import ReportProgress, RunningCommand
+    from tau.coding.shell_text import TrimmedCommand
 
 commands = late("tau.coding.running_command")
 sessions = late("tau.backends.shell.session")
@@ -79,13 +79,13 @@ class BashOptions(Struct, frozen=True, kw_only=True):
     tools: Collection[str] = ()
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class PreparedCommand(Struct, frozen=True, kw_only=True):
     """A call as it will be done. `folder` is None for "where the shell is"; `stay`: the shell stays there."""
 
     command: str
     folder: Path | None = None
     stay: bool = False
-    limited: "Limited | None" = None
+    limited: "TrimmedCommand | None" = None
 
 
 class Bash(Tool[BashParams]):
@@ -157,7 +157,7 @@ class Bash(Tool[BashParams]):
             if reason is not None:
                 raise ToolError(reason)
 
-    def _plan(self, params: BashParams, cwd: Path) -> Plan:
+    def _plan(self, params: BashParams, cwd: Path) -> PreparedCommand:
         """Fold a leading `cd`, and take a trailing `head` or `tail` on us, where that is safe."""
         here = cwd if self._shell is None else self._shell.cwd
         folder = None if params.cwd is None else resolve(params.cwd, cwd)
@@ -168,7 +168,7 @@ class Bash(Tool[BashParams]):
         limited = None
         if self._options.strip_limits and not params.pty:
             limited = shell_text.without_limit(command, self._limits.lines)
-        return Plan(
+        return PreparedCommand(
             command=command if limited is None else limited.command,
             folder=folder,
             stay=stay,
@@ -176,13 +176,19 @@ class Bash(Tool[BashParams]):
         )
 
     async def _started(
-        self, params: BashParams, plan: Plan, seconds: int, ctx: CodingContext, *, beside: bool = False
+        self,
+        params: BashParams,
+        plan: PreparedCommand,
+        seconds: int,
+        ctx: CodingContext,
+        *,
+        beside: bool = False,
     ) -> "RunningCommand":
         keyboard = getattr(ctx.ui, "terminal", None) if params.pty else None
         terminal = None
         if params.pty:
             columns, rows = TERMINAL_SIZE if keyboard is None else keyboard.size
-            terminal = run.Terminal(columns=columns, rows=rows, echo=keyboard is not None)
+            terminal = run.Pty(columns=columns, rows=rows, echo=keyboard is not None)
         limits = run.Limits(timeout=seconds)
         folder = self._folder(plan, ctx.cwd)
         try:
@@ -191,7 +197,7 @@ class Bash(Tool[BashParams]):
                 process = await ctx.run.start(
                     plan.command, cwd=folder, env=env, limits=limits, terminal=terminal
                 )
-                running: Running = sessions.Running(process=process, cwd=folder)
+                running: RunningShellCommand = sessions.RunningShellCommand(process=process, cwd=folder)
             else:
                 running = await self._shell.start(
                     plan.command,
@@ -218,7 +224,7 @@ class Bash(Tool[BashParams]):
         )
         return started
 
-    def _folder(self, plan: Plan, cwd: Path) -> Path:
+    def _folder(self, plan: PreparedCommand, cwd: Path) -> Path:
         return plan.folder or (cwd if self._shell is None else self._shell.cwd)
 
     def _wait_s(self, params: BashParams, seconds: int) -> float | None:
@@ -228,8 +234,10 @@ class Bash(Tool[BashParams]):
             return None
         return min(threshold / 1000, max(seconds - 1, seconds / 2))
 
-    def _in_background(self, params: BashParams, plan: Plan, seconds: int, ctx: CodingContext) -> ToolOutput:
-        async def work(report: "Report") -> str:
+    def _in_background(
+        self, params: BashParams, plan: PreparedCommand, seconds: int, ctx: CodingContext
+    ) -> ToolOutput:
+        async def work(report: "ReportProgress") -> str:
             async with await self._started(params, plan, seconds, ctx, beside=True) as command:
                 return await command.to_end(report)
 
@@ -239,7 +247,7 @@ class Bash(Tool[BashParams]):
     def _detached(self, command: "RunningCommand", ctx: CodingContext) -> ToolOutput:
         """It takes long: the call ends here and the command goes on as a job. Raises ToolError: it cannot."""
 
-        async def work(report: "Report") -> str:
+        async def work(report: "ReportProgress") -> str:
             async with rest:
                 return await command.to_end(report)
 

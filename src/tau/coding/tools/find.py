@@ -16,7 +16,7 @@ from tau.agent.tool import Tool
 from tau.base.errors import ToolError
 from tau.coding import path_lists
 from tau.coding.output import EntryLimit, OutputLimits, OutputMeta, notice, truncate, with_notice
-from tau.coding.path_lists import Entry
+from tau.coding.path_lists import PathTarget
 from tau.coding.paths import failure, real, shown
 from tau.coding.ports import CodingContext
 from tau.coding.search.globs import BadGlob, matcher
@@ -119,7 +119,7 @@ class _Look:
         self.timed_out = False
         self._told_at = time.monotonic()
 
-    async def into(self, entry: Entry) -> None:
+    async def into(self, entry: PathTarget) -> None:
         base = await self._base(entry)
         stat = await self.ctx.fs.stat(base)
         if stat is None or not stat.is_dir:
@@ -153,7 +153,7 @@ class _Look:
             names = [self.name(path) for _, path, _ in heapq.nlargest(self.limit, self.newest)]
             self.ctx.update(ToolOutput.text("\n".join(names)))
 
-    async def _base(self, entry: Entry) -> Path:
+    async def _base(self, entry: PathTarget) -> Path:
         if not entry.url:
             return entry.base
         if not self.ctx.urls.handles(entry.url):

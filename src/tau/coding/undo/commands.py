@@ -13,10 +13,10 @@ from tau.base.run import Runner
 from tau.base.sizes import MIB
 from tau.base.tasks import spawn
 from tau.coding.undo.history import FileHistory
-from tau.coding.undo.records import Command, Ended, known_states, load, new_id
+from tau.coding.undo.records import CommandEnd, CommandStart, known_states, load, new_id
 from tau.coding.undo.repositories import Found, Repositories
-from tau.coding.undo.repository import Entry, Repository, Unanswered
-from tau.coding.undo.states import RACY_NS, Seen, State, file_state, look, unchanged
+from tau.coding.undo.repository import DirtyFile, GitUnavailable, Repository
+from tau.coding.undo.states import RACY_NS, FileObservation, FileState, file_state, look, unchanged
 
 MAX_KEPT_FILES = 2_000  # that are modified before a command, and kept for it
 MAX_FETCHED_BYTES = 128 * MIB  # of files that one command changed
@@ -38,7 +38,7 @@ class CommandWatch:
         self._history = history
         self._repositories = Repositories(lambda: history.folder, run, history.tell_once)
         self.group: asyncio.TaskGroup | None = None
-        self._open: dict[str, Command] = {}  # by call
+        self._open: dict[str, CommandStart] = {}  # by call
         self._due: set[str] = set()  # calls that have ended and were not looked at yet
         self._lock = asyncio.Lock()
         self._looked_in = ""  # the turn of the last look before a command
@@ -127,7 +127,7 @@ class CommandWatch:
             os.close(self._live)
             self._live = -1
 
-    async def finish_for(self, commands: Sequence[Command]) -> None:
+    async def finish_for(self, commands: Sequence[CommandStart]) -> None:
         """Note what was changed by commands of a process that is gone, or by somebody else after it."""
         for command in commands:
             self._repositories.recall(Path(os.fsdecode(root)) for root in command.repositories)
@@ -168,7 +168,7 @@ class CommandWatch:
     async def _note_all(self, found: Mapping[str, Found], unsure: bool) -> None:
         """Note all files that are not as they were known, or as git has them."""
         history = self._history
-        from_clean: dict[Repository, list[tuple[str, Entry, Seen]]] = {}
+        from_clean: dict[Repository, list[tuple[str, DirtyFile, FileObservation]]] = {}
         async for path in _in_turn((*found, *history.known)):
             known = history.known.get(path)
             if (known is not None and unchanged(path, known)) or path in self._passed_over:
@@ -185,13 +185,13 @@ class CommandWatch:
             await self._note_from_clean(repository, items, unsure)
 
     async def _note_from_clean(
-        self, repository: Repository, items: Sequence[tuple[str, Entry, Seen]], unsure: bool
+        self, repository: Repository, items: Sequence[tuple[str, DirtyFile, FileObservation]], unsure: bool
     ) -> None:
         """Files that were as git has them before the command: their content comes from git."""
         history = self._history
         try:
             contents = await repository.contents([entry for _, entry, _ in items], MAX_FETCHED_BYTES)
-        except (OSError, Unanswered) as error:
+        except (OSError, GitUnavailable) as error:
             self._repositories.give_up(repository.root, error)
             contents = {}
         missing = 0
@@ -199,9 +199,9 @@ class CommandWatch:
             if not entry.blob:
                 continue
             data = contents.get(entry.name)
-            before = State(kind="file", hash=f"git:{entry.blob}", mode=_mode_before(entry, seen.state))
+            before = FileState(kind="file", hash=f"git:{entry.blob}", mode=_mode_before(entry, seen.state))
             if data is not None and entry.mode == _LINK:
-                before = State(kind="link", target=data)
+                before = FileState(kind="link", target=data)
             elif data is not None:
                 before = file_state(data, _mode_before(entry, seen.state))
                 if seen.state != before or self._skipped:
@@ -215,13 +215,13 @@ class CommandWatch:
                 "undo cannot bring them back."
             )
 
-    def _kept(self, state: State, data: bytes) -> bool:
+    def _kept(self, state: FileState, data: bytes) -> bool:
         try:
             return self._history.kept.put(state.hash, data, sync=False)
         except OSError:
             return False
 
-    def _note(self, path: str, before: State, seen: Seen, unsure: bool) -> None:
+    def _note(self, path: str, before: FileState, seen: FileObservation, unsure: bool) -> None:
         history = self._history
         if seen.state == before:
             history.known[path] = seen
@@ -232,7 +232,7 @@ class CommandWatch:
     def _begin(self, call: str) -> None:
         history = self._history
         roots = [os.fsencode(root) for root in self._repositories.roots]
-        command = Command(id=new_id(), turn=history.turn.id, call=call, repositories=roots)
+        command = CommandStart(id=new_id(), turn=history.turn.id, call=call, repositories=roots)
         if not self._open:
             self._began_ns = time.time_ns()
         try:
@@ -252,7 +252,7 @@ class CommandWatch:
             if command is None:
                 continue
             try:
-                self._history.journal.add(Ended(id=command.id))
+                self._history.journal.add(CommandEnd(id=command.id))
             except OSError as error:
                 self._history.failed(error)
 
@@ -263,8 +263,8 @@ async def recover(folder: Path, run: Runner) -> bool:
     It cannot be told from what somebody else has done since, and is noted as such.
     """
     records = load(folder)
-    ended = {record.id for record in records if isinstance(record, Ended)}
-    left = [record for record in records if isinstance(record, Command) and record.id not in ended]
+    ended = {record.id for record in records if isinstance(record, CommandEnd)}
+    left = [record for record in records if isinstance(record, CommandStart) and record.id not in ended]
     if not left:
         return True
     fd = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -272,7 +272,7 @@ async def recover(folder: Path, run: Runner) -> bool:
         if not try_lock(fd):
             return False
         history = FileHistory(lambda: folder)
-        history.known = {path: Seen(state) for path, state in known_states(records).items()}
+        history.known = {path: FileObservation(state) for path, state in known_states(records).items()}
         try:
             await CommandWatch(history, run).finish_for(left)
         finally:
@@ -290,7 +290,7 @@ async def _in_turn(paths: Iterable[str]) -> AsyncIterator[str]:
         yield path
 
 
-def _mode_before(entry: Entry, now: State) -> int:
+def _mode_before(entry: DirtyFile, now: FileState) -> int:
     """Git keeps of the permissions only whether a file can be run; the rest is as it is now, or usual."""
     mode = now.mode if now.kind == "file" else 0o666 & ~_umask()
     readers = (mode & 0o444) >> 2

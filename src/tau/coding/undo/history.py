@@ -9,20 +9,20 @@ from tau.base import log
 from tau.base.clock import now_ms
 from tau.base.sizes import format_bytes
 from tau.coding.undo import states
-from tau.coding.undo.kept import CAP_BYTES, KeptContents, unheard
+from tau.coding.undo.kept import CAP_BYTES, ContentStore, unheard
 from tau.coding.undo.records import (
-    Change,
-    Intent,
+    ChangeIntent,
+    ChangeOutcome,
     Journal,
-    Known,
-    Outcome,
+    ObservedChange,
     Record,
-    Turn,
     TurnKind,
+    TurnRecord,
+    WatchedFile,
     new_id,
     shown_prompt,
 )
-from tau.coding.undo.states import Seen, State, look, same_content, unchanged
+from tau.coding.undo.states import FileObservation, FileState, look, same_content, unchanged
 
 FOLDER_NAME = "history"  # beside the session's artifacts
 MAX_READ_FILES = 5_000  # the oldest is forgotten when there are more
@@ -42,17 +42,17 @@ class FileHistory:
         warn: Callable[[str], None] = unheard,
         cap_bytes: int = CAP_BYTES,
     ) -> None:
-        self.known: dict[str, Seen] = {}
+        self.known: dict[str, FileObservation] = {}
         self.read_files: dict[str, None] = {}
         self.warn = warn
         self._place = folder
         self._cap_bytes = cap_bytes
         self._pinned: set[str] = set()  # contents of this turn
         self._journal: Journal | None = None
-        self._turn = Turn(id=new_id(), time_ms=now_ms())
+        self._turn = TurnRecord(id=new_id(), time_ms=now_ms())
         self._told: set[str] = set()
         self._written: set[str] = set()  # turns that are in the journal
-        self._left: dict[str, State] = {}  # by the agent, in this turn
+        self._left: dict[str, FileState] = {}  # by the agent, in this turn
         self._too_large: set[str] = set()
 
     @cached_property
@@ -66,13 +66,13 @@ class FileHistory:
         return self._journal
 
     @cached_property
-    def kept(self) -> KeptContents:
-        return KeptContents(
+    def kept(self) -> ContentStore:
+        return ContentStore(
             self.folder / "kept", cap_bytes=self._cap_bytes, warn=self.tell_once, pinned=self._pinned
         )
 
     @property
-    def turn(self) -> Turn:
+    def turn(self) -> TurnRecord:
         return self._turn
 
     def begin_turn(
@@ -84,7 +84,7 @@ class FileHistory:
         paths: Iterable[str] = (),
     ) -> str:
         """From now on changes belong to this prompt of the user, which is written down with the first one."""
-        self._turn = Turn(
+        self._turn = TurnRecord(
             id=new_id(),
             time_ms=now_ms(),
             prompt=shown_prompt(prompt),
@@ -106,7 +106,7 @@ class FileHistory:
         if len(self.read_files) > MAX_READ_FILES:
             del self.read_files[next(iter(self.read_files))]
 
-    def intend(self, path: str, after: State, call: str = "") -> str | None:
+    def intend(self, path: str, after: FileState, call: str = "") -> str | None:
         """Keep what stands at a real path, and note on disk what it is about to become.
 
         The id is for `done`; None if there is nothing to note: nothing changes, or it cannot be recorded.
@@ -122,7 +122,7 @@ class FileHistory:
             left = self._left.get(path)
             if left is None or not same_content(left, before):
                 self._keep(path, before, data, sync=True)
-            intent = Intent(
+            intent = ChangeIntent(
                 id=new_id(),
                 turn=self._turn.id,
                 call=call,
@@ -137,12 +137,12 @@ class FileHistory:
             return None
         return intent.id
 
-    def done(self, id: str | None, path: str, after: Seen | None) -> None:
+    def done(self, id: str | None, path: str, after: FileObservation | None) -> None:
         """The change was made, or with None was not."""
         if id is None:
             return
         try:
-            self.journal.add(Outcome(id=id, after=None if after is None else after.state))
+            self.journal.add(ChangeOutcome(id=id, after=None if after is None else after.state))
         except OSError as error:
             self.failed(error)
         if after is not None:
@@ -159,15 +159,22 @@ class FileHistory:
         try:
             self._keep(path, seen.state, data, sync=False)
             if known is None or known.state != seen.state:
-                self.journal.add(Known(path=os.fsencode(path), state=seen.state))
+                self.journal.add(WatchedFile(path=os.fsencode(path), state=seen.state))
         except OSError as error:
             self.failed(error)
 
     def note_change(
-        self, path: str, before: State, after: Seen, *, turn: str = "", call: str = "", unsure: bool = False
+        self,
+        path: str,
+        before: FileState,
+        after: FileObservation,
+        *,
+        turn: str = "",
+        call: str = "",
+        unsure: bool = False,
     ) -> None:
         """A change that was found after it was made; `before` was kept by whoever found it."""
-        change = Change(
+        change = ObservedChange(
             turn=turn or self._turn.id,
             call=call,
             path=os.fsencode(path),
@@ -203,14 +210,14 @@ class FileHistory:
         if self._journal is not None:
             self._journal.close()
 
-    def _has(self, state: State) -> bool:
+    def _has(self, state: FileState) -> bool:
         """Whether there is nothing to keep, or it is kept; it stays for this turn then."""
         if state.kind != "file" or not state.readable:
             return True
         self._pinned.add(state.hash)
         return self.kept.has(state.hash)
 
-    def _keep(self, path: str, state: State, data: bytes, *, sync: bool) -> None:
+    def _keep(self, path: str, state: FileState, data: bytes, *, sync: bool) -> None:
         if state.kind != "file":
             return
         if not state.readable:

@@ -17,7 +17,7 @@ _LOW = 0xFFFF_FFFF  # what the index keeps of a number
 _NS = 1_000_000_000
 
 
-class Tracked(Struct, frozen=True, gc=False):
+class TrackedFile(Struct, frozen=True, gc=False):
     """A file of the index. `looks` is what its stat was: change times, inode, owner, size."""
 
     name: bytes
@@ -27,7 +27,7 @@ class Tracked(Struct, frozen=True, gc=False):
     mtime_ns: int
 
 
-def tracked_in(data: bytes) -> list[Tracked] | None:
+def tracked_in(data: bytes) -> list[TrackedFile] | None:
     """All files of an index; None where it says more than we understand (merges, sparse or split indexes)."""
     if data[:4] != _SIGNATURE or int.from_bytes(data[4:8], "big") not in (2, 3, 4):
         return None
@@ -39,8 +39,8 @@ def tracked_in(data: bytes) -> list[Tracked] | None:
     return None
 
 
-def _all_tracked(data: bytes, hash_bytes: int) -> list[Tracked] | None:
-    tracked: list[Tracked] = []
+def _all_tracked(data: bytes, hash_bytes: int) -> list[TrackedFile] | None:
+    tracked: list[TrackedFile] = []
     end = 12
     for start, after, flags, name in _entries(data, hash_bytes):
         end = after
@@ -53,7 +53,7 @@ def _all_tracked(data: bytes, hash_bytes: int) -> list[Tracked] | None:
         ctime_s, ctime_ns, mtime_s, mtime_ns, _, inode, _, uid, gid, size = numbers
         blob = data[start + _STAT_BYTES : start + _STAT_BYTES + hash_bytes].hex()
         looks = (ctime_s * _NS + ctime_ns, mtime_s * _NS + mtime_ns, inode, uid, gid, size)
-        tracked.append(Tracked(name, mode, blob, looks, looks[1]))
+        tracked.append(TrackedFile(name, mode, blob, looks, looks[1]))
     while end < len(data) - hash_bytes:
         if data[end : end + 4] in (b"link", b"sdir"):
             return None
@@ -61,7 +61,7 @@ def _all_tracked(data: bytes, hash_bytes: int) -> list[Tracked] | None:
     return tracked
 
 
-def is_as_tracked(one: Tracked, info: os.stat_result) -> bool:
+def is_as_tracked(one: TrackedFile, info: os.stat_result) -> bool:
     """Whether nothing about a file has changed since git looked at it."""
     looks = (
         info.st_ctime_ns,

@@ -17,7 +17,7 @@ def unheard(warning: str) -> None:
     """Takes warnings to which nobody listens."""
 
 
-class KeptContents:
+class ContentStore:
     """One folder of them. What is oldest goes when there is more than may be kept, and that is told once.
 
     `pinned` are the hashes of the turn under way: they stay, and it is the owner who empties the set.

@@ -26,7 +26,7 @@ from tau.coding.readers import names_database
 if TYPE_CHECKING:
     from tau.coding.undo.commands import CommandWatch
     from tau.coding.undo.history import FileHistory
-    from tau.coding.undo.states import Seen, State
+    from tau.coding.undo.states import FileObservation, FileState
     from tau.coding.undo.undo import Undo
 
 histories = late("tau.coding.undo.history")
@@ -214,20 +214,22 @@ def _bypasses(call: ToolCall) -> bool:
     return call.name not in THROUGH_PORT
 
 
-def _taken_place(target: str, wanted: "State") -> "Seen | None":
-    seen: Seen = states.look(target)[0]
+def _taken_place(target: str, wanted: "FileState") -> "FileObservation | None":
+    seen: FileObservation = states.look(target)[0]
     return seen if states.same_content(seen.state, wanted) else None
 
 
-def _written(target: str, wanted: "State", stat: Stat) -> "Seen | None":
+def _written(target: str, wanted: "FileState", stat: Stat) -> "FileObservation | None":
     """The state after a write; None if the file system that made it is not this machine's."""
     info = states.looks_of(target)
     if info is None or (info.st_ino, info.st_size) != (stat.inode, stat.size):
         return None
     if wanted.size > states.MAX_FILE_BYTES:
-        large: Seen = states.look(target)[0]
+        large: FileObservation = states.look(target)[0]
         return large
-    seen: Seen = states.Seen(replace(wanted, mode=modes.S_IMODE(info.st_mode)), states.looks(info))
+    seen: FileObservation = states.FileObservation(
+        replace(wanted, mode=modes.S_IMODE(info.st_mode)), states.looks(info)
+    )
     return seen
 
 

@@ -10,13 +10,13 @@ from msgspec import Struct
 
 from tau.ai.history import clean
 from tau.base.jsonl import JsonlFile, read_jsonl
-from tau.coding.undo.states import State
+from tau.coding.undo.states import FileState
 
 FILE_NAME = "journal.log"
 TurnKind = Literal["turn", "undo", "redo"]
 
 
-class Turn(
+class TurnRecord(
     Struct, frozen=True, rename="camel", tag_field="type", tag="turn", kw_only=True, omit_defaults=True
 ):
     """What follows belongs to a prompt of the user, or to an undo of `targets`.
@@ -32,7 +32,7 @@ class Turn(
     paths: list[bytes] = []
 
 
-class Intent(
+class ChangeIntent(
     Struct, frozen=True, rename="camel", tag_field="type", tag="intent", kw_only=True, omit_defaults=True
 ):
     """A change that is about to be made. `folders` are those that it makes."""
@@ -41,28 +41,28 @@ class Intent(
     turn: str
     call: str = ""
     path: bytes
-    before: State
-    after: State
+    before: FileState
+    after: FileState
     folders: list[bytes] = []
 
 
-class Outcome(
+class ChangeOutcome(
     Struct, frozen=True, rename="camel", tag_field="type", tag="outcome", kw_only=True, omit_defaults=True
 ):
     """How an intent ended; without `after` nothing was changed."""
 
     id: str
-    after: State | None = None
+    after: FileState | None = None
 
 
-class Known(Struct, frozen=True, rename="camel", tag_field="type", tag="known", kw_only=True):
+class WatchedFile(Struct, frozen=True, rename="camel", tag_field="type", tag="known", kw_only=True):
     """A file that a command may change, as it was before the command."""
 
     path: bytes
-    state: State
+    state: FileState
 
 
-class Command(
+class CommandStart(
     Struct, frozen=True, rename="camel", tag_field="type", tag="command", kw_only=True, omit_defaults=True
 ):
     """A command is about to run; `repositories` are looked at for what it changes."""
@@ -73,7 +73,7 @@ class Command(
     repositories: list[bytes] = []
 
 
-class Change(
+class ObservedChange(
     Struct, frozen=True, rename="camel", tag_field="type", tag="change", kw_only=True, omit_defaults=True
 ):
     """What was found changed after a command. `unsure`: somebody else may have done it."""
@@ -81,24 +81,33 @@ class Change(
     turn: str
     call: str = ""
     path: bytes
-    before: State
-    after: State
+    before: FileState
+    after: FileState
     unsure: bool = False
 
 
-class Ended(Struct, frozen=True, rename="camel", tag_field="type", tag="ended", kw_only=True):
+class CommandEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="ended", kw_only=True):
     """The command's changes are all recorded."""
 
     id: str
 
 
-class Finished(Struct, frozen=True, rename="camel", tag_field="type", tag="finished", kw_only=True):
+class UndoDone(Struct, frozen=True, rename="camel", tag_field="type", tag="finished", kw_only=True):
     """An undo came to its end: what it left alone, it left on purpose."""
 
     id: str
 
 
-Record: TypeAlias = Turn | Intent | Outcome | Known | Command | Change | Ended | Finished
+Record: TypeAlias = (
+    TurnRecord
+    | ChangeIntent
+    | ChangeOutcome
+    | WatchedFile
+    | CommandStart
+    | ObservedChange
+    | CommandEnd
+    | UndoDone
+)
 
 _decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 
@@ -143,18 +152,18 @@ def shown_prompt(text: str, max_chars: int = 80) -> str:
     return line if len(line) <= max_chars else f"{line[: max_chars - 1].rstrip()}…"
 
 
-def known_states(records: Iterable[Record]) -> dict[str, State]:
+def known_states(records: Iterable[Record]) -> dict[str, FileState]:
     """The state in which each file was last known, by us or before a command."""
-    states: dict[str, State] = {}
-    intents: dict[str, Intent] = {}
+    states: dict[str, FileState] = {}
+    intents: dict[str, ChangeIntent] = {}
     for record in records:
-        if isinstance(record, Known):
+        if isinstance(record, WatchedFile):
             states[os.fsdecode(record.path)] = record.state
-        elif isinstance(record, Change):
+        elif isinstance(record, ObservedChange):
             states[os.fsdecode(record.path)] = record.after
-        elif isinstance(record, Intent):
+        elif isinstance(record, ChangeIntent):
             intents[record.id] = record
-        elif isinstance(record, Outcome) and record.id in intents:
+        elif isinstance(record, ChangeOutcome) and record.id in intents:
             intent = intents[record.id]
             states[os.fsdecode(intent.path)] = intent.before if record.after is None else record.after
     return states

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tau.base.run import Runner
-from tau.coding.undo.repository import Entry, Repository, Unanswered, find_root
+from tau.coding.undo.repository import DirtyFile, GitUnavailable, Repository, find_root
 
 MAX_REPOSITORIES = 16
 
-Found: TypeAlias = tuple[Repository, Entry]
+Found: TypeAlias = tuple[Repository, DirtyFile]
 
 
 class Repositories:
@@ -48,7 +48,7 @@ class Repositories:
         for root in self.roots if roots is None else roots:
             try:
                 self._known[root].remember()
-            except (OSError, Unanswered) as error:
+            except (OSError, GitUnavailable) as error:
                 self.give_up(root, error)
 
     def recall(self, roots: Iterable[Path]) -> None:
@@ -66,7 +66,7 @@ class Repositories:
             try:
                 for entry in await repository.changed():
                     found[f"{repository.root}/{entry.name}"] = (repository, entry)
-            except Unanswered as error:
+            except GitUnavailable as error:
                 self.give_up(root, error)
         return found
 

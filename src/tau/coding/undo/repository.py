@@ -12,7 +12,7 @@ from msgspec import Struct
 from tau.base.files import make_private
 from tau.base.run import Limits, Runner, capture
 from tau.base.sizes import MIB
-from tau.coding.undo.index_file import Tracked, is_as_tracked, sizes_in, tracked_in
+from tau.coding.undo.index_file import TrackedFile, is_as_tracked, sizes_in, tracked_in
 from tau.coding.undo.states import digest
 from tau.config.paths import repo_root
 
@@ -30,11 +30,11 @@ MAX_QUICK_CHANGES = 200
 _GIT = ("git", "-c", "core.fsmonitor=false")
 
 
-class Unanswered(Exception):
+class GitUnavailable(Exception):
     """Git could not be asked; `str()` is the reason, as the end of a sentence."""
 
 
-class Entry(Struct, frozen=True):
+class DirtyFile(Struct, frozen=True):
     """A file that is not as the index has it: its name, its mode and blob there (none: it is not known)."""
 
     name: str
@@ -54,7 +54,7 @@ class Repository:
         self._run = run
         self._copy = folder / f"index-{digest(os.fsencode(self.root))[:16]}"
         self._signature: tuple[int, int, int] | None = None
-        self._tracked: list[Tracked] | None = None  # of the copy, once it was looked at
+        self._tracked: list[TrackedFile] | None = None  # of the copy, once it was looked at
         self._empty = True
 
     def remember(self) -> None:
@@ -71,7 +71,7 @@ class Repository:
             if signature == self._signature:
                 return
             if info.st_size > MAX_INDEX_BYTES:
-                raise Unanswered("it has too many files")
+                raise GitUnavailable("it has too many files")
             data = file.read()
         make_private(self._copy.parent)
         part = self._copy.with_name(self._copy.name + ".part")
@@ -86,7 +86,7 @@ class Repository:
         """Go on with the copy that an earlier process made."""
         self._empty, self._tracked = not self._copy.exists(), None
 
-    async def changed(self) -> list[Entry]:
+    async def changed(self) -> list[DirtyFile]:
         """The files that differ from the remembered index, or may do so. Raises Unanswered."""
         if self._empty:
             return []
@@ -94,17 +94,17 @@ class Repository:
             return quick
         words = ("diff-files", "--raw", "-z", "--no-abbrev", "--no-renames", "--ignore-submodules=all")
         fields = (await self._ask(words)).split(b"\0")
-        entries: list[Entry] = []
+        entries: list[DirtyFile] = []
         for about, name in zip(fields[0::2], fields[1::2], strict=False):
             parts = about.split()
             if len(parts) != 5 or not about.startswith(b":"):
-                raise Unanswered("its answer was not understood")
+                raise GitUnavailable("its answer was not understood")
             blob = parts[2].decode()
             known = parts[4] in (b"M", b"D", b"T") and set(blob) != {"0"}
-            entries.append(Entry(os.fsdecode(name), int(parts[0][1:], 8), blob if known else ""))
+            entries.append(DirtyFile(os.fsdecode(name), int(parts[0][1:], 8), blob if known else ""))
         return entries
 
-    def _quickly(self) -> list[Entry] | None:
+    def _quickly(self) -> list[DirtyFile] | None:
         """The same without git, which takes a few milliseconds to start; None where it has to be asked."""
         if self._tracked is None:
             data = self._copy.read_bytes() if self._copy.stat().st_size <= MAX_QUICK_BYTES else b""
@@ -113,19 +113,19 @@ class Repository:
             return None
         written_ns = self._copy.stat().st_mtime_ns
         root = os.fsencode(self.root) + b"/"
-        entries: list[Entry] = []
+        entries: list[DirtyFile] = []
         for one in self._tracked:
             try:
                 same = one.mtime_ns < written_ns and is_as_tracked(one, os.lstat(root + one.name))
             except OSError:
                 same = False
             if not same:
-                entries.append(Entry(os.fsdecode(one.name), one.mode, one.blob))
+                entries.append(DirtyFile(os.fsdecode(one.name), one.mode, one.blob))
                 if len(entries) > MAX_QUICK_CHANGES:  # perhaps only because the index was written elsewhere
                     return None
         return entries
 
-    async def contents(self, entries: Sequence[Entry], max_bytes: int) -> dict[str, bytes]:
+    async def contents(self, entries: Sequence[DirtyFile], max_bytes: int) -> dict[str, bytes]:
         """The files of entries as they were in the work tree, by name, as far as that can be told.
 
         A blob that the work tree has in another form (line ends, filters) is left out, unless it is only the
@@ -186,13 +186,13 @@ class Repository:
                 (*_GIT, *words), cwd=self.root, env=env, limits=Limits(timeout=MAX_SECONDS), stdin=stdin
             )
         except OSError as error:
-            raise Unanswered(f"git could not be started ({error.strerror or error})") from error
+            raise GitUnavailable(f"git could not be started ({error.strerror or error})") from error
         async with process:
             captured = await capture(process, max_bytes=max_bytes)
         if captured.exit.timed_out:
-            raise Unanswered(f"git did not answer within {MAX_SECONDS:g} s")
+            raise GitUnavailable(f"git did not answer within {MAX_SECONDS:g} s")
         if captured.exit.code != 0 or captured.dropped_bytes:
-            raise Unanswered("git could not read it")
+            raise GitUnavailable("git could not read it")
         return captured.output
 
 

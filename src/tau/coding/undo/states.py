@@ -18,17 +18,17 @@ BY_LOOKS = "looks:"  # in the place of a hash: the file was not read, its size a
 # A file that was changed this short a time ago may change again without looking different.
 RACY_NS = 50_000_000
 
-Kind = Literal["absent", "file", "link", "folder", "other"]
+_Kind = Literal["absent", "file", "link", "folder", "other"]
 Looks: TypeAlias = tuple[int, int, int, int, int]  # changes whenever the file does, but for racy ones
 
 
-class State(Struct, frozen=True, rename="camel", omit_defaults=True):
+class FileState(Struct, frozen=True, rename="camel", omit_defaults=True):
     """`hash` is the SHA-256 of a file's content; `target` is where a link leads; `mode` has permissions only.
 
     A `mode` of 0 is not known.
     """
 
-    kind: Kind = "absent"
+    kind: _Kind = "absent"
     hash: str = ""
     mode: int = 0
     size: int = 0
@@ -40,18 +40,18 @@ class State(Struct, frozen=True, rename="camel", omit_defaults=True):
         return self.kind != "file" or not self.hash.startswith(BY_LOOKS)
 
 
-ABSENT = State()
+ABSENT = FileState()
 
 
-class Seen(Struct, frozen=True):
+class FileObservation(Struct, frozen=True):
     """A state and what the file looked like when it was found. `settled`: the looks can be relied on."""
 
-    state: State
+    state: FileState
     looks: Looks | None = None
     settled: bool = False
 
 
-def same_content(one: State, other: State) -> bool:
+def same_content(one: FileState, other: FileState) -> bool:
     return (one.kind, one.hash, one.target) == (other.kind, other.hash, other.target)
 
 
@@ -67,32 +67,32 @@ def looks(info: os.stat_result) -> Looks:
     return info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_mode
 
 
-def look(path: str) -> tuple[Seen, bytes]:
+def look(path: str) -> tuple[FileObservation, bytes]:
     """What stands there now, and a file's content as far as it was read.
 
     `path` is a real one: what is behind a link that has taken the place of one of its folders is not there.
     """
     info = looks_of(path)
     if info is None or leads_elsewhere(path):
-        return Seen(ABSENT), b""
+        return FileObservation(ABSENT), b""
     seen, permissions = looks(info), stat.S_IMODE(info.st_mode)
     settled = time.time_ns() - info.st_ctime_ns > RACY_NS
     if stat.S_ISLNK(info.st_mode):
         try:
             target = os.fsencode(os.readlink(path))  # noqa: PTH115 - bytes are wanted
         except OSError:
-            return Seen(ABSENT), b""
-        return Seen(State(kind="link", target=target), seen, settled), b""
+            return FileObservation(ABSENT), b""
+        return FileObservation(FileState(kind="link", target=target), seen, settled), b""
     if not stat.S_ISREG(info.st_mode):
-        kind: Kind = "folder" if stat.S_ISDIR(info.st_mode) else "other"
-        return Seen(State(kind=kind, mode=permissions), seen, settled), b""
+        kind: _Kind = "folder" if stat.S_ISDIR(info.st_mode) else "other"
+        return FileObservation(FileState(kind=kind, mode=permissions), seen, settled), b""
     data = _content(path, info)
     if data is None:
         name = f"{BY_LOOKS}{info.st_size}:{info.st_mtime_ns}:{info.st_ino}"
-        state = State(kind="file", hash=name, mode=permissions, size=info.st_size)
-        return Seen(state, seen, settled), b""
-    state = State(kind="file", hash=digest(data), mode=permissions, size=len(data))
-    return Seen(state, seen, settled), data
+        state = FileState(kind="file", hash=name, mode=permissions, size=info.st_size)
+        return FileObservation(state, seen, settled), b""
+    state = FileState(kind="file", hash=digest(data), mode=permissions, size=len(data))
+    return FileObservation(state, seen, settled), data
 
 
 def leads_elsewhere(path: str) -> bool:
@@ -101,7 +101,7 @@ def leads_elsewhere(path: str) -> bool:
     return os.path.realpath(folder) != folder
 
 
-def unchanged(path: str, before: Seen) -> bool:
+def unchanged(path: str, before: FileObservation) -> bool:
     """Whether the file surely is as it was, by its looks alone."""
     info = looks_of(path)
     if info is None:
@@ -114,8 +114,8 @@ def digest(data: bytes) -> str:
     return text
 
 
-def file_state(data: bytes, mode: int = 0) -> State:
-    return State(kind="file", hash=digest(data), mode=stat.S_IMODE(mode), size=len(data))
+def file_state(data: bytes, mode: int = 0) -> FileState:
+    return FileState(kind="file", hash=digest(data), mode=stat.S_IMODE(mode), size=len(data))
 
 
 def _content(path: str, info: os.stat_result) -> bytes | None:

@@ -12,7 +12,7 @@ from tau.ai.wire import Usage
 from tau.base.clock import now_ms
 from tau.base.jsonl import Scan
 from tau.base.sizes import KIB
-from tau.coding.session.stats import Ledger, Line, ModelUsage, Paid, Tally
+from tau.coding.session.stats import CostLedger, ModelUsage, RequestCost, Tally, UsageRecord
 
 HEADER_BYTES = 64 * KIB  # a first line that is longer is no header
 MS = 1_000_000  # nanoseconds
@@ -46,7 +46,7 @@ class _File(Struct, frozen=True):
 
 
 _header_decoder = msgspec.json.Decoder(_Header)
-_line_decoder = msgspec.json.Decoder(Line)
+_line_decoder = msgspec.json.Decoder(UsageRecord)
 
 
 def iter_usage(
@@ -125,7 +125,7 @@ def _origin(path: Path, parents: dict[str, str], folders: dict[str, str]) -> str
 
 
 def _rows(file: _File, seen: set[tuple[str, str]] | None, since_ms: int) -> Iterator[UsageRow]:
-    ledger = Ledger()
+    ledger = CostLedger()
     header = file.header
     latest_ms = now_ms() + DAY_MS
     fd = os.open(file.path, os.O_RDONLY | os.O_CLOEXEC)
@@ -146,7 +146,7 @@ def _rows(file: _File, seen: set[tuple[str, str]] | None, since_ms: int) -> Iter
         os.close(fd)
 
 
-def _row(header: _Header, paid: Paid, time_ms: int) -> UsageRow:
+def _row(header: _Header, paid: RequestCost, time_ms: int) -> UsageRow:
     return UsageRow(
         time_ms,
         header.id,

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from tau.base.late import late
 from tau.base.sizes import KIB
 from tau.base.text import NotText, decode, is_binary
-from tau.coding.approval import ApprovalAnswer, ApprovalRequest
-from tau.coding.policy import Question
+from tau.coding.approval import ApprovalDecision, ApprovalRequest
+from tau.coding.policy import ApprovalItem
 from tau.modes.interactive.editing.straying import GOES_ON
-from tau.modes.interactive.question_parts import Choice
+from tau.modes.interactive.question_parts import DialogChoice
 from tau.modes.interactive.questions import CANCEL, ChoicePanel
-from tau.modes.interactive.view import ToolView
+from tau.modes.interactive.view import ToolCallView
 from tau.tui.component import Component
 from tau.tui.input.key import InputEvent, Key
 from tau.tui.style import Theme
@@ -50,7 +50,7 @@ def heading(request: ApprovalRequest) -> str:
 
 def approval(
     app: "App", request: ApprovalRequest, answered_at: float = float("-inf")
-) -> Callable[[Callable[[ApprovalAnswer | None], None]], Component]:
+) -> Callable[[Callable[[ApprovalDecision | None], None]], Component]:
     """Makes the dialog; `answered_at` is when the one before it was answered."""
     return lambda done: ApprovalPanel(app, request, done, answered_at)
 
@@ -62,7 +62,7 @@ class ApprovalPanel(ChoicePanel):
         self,
         app: "App",
         request: ApprovalRequest,
-        done: Callable[[ApprovalAnswer | None], None],
+        done: Callable[[ApprovalDecision | None], None],
         answered_at: float,
     ) -> None:
         choices = _choices(request)
@@ -82,7 +82,7 @@ class ApprovalPanel(ChoicePanel):
             app.keys,
             prompt="No, because: ",
             placeholder="what the agent should know",
-            on_submit=lambda text: done(ApprovalAnswer("no", text)),
+            on_submit=lambda text: done(ApprovalDecision("no", text)),
             on_cancel=self._back,
         )
         self._writes = False
@@ -110,28 +110,30 @@ class ApprovalPanel(ChoicePanel):
         hints = [self.key("tui.input.submit", "says no"), self.key(CANCEL, "goes back")]
         return [*self._why.render(width), *self.hint_rows(hints, width)]
 
-    def _answer(self, choice: Choice) -> None:
+    def _answer(self, choice: DialogChoice) -> None:
         if choice.value == WHY:
             self._writes = True
         else:
-            self._done(ApprovalAnswer(choice.value))
+            self._done(ApprovalDecision(choice.value))
 
     def _back(self) -> None:
         self._writes = False
 
 
-def _choices(request: ApprovalRequest) -> list[Choice]:
+def _choices(request: ApprovalRequest) -> list[DialogChoice]:
     """Each has a letter of its own, the same in every question, whatever else is offered."""
-    found = [Choice("once", "Allow once", key="y")]
+    found = [DialogChoice("once", "Allow once", key="y")]
     if request.for_session:
-        found.append(Choice("session", "Allow for this session", _for_session(request.questions), key="s"))
+        found.append(
+            DialogChoice("session", "Allow for this session", _for_session(request.questions), key="s")
+        )
     if request.patterns:
         kept = "Kept in your settings as tools.allow; nothing that it covers is asked again."
-        found.append(Choice("always", f"Always allow {', '.join(request.patterns)}", kept, key="a"))
-    return [*found, Choice(NO, "No", key="n"), Choice(WHY, "No, and tell the agent why", key="w")]
+        found.append(DialogChoice("always", f"Always allow {', '.join(request.patterns)}", kept, key="a"))
+    return [*found, DialogChoice(NO, "No", key="n"), DialogChoice(WHY, "No, and tell the agent why", key="w")]
 
 
-def _for_session(questions: Sequence[Question]) -> str:
+def _for_session(questions: Sequence[ApprovalItem]) -> str:
     """What "for this session" would cover."""
     parts: dict[str, None] = {}
     for question in questions:
@@ -152,7 +154,7 @@ def _shown(theme: Theme, request: ApprovalRequest) -> Iterator[Component]:
     language = _LANGUAGES.get(request.tool, "")
     for question in request.questions:
         if question.kind == "run":
-            yield Code(theme, question.subject, language)
+            yield CodePreview(theme, question.subject, language)
             if question.reason.startswith("run: "):
                 yield Text(theme, f"It would run with your rights, in {request.cwd}.", "muted")
             else:
@@ -169,7 +171,7 @@ def _change(theme: Theme, request: ApprovalRequest) -> Iterator[Component]:
     if old is not None:
         yield diffs.DiffView(theme, old, new)
         return
-    view = ToolView(request.tool, request.arguments, "pending", request.cwd, expanded=True)
+    view = ToolCallView(request.tool, request.arguments, "pending", request.cwd, expanded=True)
     yield from rendering.draw(view, theme).body
 
 
@@ -189,7 +191,7 @@ def _replaced(request: ApprovalRequest) -> tuple[str | None, str]:
         return None, ""
 
 
-class Code(Component):
+class CodePreview(Component):
     """A command or a piece of code, all of it, in its colours where it is not too long for them."""
 
     def __init__(self, theme: Theme, text: str, language: str) -> None:

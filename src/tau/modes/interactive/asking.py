@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tau.coding.tools.ask import Answer, AskQuestion, answer_of, fallback
-from tau.modes.interactive.question_parts import Choice, ChoiceRows, Frame, Window, long_text
+from tau.coding.tools.ask import AskAnswer, AskQuestion, answer_of, fallback
+from tau.modes.interactive.question_parts import ChoiceRows, DialogChoice, DialogFrame, Window, long_text
 from tau.modes.interactive.questions import CANCEL, CONFIRM, DOWN, PAGE_DOWN, PAGE_UP, UP
 from tau.tui.component import Component
 from tau.tui.input.key import InputEvent, Key, Paste
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 REVIEW = "review"
 OTHER_LABEL = "Something else"
 
-Done = Callable[[list[Answer] | None], None]
+_Done = Callable[[list[AskAnswer] | None], None]
 
 
 class Draft:
@@ -30,14 +30,16 @@ class Draft:
     def __init__(self, app: "App", question: AskQuestion) -> None:
         self.question = question
         options = [
-            Choice(at, option.label, option.description, "recommended" if at == question.suggested else "")
+            DialogChoice(
+                at, option.label, option.description, "recommended" if at == question.suggested else ""
+            )
             for at, option in enumerate(question.options)
         ]
-        options.append(Choice(None, OTHER_LABEL if options else "Type your answer"))
+        options.append(DialogChoice(None, OTHER_LABEL if options else "Type your answer"))
         self.rows = ChoiceRows(app.theme, options, at=question.suggested or 0, multi=question.multi)
         self.field = InputField(app.theme, app.keys, prompt="  ", placeholder="type it here")
         self.window = Window(app.theme, Text(app.theme, long_text(question.question)), lambda: self._height)
-        self.answer: Answer | None = None
+        self.answer: AskAnswer | None = None
         self._height = 8
 
     def fit(self, rows: int) -> None:
@@ -67,11 +69,11 @@ class Draft:
         return True
 
 
-class Questionnaire(Frame):
+class Questionnaire(DialogFrame):
     """Single questions are answered with one key; several are shown together before they are sent."""
 
     def __init__(
-        self, app: "App", questions: Sequence[AskQuestion], timeout_s: float | None, done: Done
+        self, app: "App", questions: Sequence[AskQuestion], timeout_s: float | None, done: _Done
     ) -> None:
         super().__init__(app, "The agent asks")
         self._drafts = [Draft(app, question) for question in questions]
@@ -81,7 +83,8 @@ class Questionnaire(Frame):
         self._clock = _Clock(app, timeout_s, self._time_is_up, self) if timeout_s else None
         self._message = ""
         self._send = ChoiceRows(
-            app.theme, [Choice(True, "Send the answers"), Choice(False, "Go back to the first question")]
+            app.theme,
+            [DialogChoice(True, "Send the answers"), DialogChoice(False, "Go back to the first question")],
         )
 
     @property
@@ -238,7 +241,7 @@ class Questionnaire(Frame):
         self.app.say("Nobody answered in time, so the recommended options were taken.", "warning")
         self._finish(answers)
 
-    def _finish(self, answers: list[Answer] | None) -> None:
+    def _finish(self, answers: list[AskAnswer] | None) -> None:
         if self._clock is not None:
             self._clock.stop()
         self._done(answers)
@@ -294,6 +297,6 @@ def _words(draft: Draft) -> str:
 
 def questionnaire(
     app: "App", questions: Sequence[AskQuestion], timeout_s: float | None
-) -> Callable[[Done], Component]:
+) -> Callable[[_Done], Component]:
     """Makes the dialog."""
     return lambda done: Questionnaire(app, questions, timeout_s, done)

@@ -13,7 +13,7 @@ TITLE_CHARS = 60
 _WORKS = "…"
 
 
-class Attention:
+class Notifications:
     """The terminal says whether it has the focus; where it cannot, it counts as focused."""
 
     def __init__(self, app: "App") -> None:

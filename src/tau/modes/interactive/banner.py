@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from tau.agent.ui import Level
+from tau.agent.ui import NoticeLevel
 from tau.modes.interactive.blocks.notice import noticed
-from tau.tui.component import Cached
-from tau.tui.widgets.live import Live
+from tau.tui.component import CachedComponent
+from tau.tui.widgets.live import LiveComponent
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
@@ -14,15 +14,15 @@ MAX_ROWS = 8
 _LOOKED_AT_CHARS = 4000
 
 
-class Banner(Cached, Live):
+class Banner(CachedComponent, LiveComponent):
     """One message at a time. What the transcript has just said is not said again here."""
 
     def __init__(self, app: "App") -> None:
         self._app = app
         self._text = ""
-        self._level: Level = "error"
+        self._level: NoticeLevel = "error"
 
-    def show(self, text: str, level: Level = "error") -> None:
+    def show(self, text: str, level: NoticeLevel = "error") -> None:
         if not text.strip() or text == self._app.events.told:
             return
         self._text, self._level, self._rows = text.strip()[:_LOOKED_AT_CHARS], level, None

@@ -8,7 +8,7 @@ from tau.tui.component import Component
 from tau.tui.input.key import InputEvent
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.layout import Layout
+    from tau.modes.interactive.layout import ScreenLayout
     from tau.tui.render.screen import Screen
 
 T = TypeVar("T")
@@ -31,7 +31,7 @@ class _Gap(Component):
 class Dialogs:
     """One at a time; who comes second waits until the first is answered."""
 
-    def __init__(self, screen: "Screen", layout: "Layout", editor: Component) -> None:
+    def __init__(self, screen: "Screen", layout: "ScreenLayout", editor: Component) -> None:
         self._screen = screen
         self._layout = layout
         self._editor = editor

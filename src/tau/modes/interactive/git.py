@@ -14,7 +14,7 @@ _HEAD_BYTES = 4096
 _STATUS = ("git", "-c", "core.fsmonitor=false", "status", "--porcelain", "--untracked-files=no")
 
 
-class Checkout(NamedTuple):
+class GitCheckout(NamedTuple):
     """`branch` is empty outside a repository; a commit without a branch is its short hash."""
 
     branch: str = ""

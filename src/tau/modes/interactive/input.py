@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from tau.base import log
 from tau.base.errors import TauError
 from tau.base.late import late
-from tau.modes.interactive.editing.history import Recall
+from tau.modes.interactive.editing.history import PromptRecall
 from tau.modes.interactive.editing.interrupts import Interrupts
-from tau.modes.interactive.editing.keeping import DraftKeeper
-from tau.modes.interactive.editing.modes import Mode, mode_of, show_mode
-from tau.modes.interactive.editing.pictures import Pictures
-from tau.modes.interactive.editing.sending import Sending
-from tau.modes.interactive.editing.straying import Straying
+from tau.modes.interactive.editing.keeping import DraftAutosave
+from tau.modes.interactive.editing.modes import ComposerMode, mode_of, show_mode
+from tau.modes.interactive.editing.pictures import Attachments
+from tau.modes.interactive.editing.sending import MessageSender
+from tau.modes.interactive.editing.straying import TypeAhead
 from tau.tui.input.key import InputEvent, Paste
 from tau.tui.render.screen import CONSUMED, Consumed
 from tau.tui.widgets.editor.bindings import ActionKeys
@@ -21,7 +21,7 @@ from tau.tui.widgets.editor.bindings import ActionKeys
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
     from tau.tui.widgets.autocomplete import Answer
-    from tau.tui.widgets.toast import Level
+    from tau.tui.widgets.toast import ToastLevel
 
 clipboard = late("tau.modes.interactive.editing.clipboard")
 completion = late("tau.modes.interactive.editing.completion")
@@ -54,15 +54,15 @@ class InputController:
 
     def __init__(self, app: "App") -> None:
         self._app = app
-        self.recall = Recall(app)
-        self.mode: Mode = ""
+        self.recall = PromptRecall(app)
+        self.mode: ComposerMode = ""
         self.is_outside = False
         """Whether an editor of the person's own has the terminal."""
-        self._pictures = Pictures(app)
-        self._keeper = DraftKeeper(app, self._pictures)
-        self.sending = Sending(app, self.recall, self._keeper, self._pictures)
+        self._pictures = Attachments(app)
+        self._keeper = DraftAutosave(app, self._pictures)
+        self.sending = MessageSender(app, self.recall, self._keeper, self._pictures)
         self.interrupts = Interrupts(app, self.sending, self._keeper)
-        self._straying = Straying(app)
+        self._straying = TypeAhead(app)
         self._does = self._actions()
         self._keys = ActionKeys(app.keys, self._does)
         self._in_popup = ActionKeys(app.keys, IN_POPUP)
@@ -113,7 +113,7 @@ class InputController:
         if self._hints is not None:
             self._hints.clear()
 
-    def hint(self, text: str, level: "Level" = "info", seconds: float | None = None) -> None:
+    def hint(self, text: str, level: "ToastLevel" = "info", seconds: float | None = None) -> None:
         """A line below the editor that goes away by itself."""
         app = self._app
         if self._hints is None:
@@ -154,7 +154,7 @@ class InputController:
             "app.model.cycleBackward": lambda: app.start(cycle.next_model(app, -1)),
             "app.tools.expand": lambda: _toggle_expanded(app),
             "app.tools.expandOne": lambda: _expand_one(app),
-            "app.editor.external": lambda: app.start(external.write_outside(app)),
+            "app.editor.external": lambda: app.start(external.edit_externally(app)),
             "app.message.followUp": self._follow_up,
             "app.message.dequeue": self._dequeue,
             "app.clipboard.pasteImage": lambda: app.start(self._paste()),

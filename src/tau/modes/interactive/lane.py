@@ -14,7 +14,7 @@ STOPPING = "Stopping"
 _CHARS_PER_TOKEN = 4
 
 
-class Lane:
+class ActivityLine:
     """What the agent does (`begin`, `doing`, `end`), or what somebody else shows meanwhile (`show`, `hide`).
 
     Nothing is scheduled while nothing runs.

@@ -11,7 +11,7 @@ from tau.config.auth_file import AuthFile
 from tau.config.json_file import read_json
 from tau.config.models_file import load_models_file, merge
 from tau.config.pasted_key import KEY_PAGES, doubt_about, freed, wrong_with
-from tau.modes.interactive.question_parts import Choice
+from tau.modes.interactive.question_parts import DialogChoice
 from tau.modes.interactive.questions import ChoicePanel, LinePanel
 from tau.modes.interactive.selectors.pick_list import pick
 from tau.tui.component import Component
@@ -129,7 +129,10 @@ async def _choose_stored(app: "App", catalog: Catalog, stored: list[str]) -> str
         return row.name if row is not None else provider
 
     def make(done: Callable[[str | None], None]) -> Component:
-        choices = [Choice("", "None of them"), *(Choice(one, f"Forget {label(one)}") for one in stored)]
+        choices = [
+            DialogChoice("", "None of them"),
+            *(DialogChoice(one, f"Forget {label(one)}") for one in stored),
+        ]
         return ChoicePanel(
             app,
             "Which key is to be forgotten?",

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tau.tui.component import Cached
+from tau.tui.component import CachedComponent
 from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import truncate
-from tau.tui.widgets.live import Live
+from tau.tui.widgets.live import LiveComponent
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
@@ -15,7 +15,7 @@ MAX_ROWS = 5
 _LOOKED_AT_CHARS = 1000
 
 
-class Pending(Cached, Live):
+class PendingMessages(CachedComponent, LiveComponent):
     """One row for each message. It puts itself on the screen while something waits."""
 
     def __init__(self, app: "App") -> None:

@@ -10,7 +10,7 @@ from tau.base.files import make_private, write_atomic
 from tau.base.late import late
 from tau.coding.plan_mode import MAX_PLAN_BYTES
 from tau.coding.plan_rules import PLAN_FILE, Plan, PlanAnswer, title_of
-from tau.modes.interactive.question_parts import Choice
+from tau.modes.interactive.question_parts import DialogChoice
 from tau.modes.interactive.questions import CANCEL, ChoicePanel
 from tau.tui.component import Component
 from tau.tui.input.key import InputEvent
@@ -23,31 +23,33 @@ apps = late("tau.modes.interactive.app")
 markdown = late("tau.tui.widgets.markdown.component")
 external = late("tau.modes.interactive.editing.external")
 
-Wish = Literal["approve", "new", "edit", "reject", "keep"]
+ReviewChoice = Literal["approve", "new", "edit", "reject", "keep"]
 HANDED_OVER = "Carry out this plan, which the user has approved:"
 
 
-class Said(NamedTuple):
+class PlanResponse(NamedTuple):
     """What the person wants, with their words where they send it back; None: they turned away."""
 
-    wish: Wish | None
+    wish: ReviewChoice | None
     feedback: str = ""
 
 
 class PlanPanel(ChoicePanel):
     """The plan as Markdown, and below it what can be done with it."""
 
-    def __init__(self, app: "App", plan: Plan, done: Callable[[Said | None], None]) -> None:
+    def __init__(self, app: "App", plan: Plan, done: Callable[[PlanResponse | None], None]) -> None:
         super().__init__(
             app,
             f"Plan: {plan.title}",
             markdown.Markdown(app.theme, _below_title(plan)),
             [
-                Choice("approve", "Approve it and go to work"),
-                Choice("new", "Approve it and go to work in a new session", "It begins with the plan alone."),
-                Choice("edit", "Change it in your editor"),
-                Choice("reject", "Send it back with a comment"),
-                Choice("keep", "Keep planning"),
+                DialogChoice("approve", "Approve it and go to work"),
+                DialogChoice(
+                    "new", "Approve it and go to work in a new session", "It begins with the plan alone."
+                ),
+                DialogChoice("edit", "Change it in your editor"),
+                DialogChoice("reject", "Send it back with a comment"),
+                DialogChoice("keep", "Keep planning"),
             ],
             at=4,
             ends=False,
@@ -61,7 +63,7 @@ class PlanPanel(ChoicePanel):
             app.keys,
             prompt="What is to be different: ",
             validate=lambda text: None if text.strip() else "Write what is to be different.",
-            on_submit=lambda text: done(Said("reject", text.strip())),
+            on_submit=lambda text: done(PlanResponse("reject", text.strip())),
             on_cancel=self._back,
         )
         self._writes = False
@@ -76,11 +78,11 @@ class PlanPanel(ChoicePanel):
         hints = [self.key("tui.input.submit", "sends it back"), self.key(CANCEL, "goes back")]
         return [*self._comment.render(width), *self.hint_rows(hints, width)]
 
-    def _answer(self, choice: Choice) -> None:
+    def _answer(self, choice: DialogChoice) -> None:
         if choice.value == "reject":
             self._writes = True
         else:
-            self._done(Said(choice.value))
+            self._done(PlanResponse(choice.value))
 
     def _back(self) -> None:
         self._writes = False
@@ -93,14 +95,16 @@ def _below_title(plan: Plan) -> str:
     return rest.strip("\n") if same and rest.strip() else plan.text
 
 
-def _dialog(app: "App", plan: Plan) -> Callable[[Callable[[Said | None], None]], Component]:
+def _dialog(app: "App", plan: Plan) -> Callable[[Callable[[PlanResponse | None], None]], Component]:
     return lambda done: PlanPanel(app, plan, done)
 
 
 async def review(app: "App", plan: Plan) -> PlanAnswer | None:
     """What the person says to a plan. Where they turn away, the run that handed it in ends."""
     while True:
-        said: Said = await app.ui.show(_dialog(app, plan), f"A plan waits: {plan.title}") or Said(None)
+        said: PlanResponse = await app.ui.show(
+            _dialog(app, plan), f"A plan waits: {plan.title}"
+        ) or PlanResponse(None)
         match said.wish:
             case "approve":
                 return PlanAnswer("approve")
@@ -154,7 +158,7 @@ async def _hand_over(app: "App", plan: Plan) -> None:
         return
     session.plan.leave(approved=plan.url)
     app.leave(
-        apps.Change(
+        apps.SessionSwitch(
             "new",
             prompt=f"{HANDED_OVER}\n\n{plan.text}",
             notice=f'This session carries out the plan "{plan.title}".',

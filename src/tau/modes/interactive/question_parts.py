@@ -11,7 +11,7 @@ from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap
 from tau.tui.widgets.list_parts import spoken_rows
-from tau.tui.widgets.live import Live
+from tau.tui.widgets.live import LiveComponent
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
@@ -23,7 +23,7 @@ MAX_TITLE_ROWS = 4
 NARROW = 60
 
 
-class Choice(NamedTuple):
+class DialogChoice(NamedTuple):
     """One answer. `note` stands behind its label; a `key` is a letter that gives it, wherever it stands."""
 
     value: Any
@@ -113,7 +113,7 @@ class ChoiceRows:
     def __init__(
         self,
         theme: Theme,
-        choices: Sequence[Choice],
+        choices: Sequence[DialogChoice],
         *,
         at: int = 0,
         multi: bool = False,
@@ -129,7 +129,7 @@ class ChoiceRows:
         self._has_moved = False
 
     @property
-    def chosen(self) -> Choice:
+    def chosen(self) -> DialogChoice:
         return self.choices[self.at]
 
     def place_of(self, event: InputEvent) -> int | None:
@@ -222,7 +222,7 @@ class ChoiceRows:
         return spoken_rows(f"{words}: {about}" if about else words, width)
 
 
-class Frame(Live):
+class DialogFrame(LiveComponent):
     """A frame around what `body` gives: a rule with the title above, a rule below."""
 
     framed = True

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from tau.base.late import late
-from tau.modes.interactive.question_parts import Choice, ChoiceRows, Frame, Window, long_text
+from tau.modes.interactive.question_parts import ChoiceRows, DialogChoice, DialogFrame, Window, long_text
 from tau.tui.component import Component
 from tau.tui.input.key import InputEvent
 from tau.tui.text.wrap import wrap
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 external = late("tau.modes.interactive.editing.external")
 
 T = TypeVar("T")
-Done = Callable[[T | None], None]
+_Done = Callable[[T | None], None]
 
 MAX_OPTIONS = 1_000
 NUMBERED_OPTIONS = 9
@@ -30,7 +30,7 @@ PAGE_UP, PAGE_DOWN = "tui.select.pageUp", "tui.select.pageDown"
 CONFIRM, CANCEL = "tui.select.confirm", "tui.select.cancel"
 
 
-class ChoicePanel(Frame):
+class ChoicePanel(DialogFrame):
     """A text, then answers. A digit or A letter answers at once; Enter takes the one that is highlighted."""
 
     def __init__(
@@ -38,12 +38,12 @@ class ChoicePanel(Frame):
         app: "App",
         title: str,
         text: "str | Component",
-        choices: Sequence[Choice],
+        choices: Sequence[DialogChoice],
         *,
         at: int = 0,
         ends: bool = True,
         cancels: str = "cancels",
-        on_answer: Callable[[Choice], None],
+        on_answer: Callable[[DialogChoice], None],
         on_cancel: Callable[[], None],
     ) -> None:
         super().__init__(app, title)
@@ -104,10 +104,10 @@ class ChoicePanel(Frame):
         return (up, down) if up and down else ()
 
 
-class ListPanel(Frame):
+class ListPanel(DialogFrame):
     """A text, then a long list that is narrowed by typing."""
 
-    def __init__(self, app: "App", title: str, text: str, options: Sequence[str], done: "Done[int]") -> None:
+    def __init__(self, app: "App", title: str, text: str, options: Sequence[str], done: "_Done[int]") -> None:
         super().__init__(app, title)
         inside = Text(app.theme, long_text(text))
         self._window = Window(app.theme, inside, lambda: self.room(app.front.terminal.rows // 2))
@@ -146,7 +146,7 @@ class ListPanel(Frame):
         return [*rows, *self.hint_rows([self.key(CANCEL, "cancels")], width)]
 
 
-class LinePanel(Frame):
+class LinePanel(DialogFrame):
     """A text, then a field of one line."""
 
     def __init__(
@@ -154,7 +154,7 @@ class LinePanel(Frame):
         app: "App",
         title: str,
         text: str,
-        done: "Done[str]",
+        done: "_Done[str]",
         *,
         placeholder: str = "",
         prefill: str = "",
@@ -195,12 +195,12 @@ class LinePanel(Frame):
         return [*self._window.render(width), *self.field.render(width), *self.hint_rows(hints, width)]
 
 
-class TextPanel(Frame):
+class TextPanel(DialogFrame):
     """A longer text in an editor of its own, whose border is the frame."""
 
     framed = False
 
-    def __init__(self, app: "App", title: str, prefill: str, done: "Done[str]") -> None:
+    def __init__(self, app: "App", title: str, prefill: str, done: "_Done[str]") -> None:
         super().__init__(app, "")
         self._done = done
         self._title = Window(app.theme, Text(app.theme, long_text(title), "accent"), lambda: 6)
@@ -253,14 +253,14 @@ class TextPanel(Frame):
 
 def ask_choice(
     app: "App", title: str, options: Sequence[str], *, at: int = 0
-) -> "Callable[[Done[str]], Component]":
+) -> "Callable[[_Done[str]], Component]":
     """Makes the dialog of `Ui.select`."""
     shown = list(options)
     first, _, text = long_text(title).partition("\n")
     if len(first) > HEADING_CHARS:
         first, text = "", long_text(title)
 
-    def make(done: "Done[str]") -> Component:
+    def make(done: "_Done[str]") -> Component:
         if not shown:
             done(None)
         if len(shown) > NUMBERED_OPTIONS:
@@ -269,7 +269,8 @@ def ask_choice(
             app,
             first,
             text,
-            [Choice(option, option) for option in shown] or [Choice("", "Nothing to choose from")],
+            [DialogChoice(option, option) for option in shown]
+            or [DialogChoice("", "Nothing to choose from")],
             at=at,
             on_answer=lambda choice: done(choice.value),
             on_cancel=lambda: done(None),

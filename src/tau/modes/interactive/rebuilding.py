@@ -15,11 +15,11 @@ from tau.ai.wire import (
 )
 from tau.base.clock import from_iso
 from tau.coding.session import entries as s
-from tau.coding.session.context import Node
+from tau.coding.session.context import EntryNode
 from tau.coding.session.log import SessionLog
 from tau.modes.interactive.blocks.call import was_stopped
 from tau.modes.interactive.blocks.notice import NoticeBlock
-from tau.modes.interactive.blocks.story import Story
+from tau.modes.interactive.blocks.story import TranscriptBuilder
 from tau.modes.interactive.blocks.user import picture
 
 MAX_MESSAGES = 400
@@ -27,7 +27,7 @@ MAX_MESSAGES = 400
 _SHOWN = frozenset({"message", "custom_message", "branch_summary", "compaction"})
 
 
-def tell(story: Story, log: SessionLog, max_messages: int = MAX_MESSAGES) -> None:
+def tell(story: TranscriptBuilder, log: SessionLog, max_messages: int = MAX_MESSAGES) -> None:
     """The branch that ends in the leaf, from what the last compaction kept on, and not too much of it."""
     branch = log.branch()
     start = _first_kept(branch, log)
@@ -62,7 +62,7 @@ def is_unanswered(log: SessionLog) -> bool:
     return isinstance(entry, s.MessageEntry) and isinstance(entry.message, UserMessage)
 
 
-def _tell_entry(story: Story, entry: s.KnownEntry | None) -> None:
+def _tell_entry(story: TranscriptBuilder, entry: s.KnownEntry | None) -> None:
     match entry:
         case s.MessageEntry(message=message):
             story.message(message)
@@ -75,7 +75,7 @@ def _tell_entry(story: Story, entry: s.KnownEntry | None) -> None:
             story.compaction(entry.summary, entry.tokens_before)
 
 
-def _first_kept(branch: Sequence[Node], log: SessionLog) -> int:
+def _first_kept(branch: Sequence[EntryNode], log: SessionLog) -> int:
     """Where the part of the branch begins that the last compaction has left."""
     for place in range(len(branch) - 1, -1, -1):
         if branch[place].type != "compaction":
@@ -87,7 +87,7 @@ def _first_kept(branch: Sequence[Node], log: SessionLog) -> int:
     return 0
 
 
-def _from_a_call_on(nodes: list[Node], log: SessionLog) -> list[Node]:
+def _from_a_call_on(nodes: list[EntryNode], log: SessionLog) -> list[EntryNode]:
     """Without results at the beginning whose calls are among what is not shown."""
     for place, node in enumerate(nodes):
         entry = _entry(log, node)
@@ -96,7 +96,7 @@ def _from_a_call_on(nodes: list[Node], log: SessionLog) -> list[Node]:
     return []
 
 
-def _last_pictures(nodes: Sequence[Node], log: SessionLog, most: int) -> set[str]:
+def _last_pictures(nodes: Sequence[EntryNode], log: SessionLog, most: int) -> set[str]:
     """The entries whose pictures are fetched: the last ones, not more than can be shown."""
     found: set[str] = set()
     for node in reversed(nodes):
@@ -108,7 +108,7 @@ def _last_pictures(nodes: Sequence[Node], log: SessionLog, most: int) -> set[str
     return found
 
 
-def _entry(log: SessionLog, node: Node, *, whole: bool = False) -> s.KnownEntry | None:
+def _entry(log: SessionLog, node: EntryNode, *, whole: bool = False) -> s.KnownEntry | None:
     """An entry; unless it is wanted whole, with words in the place of its pictures."""
     if whole:
         return log.decode(node)

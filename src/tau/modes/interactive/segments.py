@@ -10,7 +10,7 @@ from tau.base.text import shortened
 from tau.coding.session.session import Session
 from tau.coding.session.stats import cache_hit_rate
 from tau.config.appearance import Segment
-from tau.modes.interactive.git import Checkout
+from tau.modes.interactive.git import GitCheckout
 
 socket = late("socket")
 
@@ -20,18 +20,18 @@ NAME_CHARS = 32
 FILLING_PERCENT = 70
 
 
-class Facts(NamedTuple):
+class StatusFacts(NamedTuple):
     """What the segments are made from, read once per refresh."""
 
     session: Session
-    checkout: Checkout
+    checkout: GitCheckout
     begun_s: float
     home: str
     linear: bool = False
     ellipsis: str = "…"
 
 
-class Part(NamedTuple):
+class SegmentText(NamedTuple):
     text: str
     token: str = "statusText"
 
@@ -61,82 +61,84 @@ def elapsed(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
 
 
-def _model(facts: Facts) -> Part:
-    return Part(facts.session.model.id, "statusModel")
+def _model(facts: StatusFacts) -> SegmentText:
+    return SegmentText(facts.session.model.id, "statusModel")
 
 
-def _thinking(facts: Facts) -> Part:
+def _thinking(facts: StatusFacts) -> SegmentText:
     session = facts.session
-    return Part(f"thinking {session.thinking}" if session.model.reasoning else "")
+    return SegmentText(f"thinking {session.thinking}" if session.model.reasoning else "")
 
 
-def _mode(facts: Facts) -> Part:
-    return Part("plan mode", "planMode") if facts.session.plan.on else Part("")
+def _mode(facts: StatusFacts) -> SegmentText:
+    return SegmentText("plan mode", "planMode") if facts.session.plan.on else SegmentText("")
 
 
-def _path(facts: Facts) -> Part:
-    return Part(short_path(facts.session.cwd, facts.home, facts.ellipsis), "statusPath")
+def _path(facts: StatusFacts) -> SegmentText:
+    return SegmentText(short_path(facts.session.cwd, facts.home, facts.ellipsis), "statusPath")
 
 
-def _git(facts: Facts) -> Part:
+def _git(facts: StatusFacts) -> SegmentText:
     branch, dirty = facts.checkout
     if not branch:
-        return Part("")
+        return SegmentText("")
     mark = (", changed" if facts.linear else "*") if dirty else ""
-    return Part(f"{branch}{mark}", "statusDirty" if dirty else "statusGit")
+    return SegmentText(f"{branch}{mark}", "statusDirty" if dirty else "statusGit")
 
 
-def _context_percent(facts: Facts) -> Part:
+def _context_percent(facts: StatusFacts) -> SegmentText:
     usage = facts.session.compaction.usage()
     token = "error" if usage.percent >= FULL_PERCENT else "warning"
-    return Part(
+    return SegmentText(
         f"{usage.percent:.0f}% of {tokens(usage.window)}",
         "statusText" if usage.percent < FILLING_PERCENT else token,
     )
 
 
-def _context_tokens(facts: Facts) -> Part:
+def _context_tokens(facts: StatusFacts) -> SegmentText:
     usage = facts.session.compaction.usage()
-    return Part(f"{tokens(usage.tokens)}/{tokens(usage.window)}")
+    return SegmentText(f"{tokens(usage.tokens)}/{tokens(usage.window)}")
 
 
-def _counted(sign: str, word: str, count: Callable[[Session], int]) -> Callable[[Facts], Part]:
-    def part(facts: Facts) -> Part:
+def _counted(sign: str, word: str, count: Callable[[Session], int]) -> Callable[[StatusFacts], SegmentText]:
+    def part(facts: StatusFacts) -> SegmentText:
         number = count(facts.session)
         if not number:
-            return Part("")
+            return SegmentText("")
         in_words = facts.linear or (not sign.isascii() and facts.ellipsis.isascii())
-        return Part(f"{tokens(number)} {word}" if in_words else f"{sign}{tokens(number)}")
+        return SegmentText(f"{tokens(number)} {word}" if in_words else f"{sign}{tokens(number)}")
 
     return part
 
 
-def _cache_hit(facts: Facts) -> Part:
+def _cache_hit(facts: StatusFacts) -> SegmentText:
     rate = cache_hit_rate(facts.session.stats.usage)
-    return Part(f"cache {rate:.0%}" if rate else "")
+    return SegmentText(f"cache {rate:.0%}" if rate else "")
 
 
-def _cost(facts: Facts) -> Part:
+def _cost(facts: StatusFacts) -> SegmentText:
     cost = facts.session.stats.usage.cost.total
-    return Part(f"${cost:.2f}" if cost >= 0.01 else f"${cost:.4f}" if cost else "")
+    return SegmentText(f"${cost:.2f}" if cost >= 0.01 else f"${cost:.4f}" if cost else "")
 
 
-def _queue(facts: Facts) -> Part:
+def _queue(facts: StatusFacts) -> SegmentText:
     waiting = len(facts.session.queue)
-    return Part(f"{waiting} waiting" if waiting else "")
+    return SegmentText(f"{waiting} waiting" if waiting else "")
 
 
-def _jobs(facts: Facts) -> Part:
+def _jobs(facts: StatusFacts) -> SegmentText:
     running = sum(1 for job in facts.session.jobs.list() if job.status == "running")
-    return Part(f"{running} running" if running else "")
+    return SegmentText(f"{running} running" if running else "")
 
 
-def _name(facts: Facts) -> Part:
+def _name(facts: StatusFacts) -> SegmentText:
     name = facts.session.names.name or ""
-    return Part(name if len(name) <= NAME_CHARS else f"{name[: NAME_CHARS - 1].rstrip()}{facts.ellipsis}")
+    return SegmentText(
+        name if len(name) <= NAME_CHARS else f"{name[: NAME_CHARS - 1].rstrip()}{facts.ellipsis}"
+    )
 
 
-SEGMENTS: dict[Segment, Callable[[Facts], Part]] = {
+SEGMENTS: dict[Segment, Callable[[StatusFacts], SegmentText]] = {
     "model": _model,
     "thinking": _thinking,
     "mode": _mode,
@@ -150,12 +152,12 @@ SEGMENTS: dict[Segment, Callable[[Facts], Part]] = {
     "cacheWrite": _counted("W", "to cache", lambda session: session.stats.usage.cache_write),
     "cacheHit": _cache_hit,
     "cost": _cost,
-    "time": lambda facts: Part(time.strftime("%H:%M")),
-    "elapsed": lambda facts: Part(elapsed(time.monotonic() - facts.begun_s)),
+    "time": lambda facts: SegmentText(time.strftime("%H:%M")),
+    "elapsed": lambda facts: SegmentText(elapsed(time.monotonic() - facts.begun_s)),
     "session": _name,
     "jobs": _jobs,
     "queue": _queue,
-    "host": lambda facts: Part(socket.gethostname()),
+    "host": lambda facts: SegmentText(socket.gethostname()),
 }
 
 Preset = tuple[tuple[Segment, ...], tuple[Segment, ...]]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from tau.tui.text.clean import clean_styled, strip_styles
 from tau.tui.text.cut import truncate
-from tau.tui.widgets.live import Live
+from tau.tui.widgets.live import LiveComponent
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
@@ -16,7 +16,7 @@ MAX_LINES = 12
 MAX_CHARS = 500
 
 
-class Signs:
+class ExtensionWidgets:
     """One line for every status together, some lines for each widget; both in the order of their keys."""
 
     def __init__(self, app: "App") -> None:
@@ -59,7 +59,7 @@ class Signs:
         self._app.screen.request_render()
 
 
-class _Lines(Live):
+class _Lines(LiveComponent):
     """Each line in one row, cut where it is too long."""
 
     def __init__(self, app: "App") -> None:

@@ -18,8 +18,8 @@ from tau.base import log
 from tau.base.text import clean_line
 from tau.coding.session.session import Session
 from tau.config.appearance import Segment
-from tau.modes.interactive.git import Checkout, branch_of, is_dirty
-from tau.modes.interactive.segments import GIVE_WAY, PRESETS, SEGMENTS, SEPARATORS, Facts, Part
+from tau.modes.interactive.git import GitCheckout, branch_of, is_dirty
+from tau.modes.interactive.segments import GIVE_WAY, PRESETS, SEGMENTS, SEPARATORS, SegmentText, StatusFacts
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
@@ -33,12 +33,12 @@ class StatusLine:
     def __init__(self, app: "App") -> None:
         self._app = app
         self._begun_s = time.monotonic()
-        self._checkout = Checkout()
+        self._checkout = GitCheckout()
         self._home = str(Path.home())
         self._stop: Callable[[], None] = _nothing
 
     def attach(self, session: Session) -> None:
-        self._checkout = Checkout(branch_of(session.cwd))
+        self._checkout = GitCheckout(branch_of(session.cwd))
         self._stop = session.subscribe(self._hear)
         self.refresh()
         self._app.start(self._look(session))
@@ -56,7 +56,7 @@ class StatusLine:
         chosen = app.settings.status_line
         preset = PRESETS.get(chosen.preset)
         left, right = preset or (tuple(chosen.left_segments), tuple(chosen.right_segments))
-        facts = Facts(
+        facts = StatusFacts(
             session, self._checkout, self._begun_s, self._home, app.theme.linear, app.theme.symbols.ellipsis
         )
         texts = {name: self._text(name, facts) for name in (*left, *right)}
@@ -64,7 +64,7 @@ class StatusLine:
         app.editor.set_border_text(*shown, shorter)
         app.screen.request_render()
 
-    def _text(self, name: Segment, facts: Facts) -> str:
+    def _text(self, name: Segment, facts: StatusFacts) -> str:
         part = _part(name, facts)
         return self._app.theme[part.token](clean_line(part.text)) if part.text else ""
 
@@ -85,18 +85,18 @@ class StatusLine:
     async def _look(self, session: Session) -> None:
         """Ask git, and tell if something has changed."""
         branch = branch_of(session.cwd)
-        found = Checkout(branch, bool(branch) and await is_dirty(session.cwd))
+        found = GitCheckout(branch, bool(branch) and await is_dirty(session.cwd))
         if found != self._checkout and session is self._app.session:
             self._checkout = found
             self.refresh()
 
 
-def _part(name: Segment, facts: Facts) -> Part:
+def _part(name: Segment, facts: StatusFacts) -> SegmentText:
     try:
         return SEGMENTS[name](facts)
     except Exception as error:
         log.warning(f"The part {name} of the status line failed.", error)
-        return Part("")
+        return SegmentText("")
 
 
 def _narrower(texts: Mapping[Segment, str]) -> Iterator[dict[Segment, str]]:

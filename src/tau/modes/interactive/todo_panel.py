@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING
 
 from tau.coding.todo_list import Phases, Status, TodoItem, TodoPhase, tasks_of
-from tau.tui.component import Cached
+from tau.tui.component import CachedComponent
 from tau.tui.style import Theme
 from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import truncate
-from tau.tui.widgets.live import Live
+from tau.tui.widgets.live import LiveComponent
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
@@ -22,7 +22,7 @@ _WORDS: dict[Status, str] = {
 }
 
 
-class TodoPanel(Cached, Live):
+class TodoPanel(CachedComponent, LiveComponent):
     """`refresh` reads the list anew; an empty list takes no room. `toggle` is the person's wish to see it."""
 
     def __init__(self, app: "App") -> None:

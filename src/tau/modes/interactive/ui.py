@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tau.agent.ui import Level
+from tau.agent.ui import NoticeLevel
 from tau.base import log
 from tau.base.errors import TauError
 from tau.base.late import late
@@ -13,10 +13,10 @@ from tau.tui.input.key import InputEvent, Paste
 from tau.tui.widgets.spacer import Spacer
 
 if TYPE_CHECKING:
-    from tau.coding.approval import ApprovalAnswer, ApprovalRequest
+    from tau.coding.approval import ApprovalDecision, ApprovalRequest
     from tau.coding.plan_rules import Plan, PlanAnswer
-    from tau.coding.tools.ask import Answer, AskQuestion
-    from tau.modes.interactive.app import App, Change
+    from tau.coding.tools.ask import AskAnswer, AskQuestion
+    from tau.modes.interactive.app import App, SessionSwitch
 
 approvals = late("tau.modes.interactive.approvals")
 asking = late("tau.modes.interactive.asking")
@@ -28,7 +28,7 @@ sequences = late("tau.tui.terminal.sequences")
 signs = late("tau.modes.interactive.signs")
 
 T = TypeVar("T")
-Make = Callable[[Callable[[T | None], None]], Component]
+_Make = Callable[[Callable[[T | None], None]], Component]
 
 QUIET_S = 0.7
 """Somebody who writes is not interrupted before a pause of this length."""
@@ -56,13 +56,13 @@ class ScreenUi:
         raw_events.keep()  # for /debug
 
     async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
-        make: Make[str] = questions.ask_choice(self._app, title, options)
+        make: _Make[str] = questions.ask_choice(self._app, title, options)
         return await self.show(make, title, timeout)
 
     async def confirm(self, title: str, message: str, *, timeout: float | None = None) -> bool | None:
         """The answer that is highlighted at first is no."""
         text = f"{title}\n{message}" if message else title
-        make: Make[str] = questions.ask_choice(self._app, text, ("Yes", "No"), at=1)
+        make: _Make[str] = questions.ask_choice(self._app, text, ("Yes", "No"), at=1)
         answer = await self.show(make, title, timeout)
         return None if answer is None else answer == "Yes"
 
@@ -99,7 +99,7 @@ class ScreenUi:
 
         return await self.show(make, "")
 
-    def notify(self, message: str, level: Level = "info") -> None:
+    def notify(self, message: str, level: NoticeLevel = "info") -> None:
         if len(message) > MAX_NOTICE_CHARS:
             message = f"{message[:MAX_NOTICE_CHARS]}…"
         self._app.say(message, level)
@@ -119,9 +119,9 @@ class ScreenUi:
         else:
             self._app.front.terminal.write(sequences.title(text))
 
-    async def approve(self, request: "ApprovalRequest") -> "ApprovalAnswer | None":
+    async def approve(self, request: "ApprovalRequest") -> "ApprovalDecision | None":
         """Whether a call may go on; Escape stops the run."""
-        make: Make[ApprovalAnswer] = approvals.approval(self._app, request, self._answered_at)
+        make: _Make[ApprovalDecision] = approvals.approval(self._app, request, self._answered_at)
         answer = await self.show(make, approvals.heading(request))
         self._answered_at = self._app.front.timer.time()
         if answer is None:
@@ -130,9 +130,9 @@ class ScreenUi:
 
     async def ask_questions(
         self, asked: "Sequence[AskQuestion]", timeout_s: float | None
-    ) -> "list[Answer] | None":
+    ) -> "list[AskAnswer] | None":
         """The questions of the agent; Escape stops the run."""
-        make: Make[list[Answer]] = asking.questionnaire(self._app, asked, timeout_s)
+        make: _Make[list[AskAnswer]] = asking.questionnaire(self._app, asked, timeout_s)
         answers = await self.show(make, asked[0].question if asked else "")
         if answers is None:
             await self.stop_run()
@@ -143,12 +143,12 @@ class ScreenUi:
         answer: PlanAnswer | None = await plan_reviews.review(self._app, plan)
         return answer
 
-    async def first_run(self, error: TauError) -> "Change | None":
+    async def first_run(self, error: TauError) -> "SessionSwitch | None":
         """No session can be opened: what the person wants to do about it."""
-        change: Change | None = await first_runs.first_run(self._app, error)
+        change: SessionSwitch | None = await first_runs.first_run(self._app, error)
         return change
 
-    async def show(self, make: Make[T], about: str, timeout: float | None = None) -> T | None:
+    async def show(self, make: _Make[T], about: str, timeout: float | None = None) -> T | None:
         """A question that comes by itself: it waits until nobody is in the middle of a word."""
         await self._until_quiet()
         if self.on_question is not None and about:
@@ -181,5 +181,5 @@ class ScreenUi:
 
     def _shown_signs(self) -> Any:
         if self._signs is None:
-            self._signs = signs.Signs(self._app)
+            self._signs = signs.ExtensionWidgets(self._app)
         return self._signs

@@ -9,7 +9,7 @@ import msgspec
 from tau.ai.wire import ImageContent, TextContent, UserContent
 from tau.tui.component import Component
 
-State = Literal["streaming", "pending", "running", "done", "failed", "aborted", "declined"]
+CallState = Literal["streaming", "pending", "running", "done", "failed", "aborted", "declined"]
 """streaming: its arguments arrive; pending: they are complete; running: it has begun; then how it ended.
 
 A declined call is one that the person did not allow."""
@@ -17,12 +17,12 @@ A declined call is one that the person did not allow."""
 T = TypeVar("T")
 
 
-class ToolView(NamedTuple):
+class ToolCallView(NamedTuple):
     """A call as it stands now. `args` may be incomplete, and of any type: a model wrote them."""
 
     name: str
     args: dict[str, Any]
-    state: State
+    state: CallState
     cwd: Path
     content: Sequence[UserContent] = ()
     """The result so far: partial while it runs."""
@@ -51,7 +51,7 @@ class ToolView(NamedTuple):
         return value if isinstance(value, str) else "" if value is None else str(value)
 
 
-class Drawn(NamedTuple):
+class RenderedCall(NamedTuple):
     """How a call looks: one line, then what stands below it, if anything."""
 
     title: str

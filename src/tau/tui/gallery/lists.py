@@ -8,8 +8,8 @@ from tau.tui.input.key import InputEvent
 from tau.tui.widgets.container import Container
 from tau.tui.widgets.loader import CancellableLoader, Loader
 from tau.tui.widgets.select_list import SelectItem, SelectList
-from tau.tui.widgets.setting import Done
-from tau.tui.widgets.settings_list import Setting, SettingsList
+from tau.tui.widgets.setting import SettingDone
+from tau.tui.widgets.settings_list import SettingRow, SettingsList
 from tau.tui.widgets.spacer import Spacer
 from tau.tui.widgets.tab_bar import Tab, TabBar
 from tau.tui.widgets.text import Text
@@ -44,7 +44,7 @@ def _empty(bench: Bench) -> Component:
 class _Ask(Component):
     """A submenu of one question."""
 
-    def __init__(self, bench: Bench, done: Done) -> None:
+    def __init__(self, bench: Bench, done: SettingDone) -> None:
         self._keys = bench.keys
         self._text = Text(bench.theme, "Press enter to reset everything, escape to leave it.")
         self._done = done
@@ -62,11 +62,11 @@ class _Ask(Component):
 
 def _settings(bench: Bench, *keys: str) -> Component:
     settings = [
-        Setting(
+        SettingRow(
             "compact", "Auto-compact", True, "toggle", "Shrinks a session that grows too long.", "Session"
         ),
-        Setting("name", "Name", "", "text", "What the session is called.", "Session"),
-        Setting(
+        SettingRow("name", "Name", "", "text", "What the session is called.", "Session"),
+        SettingRow(
             "theme",
             "Theme",
             "dark",
@@ -76,9 +76,9 @@ def _settings(bench: Bench, *keys: str) -> Component:
             choices=["dark", "light", "solar", "none"],
             names=["Dark", "Light", "Solarised", "No colours"],
         ),
-        Setting("rows", "Output rows", 20, "number", "How much of an output is shown.", "Look", minimum=1),
-        Setting("key", "Key", "abc", "text", "Kept to itself.", "Look", secret=True),
-        Setting(
+        SettingRow("rows", "Output rows", 20, "number", "How much of an output is shown.", "Look", minimum=1),
+        SettingRow("key", "Key", "abc", "text", "Kept to itself.", "Look", secret=True),
+        SettingRow(
             "reset",
             "Reset",
             "no",

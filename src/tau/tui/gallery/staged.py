@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 
-from tau.tui.component import Cached
+from tau.tui.component import CachedComponent
 from tau.tui.render.screen import Screen
 from tau.tui.style import Theme
 from tau.tui.terminal.virtual import VirtualTerminal
 from tau.tui.timer import FakeTimer
 
 
-class Staged(Cached):
+class Staged(CachedComponent):
     """Shows what a screen of some rows holds after `play` put things on it; without colours."""
 
     def __init__(self, theme: Theme, rows: int, play: Callable[[Screen], object]) -> None:

@@ -3,7 +3,7 @@
 from tau.tui.component import Component
 from tau.tui.gallery.specimen import Bench, Specimen, focused, pressed
 from tau.tui.input.key import Paste
-from tau.tui.widgets.autocomplete import Answer, Item, Suggestions
+from tau.tui.widgets.autocomplete import Answer, CompletionItem, Suggestions
 from tau.tui.widgets.editor.editor import Editor
 from tau.tui.widgets.editor.history import MemoryHistory
 from tau.tui.widgets.input_field import InputField
@@ -20,9 +20,9 @@ class Commands:
     """Completes words that begin with a slash."""
 
     ITEMS = (
-        Item("/compact", "/compact ", "Shrink the session", "Session"),
-        Item("/copy", "/copy ", "Copy the last answer", "Session"),
-        Item("/colors", "/colors ", "Choose a theme", "Look"),
+        CompletionItem("/compact", "/compact ", "Shrink the session", "Session"),
+        CompletionItem("/copy", "/copy ", "Copy the last answer", "Session"),
+        CompletionItem("/colors", "/colors ", "Choose a theme", "Look"),
     )
 
     def complete(self, text: str, cursor: int) -> Answer:

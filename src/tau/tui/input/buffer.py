@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from tau.tui.input.burst import Burst
+from tau.tui.input.burst import PasteDetector
 from tau.tui.input.key import InputEvent, Key, Paste
 from tau.tui.input.parse import parse_key
 from tau.tui.input.scan import ESC, INCOMPLETE, sequence_end
 from tau.tui.input.typed import as_paste, has_controls, is_control, typed_keys
-from tau.tui.terminal.replies import Reply, parse_reply
+from tau.tui.terminal.replies import TerminalReply, parse_reply
 from tau.tui.timer import Handle, Timer
 
 ESCAPE_MS = 25
@@ -26,7 +26,7 @@ PASTE_END = b"\x1b[201~"
 _MARKER = len(PASTE_END)
 
 
-class StdinBuffer:
+class InputDecoder:
     """Feed it what was read; it calls `on_events` with all that is complete, in order.
 
     `escape_ms` is the patience with a lone Escape, `backspace` what that key sends. `bursts` says whether a
@@ -36,7 +36,7 @@ class StdinBuffer:
 
     def __init__(
         self,
-        on_events: Callable[[list[InputEvent | Reply]], None],
+        on_events: Callable[[list[InputEvent | TerminalReply]], None],
         timer: Timer,
         *,
         escape_ms: int = ESCAPE_MS,
@@ -49,7 +49,7 @@ class StdinBuffer:
         self.backspace = backspace
         self.bursts = bursts
         self.patient = False
-        self._burst = Burst()
+        self._burst = PasteDetector()
         self._pending = b""
         self._paste: list[bytes] | None = None
         self._paste_bytes = 0
@@ -62,7 +62,7 @@ class StdinBuffer:
         """More bytes from the terminal."""
         if not data:
             return
-        events: list[InputEvent | Reply] = []
+        events: list[InputEvent | TerminalReply] = []
         self._burst.at(self._timer.time())
         self._cancel_partial()
         if self._pending:
@@ -75,7 +75,7 @@ class StdinBuffer:
 
     def flush(self) -> None:
         """Everything that waits, as it is: no more bytes are expected for it."""
-        events: list[InputEvent | Reply] = []
+        events: list[InputEvent | TerminalReply] = []
         self._end_paste(b"", events)
         self._end_burst(events)
         self._give_up_partial(events)
@@ -89,9 +89,9 @@ class StdinBuffer:
             self._quiet_handle.cancel()
             self._quiet_handle = None
         self._pending, self._paste, self._paste_tail = b"", None, b""
-        self._burst = Burst()
+        self._burst = PasteDetector()
 
-    def _scan(self, data: bytes, events: list[InputEvent | Reply]) -> None:
+    def _scan(self, data: bytes, events: list[InputEvent | TerminalReply]) -> None:
         at, size = 0, len(data)
         while at < size:
             if self._paste is not None:
@@ -117,7 +117,7 @@ class StdinBuffer:
                 self._sequence(data[at : abs(end)], events)
                 at = abs(end)
 
-    def _sequence(self, raw: bytes, events: list[InputEvent | Reply]) -> None:
+    def _sequence(self, raw: bytes, events: list[InputEvent | TerminalReply]) -> None:
         """A complete sequence, or one that was broken off."""
         if raw == PASTE_END:
             return  # of a paste that was given up, or one that hides in a paste
@@ -135,7 +135,7 @@ class StdinBuffer:
             return parse_key(f"{sequence[:-1]}\x7f")._replace(raw=sequence)
         return parse_key(sequence)
 
-    def _text(self, text: str, events: list[InputEvent | Reply]) -> None:
+    def _text(self, text: str, events: list[InputEvent | TerminalReply]) -> None:
         """Characters without escape sequences; controls among them are keys."""
         start = 0
         for at, char in enumerate(text) if has_controls(text) else ():
@@ -147,7 +147,7 @@ class StdinBuffer:
                 start = at + 1
         self._typed(text[start:], events)
 
-    def _typed(self, text: str, events: list[InputEvent | Reply]) -> None:
+    def _typed(self, text: str, events: list[InputEvent | TerminalReply]) -> None:
         if not text:
             return
         if not self.bursts or not self._burst.takes(text):
@@ -155,11 +155,11 @@ class StdinBuffer:
         elif self._burst.size > MAX_PASTE_BYTES:
             self._end_burst(events)
 
-    def _end_burst(self, events: list[InputEvent | Reply]) -> None:
+    def _end_burst(self, events: list[InputEvent | TerminalReply]) -> None:
         if self._burst.size:
             events.extend(self._burst.end())
 
-    def _in_paste(self, data: bytes, at: int, events: list[InputEvent | Reply]) -> int:
+    def _in_paste(self, data: bytes, at: int, events: list[InputEvent | TerminalReply]) -> int:
         """Takes what belongs to the paste; the position after it."""
         assert self._paste is not None
         chunk = self._paste_tail + data[at:]
@@ -179,7 +179,7 @@ class StdinBuffer:
             self._paste, self._paste_bytes = [], 0
         return len(data)
 
-    def _end_paste(self, last: bytes, events: list[InputEvent | Reply]) -> None:
+    def _end_paste(self, last: bytes, events: list[InputEvent | TerminalReply]) -> None:
         if self._paste is None:
             return
         content = b"".join([*self._paste, self._paste_tail, last])
@@ -191,7 +191,7 @@ class StdinBuffer:
         """Wait for what is not complete: a part of a sequence, a paste, or the silence after a burst."""
         if self._pending:
             self._partial_handle = self._timer.call_later(self._patience() / 1000, self._partial_is_late)
-        waits_ms = PASTE_MS if self._paste is not None else Burst.QUIET_MS if self._burst.size else 0
+        waits_ms = PASTE_MS if self._paste is not None else PasteDetector.QUIET_MS if self._burst.size else 0
         if waits_ms:
             self._deadline = self._timer.time() + waits_ms / 1000
             if self._quiet_handle is None:
@@ -214,7 +214,7 @@ class StdinBuffer:
         if left > 0.0005:
             self._quiet_handle = self._timer.call_later(left, self._quiet)
             return
-        events: list[InputEvent | Reply] = []
+        events: list[InputEvent | TerminalReply] = []
         if self._paste is not None:
             self._end_paste(b"", events)
             self.bursts = True  # its end is missing: what is still to come must not submit line by line
@@ -224,13 +224,13 @@ class StdinBuffer:
 
     def _partial_is_late(self) -> None:
         self._partial_handle = None
-        events: list[InputEvent | Reply] = []
+        events: list[InputEvent | TerminalReply] = []
         self._end_burst(events)
         self._give_up_partial(events)
         if events:
             self._on_events(events)
 
-    def _give_up_partial(self, events: list[InputEvent | Reply]) -> None:
+    def _give_up_partial(self, events: list[InputEvent | TerminalReply]) -> None:
         """Escapes are keys, an introducer of a sequence is a key with alt, more than that is unknown."""
         pending, self._pending = self._pending, b""
         while pending.startswith(b"\x1b\x1b"):

@@ -4,7 +4,7 @@ from tau.tui.input.key import Key, Paste
 from tau.tui.input.typed import as_paste, typed_keys
 
 
-class Burst:
+class PasteDetector:
     """Text that comes faster than anybody types is held back until it is quiet for a moment, then judged.
 
     The numbers. Characters belong to one run while no more than 5 ms pass between two reads: held keys repeat

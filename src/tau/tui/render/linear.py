@@ -14,8 +14,8 @@ from tau.tui.render.audit import Audit, visible
 from tau.tui.render.compose import EMPTY_FRAME, Frame
 from tau.tui.render.ledger import Ledger
 from tau.tui.render.overlays import Overlay, width_of
-from tau.tui.render.paint import ORDINARY, Emitter, Intent, Keep, Painted, Request, Size
-from tau.tui.render.prepare import Gate
+from tau.tui.render.paint import ORDINARY, Emitter, FrameRequest, Intent, KeepRows, PaintResult, Size
+from tau.tui.render.prepare import RowSanitizer
 from tau.tui.terminal.port import Capabilities
 from tau.tui.text.width import visible_width
 
@@ -34,13 +34,13 @@ class LinearPainter:
         self.size = Size(0, 0)
         self._audit = Audit()
         self._frame = EMPTY_FRAME
-        self._gate = Gate(1)
+        self._gate = RowSanitizer(1)
         self._below: list[str] = []
         self._overlays: dict[int, list[str]] = {}
         self._echoed = ""
         """What stands in the last line of the terminal, before the cursor."""
 
-    def wants_old_width(self, size: Size, capabilities: Capabilities, request: Request) -> bool:
+    def wants_old_width(self, size: Size, capabilities: Capabilities, request: FrameRequest) -> bool:
         printed = self.ledger.committed > 0 and not request.anew
         return printed and size.columns != self.size.columns
 
@@ -50,15 +50,15 @@ class LinearPainter:
         size: Size,
         capabilities: Capabilities,
         *,
-        request: Request = ORDINARY,
+        request: FrameRequest = ORDINARY,
         overlays: Sequence[Overlay] = (),
         before: Frame | None = None,
-    ) -> Painted:
+    ) -> PaintResult:
         """The lines that are new since the last frame."""
         intent: Intent = "first" if not self.size.rows else "full" if request.anew else "update"
         start = self._printed(frame, request, before)
         if self._gate.width != size.columns:
-            self._gate = Gate(size.columns, hyperlinks=False)
+            self._gate = RowSanitizer(size.columns, hyperlinks=False)
         end = max(frame.live_start if frame.has_seam else 0, start)
         record = frame.rows[start:end]
         lines = self._plain(record)
@@ -78,7 +78,7 @@ class LinearPainter:
         self.ledger = Ledger(end, end, frame.boundary, len(frame.rows))
         self.size, self._frame = size, frame
         emitter: Emitter = "none" if not text else "scroll" if lines else "diff"
-        return Painted(text, emitter, intent, start)
+        return PaintResult(text, emitter, intent, start)
 
     def forget(self, rows: int) -> None:
         """So many rows at the top of the frame were printed and will not be part of it any more."""
@@ -86,7 +86,7 @@ class LinearPainter:
         self.ledger = Ledger(committed - rows, max(top - rows, 0), boundary - rows, length - rows)
         self._audit.forget(rows)
 
-    def leave(self, keep: Keep, capabilities: Capabilities) -> str:
+    def leave(self, keep: KeepRows, capabilities: Capabilities) -> str:
         """Print what is left of the record, final or not, and end the line."""
         frame, printed = self._frame, self.ledger.committed
         end = {"all": len(frame.rows), "content": frame.content_end, "final": frame.live_start}[keep]
@@ -101,7 +101,7 @@ class LinearPainter:
         self.ledger = Ledger(kept, kept, frame.boundary, len(frame.rows))
         return text
 
-    def _printed(self, frame: Frame, request: Request, before: Frame | None) -> int:
+    def _printed(self, frame: Frame, request: FrameRequest, before: Frame | None) -> int:
         """How many rows of this frame are on paper already."""
         printed = self.ledger.committed
         if request.anew or not printed:

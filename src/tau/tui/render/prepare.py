@@ -37,7 +37,7 @@ def _unsafe() -> re.Pattern[str]:
     return re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069\ud800-\udfff]")
 
 
-class Line(NamedTuple):
+class SafeRow(NamedTuple):
     """A row that may be written as it is."""
 
     text: str
@@ -47,10 +47,10 @@ class Line(NamedTuple):
     """Whether it holds a picture: such rows are written whole and are not moved about."""
 
 
-BLANK = Line("", 0)
+BLANK = SafeRow("", 0)
 
 
-class Gate:
+class RowSanitizer:
     """Makes lines of rows for one width. Rows seen lately are known."""
 
     __slots__ = ("_known", "_older", "hyperlinks", "width")
@@ -58,10 +58,10 @@ class Gate:
     def __init__(self, width: int, *, hyperlinks: bool = True) -> None:
         self.width = max(width, 1)
         self.hyperlinks = hyperlinks
-        self._known: dict[str, Line] = {}
-        self._older: dict[str, Line] = {}
+        self._known: dict[str, SafeRow] = {}
+        self._older: dict[str, SafeRow] = {}
 
-    def lines(self, rows: Iterable[str]) -> list[Line]:
+    def lines(self, rows: Iterable[str]) -> list[SafeRow]:
         """The rows of a window: equal rows give the very same line, frame after frame."""
         known = self._known
         found = []
@@ -75,10 +75,10 @@ class Gate:
             self._older, self._known = known, {}
         return found
 
-    def line(self, row: str) -> Line:
+    def line(self, row: str) -> SafeRow:
         """One row, not remembered."""
         if row.isascii() and row.isprintable() and len(row) <= self.width:
-            return Line(row, len(row)) if row else BLANK
+            return SafeRow(row, len(row)) if row else BLANK
         if "\x1b" in row:
             if CURSOR_MARKER in row:
                 return self.line(row.replace(CURSOR_MARKER, ""))
@@ -86,7 +86,7 @@ class Gate:
                 return self._image(row)
         return self._gated(row)
 
-    def _gated(self, row: str) -> Line:
+    def _gated(self, row: str) -> SafeRow:
         sequences: list[str] = []
         plain = row
         if "\x1b" in row:
@@ -100,10 +100,10 @@ class Gate:
         width = visible_width(plain)
         if width > self.width:
             row = cut(row, 0, self.width)
-            return Line(row, visible_width(row))
-        return Line(row + _closer(sequences) if sequences else row, width)
+            return SafeRow(row, visible_width(row))
+        return SafeRow(row + _closer(sequences) if sequences else row, width)
 
-    def _image(self, row: str) -> Line:
+    def _image(self, row: str) -> SafeRow:
         pieces: list[str] = []
         width = 0
         for ours, text in image_rows.parts(row):
@@ -113,7 +113,7 @@ class Gate:
                 line = self._gated(text)
                 pieces.append(line.text)
                 width += line.width
-        return Line("".join(pieces), min(width, self.width), True)
+        return SafeRow("".join(pieces), min(width, self.width), True)
 
 
 def _neutralised(row: str) -> str:

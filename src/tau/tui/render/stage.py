@@ -8,7 +8,7 @@ from tau.tui.render import debug
 from tau.tui.render.compose import Composer
 from tau.tui.render.ledger import Ledger
 from tau.tui.render.overlays import Overlay
-from tau.tui.render.paint import Emitter, Intent, Keep, Painted, Painter, Request, Size
+from tau.tui.render.paint import Emitter, FrameRequest, Intent, KeepRows, Painter, PaintResult, Size
 from tau.tui.render.schedule import Schedule
 from tau.tui.terminal.port import Terminal
 from tau.tui.timer import Handle, Timer
@@ -19,7 +19,7 @@ RESIZE_SETTLE_S = 0.05
 MULTIPLEXER_SETTLE_S = 0.1
 
 
-class Stats:
+class FrameStats:
     """What was drawn so far, and what the last frame did."""
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Stats:
         self.size = Size(0, 0)
 
 
-class Stage:
+class FrameLoop:
     """Draws a list of components to a terminal when asked to, and only then."""
 
     def __init__(
@@ -50,7 +50,7 @@ class Stage:
         is_linear: bool,
         hardware_cursor: bool,
     ) -> None:
-        self.stats = Stats()
+        self.stats = FrameStats()
         self._terminal = terminal
         self._children = children
         self._overlays = overlays
@@ -58,7 +58,7 @@ class Stage:
         self._composer = Composer()
         self._painter = linear.LinearPainter() if is_linear else Painter(hardware_cursor=hardware_cursor)
         self._schedule = Schedule(timer, self.draw)
-        self._request = Request()
+        self._request = FrameRequest()
         self._whole = True
         self._scoped: list[Component] = []
         self._settling: Handle | None = None
@@ -81,7 +81,7 @@ class Stage:
         self._schedule.release()
         self._schedule.request(urgent=True)
 
-    def end(self, keep: Keep | None) -> None:
+    def end(self, keep: KeepRows | None) -> None:
         """Draw what is still to be drawn, and leave the terminal; None leaves without a byte."""
         if not self._running:
             return
@@ -149,7 +149,7 @@ class Stage:
         since = self._timer().time() - self._terminal.capabilities.resize_lag_s
         return next((committed for when, committed in self._commits if when >= since), None)
 
-    def _note_commit(self, painted: Painted, committed: int) -> None:
+    def _note_commit(self, painted: PaintResult, committed: int) -> None:
         now = self._timer().time()
         since = now - self._terminal.capabilities.resize_lag_s
         if painted.intent != "update":
@@ -173,7 +173,7 @@ class Stage:
     def _draw(self, overlays: Sequence[Overlay]) -> None:
         self._settle_no_more()
         size, capabilities, painter = self.size(), self._terminal.capabilities, self._painter
-        request, self._request = self._request, Request()
+        request, self._request = self._request, FrameRequest()
         only = self._only(request, size, overlays)
         self._whole, self._scoped = False, []
         children = self._children()
@@ -195,7 +195,7 @@ class Stage:
         if self._debug and painted.text:
             debug.record(painted, painter.ledger, size)
 
-    def _only(self, request: Request, size: Size, overlays: Sequence[Overlay]) -> set[int] | None:
+    def _only(self, request: FrameRequest, size: Size, overlays: Sequence[Overlay]) -> set[int] | None:
         """The children to render if only known components below them changed; None means all."""
         if self._whole or overlays or any(request) or size != self._painter.size:
             return None

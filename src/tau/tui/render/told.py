@@ -6,7 +6,7 @@ from tau.tui.input.key import InputEvent
 from tau.tui.terminal.port import Background
 
 
-class Told:
+class TerminalReports:
     """The part of a watcher that draws nothing. The application puts its functions in."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 
 
-class Deaths:
+class SignalRestore:
     """Calls `restore` before the process dies of a signal; who handles a signal already goes on doing so."""
 
     def __init__(self, restore: Callable[[], None]) -> None:

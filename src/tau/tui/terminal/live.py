@@ -5,17 +5,17 @@ import os
 import signal
 from collections.abc import Callable, Mapping
 
-from tau.tui.input.buffer import ESCAPE_MS, StdinBuffer
+from tau.tui.input.buffer import ESCAPE_MS, InputDecoder
 from tau.tui.input.key import InputEvent, Key, Paste
 from tau.tui.terminal import sequences
 from tau.tui.terminal.capabilities import over_ssh, switches
-from tau.tui.terminal.deaths import Deaths
+from tau.tui.terminal.deaths import SignalRestore
 from tau.tui.terminal.drain import drain
-from tau.tui.terminal.output import Loop, Output
+from tau.tui.terminal.output import TerminalLoop, TerminalOutput
 from tau.tui.terminal.port import Watcher
 from tau.tui.terminal.probes import Probes
 from tau.tui.terminal.raw import Attributes, enter_raw, erase_character, leave_raw
-from tau.tui.terminal.replies import FocusReport, Reply, SizeReport
+from tau.tui.terminal.replies import FocusReport, SizeReport, TerminalReply
 
 _SSH_ESCAPE_MS = 75
 _READ_BYTES = 64 * 1024
@@ -25,21 +25,21 @@ _MODES_ON = sequences.PASTE_ON + sequences.FOCUS_ON
 _MODES_OFF = sequences.FOCUS_OFF + sequences.PASTE_OFF
 _LOOK_OFF = sequences.LINK_END + sequences.STYLES_RESET + sequences.AUTOWRAP_ON + sequences.CURSOR_SHOW
 
-Size = tuple[int, int]
+_Size = tuple[int, int]
 
 
-class Live:
+class ActiveTerminal:
     """Begun once and ended once. Nothing is read, asked or switched before `begin`."""
 
     def __init__(
         self,
         fd: int,
-        output: Output,
-        loop: Loop,
+        output: TerminalOutput,
+        loop: TerminalLoop,
         watcher: Watcher,
         env: Mapping[str, str],
         platform: str,
-        resized: Callable[[Size | None], None],
+        resized: Callable[[_Size | None], None],
     ) -> None:
         self.watcher = watcher
         self.title_off = ""
@@ -51,10 +51,10 @@ class Live:
         self._resized = resized
         self._before: Attributes | None = None
         self._pid = os.getpid()
-        self._deaths = Deaths(self._restore_in_death)
+        self._deaths = SignalRestore(self._restore_in_death)
         chosen_ms = switches(env).escape_ms
         patience_ms = _SSH_ESCAPE_MS if over_ssh(env) else ESCAPE_MS
-        self._buffer = StdinBuffer(
+        self._buffer = InputDecoder(
             self._on_events, loop, escape_ms=patience_ms if chosen_ms is None else chosen_ms
         )
         self._signals: dict[int, object] = {}
@@ -172,7 +172,7 @@ class Live:
             self._buffer.flush()
             self.lost()
 
-    def _on_events(self, events: list[InputEvent | Reply]) -> None:
+    def _on_events(self, events: list[InputEvent | TerminalReply]) -> None:
         keys: list[InputEvent] = []
         for event in events:
             if isinstance(event, Key | Paste):
@@ -182,7 +182,7 @@ class Live:
         if keys and not self._ended:
             self.watcher.on_input(keys)
 
-    def _on_reply(self, reply: Reply) -> None:
+    def _on_reply(self, reply: TerminalReply) -> None:
         if isinstance(reply, FocusReport):
             self.watcher.on_focus(reply.focused)
         elif isinstance(reply, SizeReport):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tau.tui.component import Component, Seam
+from tau.tui.component import CommitBoundary, Component
 from tau.tui.input.key import InputEvent
 from tau.tui.style import Theme
 from tau.tui.text.clean import clean_line
@@ -76,12 +76,12 @@ class Box(Component):
         self._forget()
         self.child.invalidate()
 
-    def seam(self) -> Seam | None:
+    def seam(self) -> CommitBoundary | None:
         seam = self.child.seam()
         if seam is None:
             return None
         deeper = seam.commit_safe_end
-        return Seam(seam.live_start + self._above, None if deeper is None else deeper + self._above)
+        return CommitBoundary(seam.live_start + self._above, None if deeper is None else deeper + self._above)
 
     def render(self, width: int) -> Sequence[str]:
         framed = width >= _NARROWEST and not self._theme.linear

@@ -5,7 +5,7 @@ from itertools import zip_longest
 from operator import is_
 from typing import NamedTuple
 
-from tau.tui.component import Component, Seam
+from tau.tui.component import CommitBoundary, Component
 from tau.tui.rows import Rows
 from tau.tui.style import Theme
 from tau.tui.text.cut import fit
@@ -56,7 +56,7 @@ class Columns(Component):
             self._rows = Rows(parts) if widths is None else self._side_by_side(parts, widths)
         return self._rows
 
-    def seam(self) -> Seam | None:
+    def seam(self) -> CommitBoundary | None:
         """Stacked: that of the first column that has one. Else the highest live row of any column."""
         seams: list[int] = []
         above = 0
@@ -64,11 +64,11 @@ class Columns(Component):
             seam = column.component.seam()
             if seam is not None and self._stacked:
                 deeper = seam.commit_safe_end
-                return Seam(seam.live_start + above, None if deeper is None else deeper + above)
+                return CommitBoundary(seam.live_start + above, None if deeper is None else deeper + above)
             if seam is not None:
                 seams.append(seam.live_start)
             above += len(part)
-        return Seam(min(seams)) if seams else None
+        return CommitBoundary(min(seams)) if seams else None
 
     def _widths(self, width: int) -> list[int] | None:
         """The width of each column, or None if they do not fit."""

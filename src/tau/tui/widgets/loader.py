@@ -10,12 +10,12 @@ from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
 from tau.tui.timer import Handle, Timer
-from tau.tui.widgets.live import Live
+from tau.tui.widgets.live import LiveComponent
 
 INTERVAL_S = 0.08
 
 
-class Loader(Live):
+class Loader(LiveComponent):
     """One row while work goes on. It wakes up only between `start` and `stop`, and only if things may move.
 
     `request_render` gets this component: nothing else on the screen changes when the mark turns.

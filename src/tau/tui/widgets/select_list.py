@@ -16,14 +16,14 @@ from tau.tui.widgets.list_parts import (
     moved_by,
     position_row,
 )
-from tau.tui.widgets.live import Live
+from tau.tui.widgets.live import LiveComponent
 from tau.tui.widgets.select_items import Choices, SelectItem, T
 from tau.tui.widgets.select_rows import ItemRows
 
 __all__ = ["SelectItem", "SelectList"]
 
 
-class SelectList(Live, Generic[T]):
+class SelectList(LiveComponent, Generic[T]):
     """Keys move, letters filter, enter takes. `on_change` tells what is highlighted, for a preview.
 
     With `multi`, Tab checks an item, and so does a blank while the filter is empty; enter takes what is

@@ -10,7 +10,7 @@ from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap
-from tau.tui.widgets.live import Live
+from tau.tui.widgets.live import LiveComponent
 
 
 class Tab(NamedTuple):
@@ -21,7 +21,7 @@ class Tab(NamedTuple):
     note: str = ""
 
 
-class TabBar(Live):
+class TabBar(LiveComponent):
     """Left and right move, and so does Tab; both go around."""
 
     def __init__(

@@ -12,13 +12,13 @@ from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap
 from tau.tui.widgets.fuzzy import score
 from tau.tui.widgets.list_parts import FilterLine, marked, moved, moved_by, position_row, window_top
-from tau.tui.widgets.live import Live
+from tau.tui.widgets.live import LiveComponent
 from tau.tui.widgets.tree_nodes import TreeLine, TreeNode, cleaned, matching_lines, visible_lines
 
 __all__ = ["Tree", "TreeNode"]
 
 
-class Tree(Live):
+class Tree(LiveComponent):
     """Only what is in view is drawn. Right unfolds or goes in, left folds or goes out, enter takes a node.
 
     With `flat_chains`, a chain of only children is not indented: a long one with few branches stays readable.

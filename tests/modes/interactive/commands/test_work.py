@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from tau.ai.faux import Say, Use
-from tau.coding.ports import Report
+from tau.coding.ports import JobReport
 from tests.modes.interactive.commands.asking import said
 from tests.modes.interactive.rig import rigged, run
 
@@ -63,12 +63,12 @@ def test_undo_of_nothing_says_so(tmp_path: Path) -> None:
 
 
 def test_jobs_are_listed_read_and_stopped(tmp_path: Path) -> None:
-    async def work(report: Report) -> str:
+    async def work(report: JobReport) -> str:
         report("half way there")
         await asyncio.sleep(60)
         return "never"
 
-    async def quick(report: Report) -> str:
+    async def quick(report: JobReport) -> str:
         return "\n".join(f"line {number}" for number in range(100))
 
     async def test() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tau.modes.interactive.editing import drafts as drafts_module
-from tau.modes.interactive.editing.drafts import KEPT_S, Drafts, KeptPicture
+from tau.modes.interactive.editing.drafts import KEPT_S, DraftStore, StoredAttachment
 
 
 def ended() -> int:
@@ -22,15 +22,15 @@ def ended() -> int:
     return child.pid
 
 
-def drafts(folder: Path, **who: Any) -> Drafts:
-    return Drafts(folder, Path("/project"), **{"terminal": "tty1-7", "leader": os.getppid(), **who})
+def drafts(folder: Path, **who: Any) -> DraftStore:
+    return DraftStore(folder, Path("/project"), **{"terminal": "tty1-7", "leader": os.getppid(), **who})
 
 
 def draft(text: str) -> dict[str, Any]:
     return {"parts": [text], "cursor": len(text)}
 
 
-def write(kept: Drafts, text: str, pictures: list[KeptPicture] | None = None) -> None:
+def write(kept: DraftStore, text: str, pictures: list[StoredAttachment] | None = None) -> None:
     data = kept.encoded(draft(text), pictures or [])
     assert data is not None
     kept.put_now(data)
@@ -41,11 +41,13 @@ def files(folder: Path) -> list[str]:
 
 
 def test_what_a_dead_tau_was_writing_is_found_at_the_same_terminal(tmp_path: Path) -> None:
-    write(drafts(tmp_path / "d", pid=ended()), "half a thou", [KeptPicture("[Image #1: a.png]", "/a.png")])
+    write(
+        drafts(tmp_path / "d", pid=ended()), "half a thou", [StoredAttachment("[Image #1: a.png]", "/a.png")]
+    )
     found = drafts(tmp_path / "d").found()
     assert found is not None
     assert found.draft == draft("half a thou")
-    assert found.pictures == [KeptPicture("[Image #1: a.png]", "/a.png")]
+    assert found.pictures == [StoredAttachment("[Image #1: a.png]", "/a.png")]
     assert abs(found.time_ms / 1000 - time.time()) < 60
 
 
@@ -63,7 +65,7 @@ def test_the_file_is_private_and_there_is_one(tmp_path: Path) -> None:
 def test_another_folder_or_a_living_terminal_has_drafts_of_its_own(tmp_path: Path) -> None:
     dead = ended()
     write(drafts(tmp_path, pid=dead), "mine")
-    assert Drafts(tmp_path, Path("/other"), terminal="tty1-7", leader=1).found() is None
+    assert DraftStore(tmp_path, Path("/other"), terminal="tty1-7", leader=1).found() is None
     assert drafts(tmp_path, terminal="tty2-9").found() is None
     assert drafts(tmp_path).found() is not None
 
@@ -150,7 +152,7 @@ def test_of_several_writes_the_last_one_stays_and_a_removal_wins(tmp_path: Path)
     asyncio.run(main())
 
 
-def kept_pid(kept: Drafts) -> int:
+def kept_pid(kept: DraftStore) -> int:
     return kept._pid
 
 

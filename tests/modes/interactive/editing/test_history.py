@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tau.ai.faux import Say
 from tau.coding.history.prompts import FILE_NAME, PromptHistory
-from tau.modes.interactive.app import Change
+from tau.modes.interactive.app import SessionSwitch
 from tests.modes.interactive.rig import Rig, rigged, run
 
 
@@ -81,7 +81,7 @@ def test_the_prompts_of_a_resumed_session_come_first(tmp_path: Path) -> None:
             path = str(rig.session.log.path)
             await asyncio.to_thread(remember, "asked elsewhere, later")
             before = rig.session
-            rig.app.leave(Change("resume", session=path))
+            rig.app.leave(SessionSwitch("resume", session=path))
             await rig.until(lambda: rig.app.session not in (None, before), "the session again")
             await walk(rig, "up", "asked in the session")
             await walk(rig, "up", "asked elsewhere, later")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tau.modes.interactive.editing.index import SHELF_CHARS, FileIndex, Search
+from tau.modes.interactive.editing.index import SHELF_CHARS, FileIndex, PathQuery
 
 
 def index_of(*paths: str) -> FileIndex:
@@ -14,7 +14,7 @@ def index_of(*paths: str) -> FileIndex:
 
 
 def found(index: FileIndex, query: str, limit: int = 10) -> list[str]:
-    search = Search(index, query)
+    search = PathQuery(index, query)
     for _ in search.steps():
         pass
     return search.best(limit)
@@ -71,7 +71,7 @@ def test_a_capital_letter_is_meant() -> None:
 
 
 def test_a_path_that_is_typed_in_full_is_known_and_not_offered() -> None:
-    search = Search(TREE, "README.md")
+    search = PathQuery(TREE, "README.md")
     for _ in search.steps():
         pass
     assert search.exact

@@ -10,7 +10,7 @@ import pytest
 
 from tau.coding.search import rg
 from tau.modes.interactive.editing import listing as listing_module
-from tau.modes.interactive.editing.listing import Listing, Unwanted
+from tau.modes.interactive.editing.listing import FileListing, ListingCancelled
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -20,7 +20,7 @@ def git(folder: Path, *arguments: str) -> None:
 
 def files_of(folder: Path, wanted: Callable[[], bool] = lambda: True) -> tuple[set[str], set[str]]:
     async def main() -> tuple[set[str], set[str]]:
-        listing = Listing(folder, wanted)
+        listing = FileListing(folder, wanted)
         found: set[str] = set()
         async with aclosing(listing.pieces()) as pieces:
             async for piece in pieces:
@@ -94,7 +94,7 @@ def test_a_list_that_nobody_wants_any_more_ends(folder: Path, monkeypatch: pytes
     silent.write_text("#!/bin/sh\nexec sleep 60\n")
     silent.chmod(0o755)
     monkeypatch.setattr(rg, "locate", lambda: str(silent))
-    with pytest.raises(Unwanted):
+    with pytest.raises(ListingCancelled):
         files_of(folder, wanted=lambda: False)
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tau.modes.interactive.editing.paths import Listed, listed
+from tau.modes.interactive.editing.paths import PathListing, listed
 
 
 @pytest.fixture
@@ -19,16 +19,18 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("typed", "answer"),
     [
-        ("s", Listed("", ["src/", "setup.cfg"])),
-        ("src/", Listed("src/", ["sub/", "Main.py"])),
-        ("./src/ma", Listed("./src/", ["Main.py"])),
-        ("src/.", Listed("src/", [".hidden"])),
-        ("src/ain", Listed("src/", ["Main.py"])),
-        ("src/../se", Listed("src/../", ["setup.cfg"])),
-        ("nowhere/x", Listed("nowhere/", [])),
+        ("s", PathListing("", ["src/", "setup.cfg"])),
+        ("src/", PathListing("src/", ["sub/", "Main.py"])),
+        ("./src/ma", PathListing("./src/", ["Main.py"])),
+        ("src/.", PathListing("src/", [".hidden"])),
+        ("src/ain", PathListing("src/", ["Main.py"])),
+        ("src/../se", PathListing("src/../", ["setup.cfg"])),
+        ("nowhere/x", PathListing("nowhere/", [])),
     ],
 )
-def test_what_begins_so_comes_first_folders_before_files(folder: Path, typed: str, answer: Listed) -> None:
+def test_what_begins_so_comes_first_folders_before_files(
+    folder: Path, typed: str, answer: PathListing
+) -> None:
     assert listed(typed, folder) == answer
 
 
@@ -36,7 +38,7 @@ def test_the_home_folder_and_the_parent_can_be_named(folder: Path) -> None:
     (Path.home() / "mine.txt").touch()
     assert "mine.txt" in listed("~/", folder).names
     assert listed("~", folder).folder == "~/"
-    assert listed("..", folder / "src") == Listed("../", ["src/", "setup.cfg"])
+    assert listed("..", folder / "src") == PathListing("../", ["src/", "setup.cfg"])
     assert listed(f"{folder}/se", Path("/")).names == ["setup.cfg"]
 
 

@@ -2,22 +2,22 @@
 
 import pytest
 
-from tau.modes.interactive.editing.words import Word, last_word, mention, mentioned, written
+from tau.modes.interactive.editing.words import CursorWord, last_word, mention, mentioned, written
 
 
 @pytest.mark.parametrize(
     ("line", "word"),
     [
-        ("@", Word(0, "")),
-        ("look at @src/ma", Word(8, "src/ma")),
-        ("(@a", Word(1, "a")),
-        ("`@a", Word(1, "a")),
-        ('read @"my fi', Word(5, "my fi", '"')),
-        ('read @"my file" and @b', Word(20, "b")),
-        ("\ufffc@a", Word(1, "a")),
+        ("@", CursorWord(0, "")),
+        ("look at @src/ma", CursorWord(8, "src/ma")),
+        ("(@a", CursorWord(1, "a")),
+        ("`@a", CursorWord(1, "a")),
+        ('read @"my fi', CursorWord(5, "my fi", '"')),
+        ('read @"my file" and @b', CursorWord(20, "b")),
+        ("\ufffc@a", CursorWord(1, "a")),
     ],
 )
-def test_a_mention_begins_with_an_at_sign(line: str, word: Word) -> None:
+def test_a_mention_begins_with_an_at_sign(line: str, word: CursorWord) -> None:
     assert mention(line) == word
 
 
@@ -43,17 +43,17 @@ def test_a_mention_is_quoted_where_it_has_blanks(path: str, behind: str, text: s
 @pytest.mark.parametrize(
     ("line", "shell", "word"),
     [
-        ("see ./src/ma", False, Word(4, "./src/ma")),
-        ('see "./my di', False, Word(4, "./my di", '"')),
-        (r"ls my\ di", True, Word(3, "my di")),
-        ("cat 'my di", True, Word(4, "my di", "'")),
-        ("x --file=./a", True, Word(9, "./a")),
-        ("cat <in >ou", True, Word(9, "ou")),
-        ("don't ./a", False, Word(6, "./a")),
-        ("ends ", True, Word(5, "")),
+        ("see ./src/ma", False, CursorWord(4, "./src/ma")),
+        ('see "./my di', False, CursorWord(4, "./my di", '"')),
+        (r"ls my\ di", True, CursorWord(3, "my di")),
+        ("cat 'my di", True, CursorWord(4, "my di", "'")),
+        ("x --file=./a", True, CursorWord(9, "./a")),
+        ("cat <in >ou", True, CursorWord(9, "ou")),
+        ("don't ./a", False, CursorWord(6, "./a")),
+        ("ends ", True, CursorWord(5, "")),
     ],
 )
-def test_the_last_word_is_read_as_a_shell_reads_it(line: str, shell: bool, word: Word) -> None:
+def test_the_last_word_is_read_as_a_shell_reads_it(line: str, shell: bool, word: CursorWord) -> None:
     assert last_word(line, shell=shell) == word
 
 

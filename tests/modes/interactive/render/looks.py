@@ -7,7 +7,7 @@ from typing import Any
 
 from tau.ai.wire import TextContent
 from tau.modes.interactive.render import table
-from tau.modes.interactive.view import Drawn, State, ToolView
+from tau.modes.interactive.view import CallState, RenderedCall, ToolCallView
 from tau.tui.gallery.printed import theme_of
 from tau.tui.images.marks import image_rows
 from tau.tui.style import Theme
@@ -38,23 +38,25 @@ def check(rows: Iterable[str], width: int, look: str) -> None:
         assert look not in ("none", "ascii", "linear") or "\x1b" not in row, row
 
 
-def view(name: str, args: Any = None, state: State = "done", text: str = "", **more: Any) -> ToolView:
+def view(name: str, args: Any = None, state: CallState = "done", text: str = "", **more: Any) -> ToolCallView:
     content = [TextContent(text)] if text else []
-    return ToolView(name, {} if args is None else args, state, CWD, content, **more)
+    return ToolCallView(name, {} if args is None else args, state, CWD, content, **more)
 
 
-def drawn(name: str, args: Any = None, state: State = "done", text: str = "", **more: Any) -> Drawn:
+def drawn(
+    name: str, args: Any = None, state: CallState = "done", text: str = "", **more: Any
+) -> RenderedCall:
     return table.draw(view(name, args, state, text, **more), PLAIN)
 
 
-def title(found: Drawn) -> str:
+def title(found: RenderedCall) -> str:
     return strip_styles(found.title)
 
 
-def body(found: Drawn, width: int = 80) -> str:
+def body(found: RenderedCall, width: int = 80) -> str:
     return "\n".join(strip_styles(row) for part in found.body for row in part.render(width))
 
 
-def whole(found: Drawn, width: int = 80) -> str:
+def whole(found: RenderedCall, width: int = 80) -> str:
     """Title, note and body."""
     return f"{title(found)}  {strip_styles(found.note)}\n{body(found, width)}"

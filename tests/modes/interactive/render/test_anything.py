@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from tau.ai.wire import ImageContent, TextContent
 from tau.modes.interactive.render import complaints, generic, read, table
-from tau.modes.interactive.render.pieces import Painted
+from tau.modes.interactive.render.pieces import LazyRows
 from tau.modes.interactive.render.table import RENDERERS
 from tau.modes.interactive.specimens.catalogue import SPECIMENS
-from tau.modes.interactive.view import ToolView
+from tau.modes.interactive.view import ToolCallView
 from tests.modes.interactive.render.looks import CWD, LOOKS, PLAIN, check, drawn, title, view, whole
 
 TOOLS = (*RENDERERS, "unknown")
@@ -63,7 +63,7 @@ def spoilt(known: Any, value: Any, keys: list[int]) -> Any:
 
 
 @st.composite
-def calls(draw: st.DrawFn, tool: str) -> ToolView:
+def calls(draw: st.DrawFn, tool: str) -> ToolCallView:
     details = draw(VALUE)
     if REAL[tool] and draw(st.booleans()):
         keys = draw(st.lists(st.integers(0, 9), max_size=4))
@@ -71,7 +71,7 @@ def calls(draw: st.DrawFn, tool: str) -> ToolView:
     args: Any = draw(ARGS)
     if draw(st.integers(0, 9)) == 0:
         args = draw(VALUE)
-    return ToolView(
+    return ToolCallView(
         tool,
         args,
         draw(STATE),
@@ -83,7 +83,7 @@ def calls(draw: st.DrawFn, tool: str) -> ToolView:
     )
 
 
-def look_at(found: ToolView) -> None:
+def look_at(found: ToolCallView) -> None:
     for look in ("dark", "linear"):
         shown = table.draw(found, LOOKS[look])
         assert shown.title
@@ -96,7 +96,7 @@ def look_at(found: ToolView) -> None:
 def test_whatever_comes_there_is_a_clean_look(tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
     @settings(max_examples=EXAMPLES, deadline=None)
     @given(calls(tool))
-    def holds(found: ToolView) -> None:
+    def holds(found: ToolCallView) -> None:
         noted.clear()
         look_at(found)
         assert not noted
@@ -165,7 +165,7 @@ def test_a_group_of_reads_that_cannot_be_drawn_shows_the_last(monkeypatch: pytes
 
 def test_a_part_that_fails_while_it_is_drawn_becomes_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(complaints, "log_once", lambda message, error: None)
-    part = Painted(PLAIN, broken)
+    part = LazyRows(PLAIN, broken)
     assert list(part.render(30)) == ["This part could not be drawn;", "the log says why."]
 
 

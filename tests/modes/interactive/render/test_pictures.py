@@ -2,9 +2,9 @@
 
 from tau.ai.wire import ImageContent, TextContent
 from tau.modes.interactive.render import table
-from tau.modes.interactive.render.pictures import Picture, close_pictures, show_pictures
+from tau.modes.interactive.render.pictures import ResultImage, close_pictures, show_pictures
 from tau.modes.interactive.specimens.files import png
-from tau.modes.interactive.view import Drawn
+from tau.modes.interactive.view import RenderedCall
 from tau.tui.images.budget import ImageBudget
 from tau.tui.terminal.port import Capabilities
 from tests.modes.interactive.render.looks import LOOKS, body, view
@@ -12,7 +12,7 @@ from tests.modes.interactive.render.looks import LOOKS, body, view
 KITTY = Capabilities(images="kitty")
 
 
-def with_pictures(count: int, *, expanded: bool = False) -> Drawn:
+def with_pictures(count: int, *, expanded: bool = False) -> RenderedCall:
     content = [TextContent("[a note]"), *(png(40 + number, 20) for number in range(count))]
     return table.draw(
         view("read", {"path": "a.png"}, expanded=expanded)._replace(content=content), LOOKS["dark"]
@@ -36,7 +36,7 @@ def test_a_picture_is_drawn_where_the_terminal_can() -> None:
 
 def test_some_pictures_stand_for_many() -> None:
     assert body(with_pictures(5)).split("\n")[-1] == "3 more pictures."
-    assert sum(isinstance(part, Picture) for part in with_pictures(5, expanded=True).body) == 5
+    assert sum(isinstance(part, ResultImage) for part in with_pictures(5, expanded=True).body) == 5
 
 
 def test_bytes_that_are_no_picture_are_told() -> None:

@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from tau.ai.faux import Step
+from tau.ai.faux import FauxStep
 from tau.ai.model import Model, Price
 from tau.base.errors import TauError
 from tau.base.version import VERSION
@@ -127,7 +127,7 @@ class Stage(Rig):
 
 
 Play = Callable[[Stage], Awaitable[None]]
-Script = Sequence[Sequence[Step]]
+Script = Sequence[Sequence[FauxStep]]
 
 
 class Screen(NamedTuple):

@@ -110,8 +110,10 @@ def test_a_model_without_a_key_says_what_is_missing(tmp_path: Path) -> None:
 def test_what_servers_of_this_machine_offer_is_added_when_they_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def found(http: HttpTransport, environ: Any) -> list[discovery.FoundServer]:
-        server = discovery.FoundServer(provider="ollama", name="Ollama", base_url="http://x", models=[SERVED])
+    async def found(http: HttpTransport, environ: Any) -> list[discovery.DiscoveredServer]:
+        server = discovery.DiscoveredServer(
+            provider="ollama", name="Ollama", base_url="http://x", models=[SERVED]
+        )
         return [server]
 
     monkeypatch.setattr(discovery, "discover", found)

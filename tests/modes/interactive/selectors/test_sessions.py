@@ -9,14 +9,14 @@ import pytest
 
 from tau.base.errors import SessionError
 from tau.coding.history.index import SessionRow
-from tau.coding.history.summary import Summary
+from tau.coding.history.summary import SessionSummary
 from tau.coding.history.trash import Trash
 from tau.coding.session.log import SessionLog
 from tau.coding.session.store import SessionStore
 from tau.config.paths import user_paths
 from tau.modes.interactive.selectors import session_files as files
-from tau.modes.interactive.selectors.session_files import Found, Place, in_order
-from tau.modes.interactive.selectors.session_list import Sessions, preview_lines, session_item
+from tau.modes.interactive.selectors.session_files import SessionItem, SessionLocation, in_order
+from tau.modes.interactive.selectors.session_list import SessionChoices, preview_lines, session_item
 from tau.modes.interactive.selectors.sessions import choose_session
 from tests.coding.history.session_files import answer, named, user, write
 from tests.modes.interactive.rig import Rig, run
@@ -42,9 +42,9 @@ def titles(rig: Rig) -> list[str]:
     return [row[2:].split("  ")[0].strip() for row in rows[start:end] if row.strip()]
 
 
-def found(title: str, *, size: int = 1, changed_ns: int = 0, folder: str = "~/x") -> Found:
-    row = SessionRow(f"/s/{title}.jsonl".encode(), size, changed_ns, Summary(messages=2))
-    return Found(row, title, folder)
+def found(title: str, *, size: int = 1, changed_ns: int = 0, folder: str = "~/x") -> SessionItem:
+    row = SessionRow(f"/s/{title}.jsonl".encode(), size, changed_ns, SessionSummary(messages=2))
+    return SessionItem(row, title, folder)
 
 
 def test_orders() -> None:
@@ -64,14 +64,14 @@ def test_a_row_tells_messages_age_and_size() -> None:
 
 
 def test_titles_with_the_words_come_first_then_what_was_said_then_the_rest() -> None:
-    sessions = Sessions([found("p a r s e"), found("Other"), found("Fix the parser"), found("Nothing")])
+    sessions = SessionChoices([found("p a r s e"), found("Other"), found("Fix the parser"), found("Nothing")])
     sessions.said = [1]
     sessions.narrow("parse")
     assert [sessions.items[at].label for at in sessions.order] == ["Fix the parser", "Other", "p a r s e"]
 
 
 def test_a_preview_has_facts_prompts_and_the_last_answer() -> None:
-    lines = preview_lines(found("x"), files.Preview(["one", "two\x07"], 4, "done"))
+    lines = preview_lines(found("x"), files.SessionPreview(["one", "two\x07"], 4, "done"))
     assert lines[1:] == ["You: one", "You: two", "and 4 more of yours", "Last answer: done"]
 
 
@@ -304,11 +304,13 @@ def test_functions_that_touch_files(tmp_path: Path) -> None:
     paths = user_paths(os.environ)
     path = wrote(tmp_path, "Fix the parser", "It is fixed.")
     store = SessionStore(paths.sessions, tmp_path)
-    place = Place(paths.index, paths.sessions, store.folder, False, str(tmp_path), paths.trash, paths.blobs)
+    place = SessionLocation(
+        paths.index, paths.sessions, store.folder, False, str(tmp_path), paths.trash, paths.blobs
+    )
     ((one,), _) = files.list_sessions(place, everywhere=True, sort="time", progress=lambda *_: None)
     file = one.row.file
-    assert files.preview(place, file) == files.Preview(["Fix the parser"], 0, "It is fixed.")
-    assert files.preview(place, b"/no/such.jsonl") == files.Preview((), 0, "")
+    assert files.preview(place, file) == files.SessionPreview(["Fix the parser"], 0, "It is fixed.")
+    assert files.preview(place, b"/no/such.jsonl") == files.SessionPreview((), 0, "")
     assert files.search_sessions(place, "  ", everywhere=True) == {}
     assert files.search_sessions(place, "fixed", everywhere=False) == {file: "Answer: It is fixed."}
     assert files.open_elsewhere([file, b"/no/such.jsonl"]) == {file: False, b"/no/such.jsonl": False}

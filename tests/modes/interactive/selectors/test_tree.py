@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tau.ai.faux import Fail, Say, Step, Use, Wait
+from tau.ai.faux import Fail, FauxStep, Say, Use, Wait
 from tau.base.errors import ProviderError
 from tau.coding.session.entries import BranchSummaryEntry
 from tau.modes.interactive.selectors.tree import choose_entry
@@ -153,7 +153,7 @@ def test_an_empty_label_takes_it_away_and_escape_leaves_it(tmp_path: Path) -> No
 
 def test_filters_go_around_in_both_directions_and_are_reached_at_once(tmp_path: Path) -> None:
     async def test() -> None:
-        answers: list[list[Step]] = [[Say("Looking."), Use("bash", command="true")], [Say("Done.")]]
+        answers: list[list[FauxStep]] = [[Say("Looking."), Use("bash", command="true")], [Say("Done.")]]
         async with (
             conversing(tmp_path, "start", answers=answers) as rig,
             opened(rig, choose_entry, "default, 4"),
@@ -287,7 +287,7 @@ def test_without_a_summary_one_goes_there_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("custom", [False, True])
 def test_what_is_left_behind_is_summarised(tmp_path: Path, custom: bool) -> None:
     async def test() -> None:
-        answers: list[list[Step]] = [[Say("Answer 1.")], [Say("Answer 2.")], [Say("A was tried.")]]
+        answers: list[list[FauxStep]] = [[Say("Answer 1.")], [Say("Answer 2.")], [Say("A was tried.")]]
         async with conversing(tmp_path, "start", "way A", answers=answers, settings=SUMMARY) as rig:
             async with opened(rig, choose_entry, SHOWS):
                 await rig.press("up", "up", "enter")
@@ -328,7 +328,7 @@ def test_escape_goes_back_step_by_step_and_moves_nothing(tmp_path: Path) -> None
 
 def test_a_summary_that_is_stopped_leads_back_to_the_tree(tmp_path: Path) -> None:
     async def test() -> None:
-        answers: list[list[Step]] = [[Say("Answer 1.")], [Say("Answer 2.")], [Wait()]]
+        answers: list[list[FauxStep]] = [[Say("Answer 1.")], [Say("Answer 2.")], [Wait()]]
         async with conversing(tmp_path, "start", "way A", answers=answers, settings=SUMMARY) as rig:
             leaf = rig.session.log.leaf
             async with opened(rig, choose_entry, SHOWS):
@@ -347,7 +347,7 @@ def test_a_summary_that_is_stopped_leads_back_to_the_tree(tmp_path: Path) -> Non
 def test_a_summary_that_fails_is_told_in_the_tree(tmp_path: Path) -> None:
     async def test() -> None:
         failing = Fail(ProviderError("The server is gone."))
-        answers: list[list[Step]] = [[Say("Answer 1.")], [Say("Answer 2.")], [failing]]
+        answers: list[list[FauxStep]] = [[Say("Answer 1.")], [Say("Answer 2.")], [failing]]
         async with conversing(tmp_path, "start", "way A", answers=answers, settings=SUMMARY) as rig:
             leaf = rig.session.log.leaf
             async with opened(rig, choose_entry, SHOWS):
@@ -363,7 +363,7 @@ def test_a_summary_that_fails_is_told_in_the_tree(tmp_path: Path) -> None:
 
 def test_while_the_agent_works_nothing_moves(tmp_path: Path) -> None:
     async def test() -> None:
-        answers: list[list[Step]] = [[Say("Answer 1.")], [Wait()]]
+        answers: list[list[FauxStep]] = [[Say("Answer 1.")], [Wait()]]
         async with conversing(tmp_path, "start", answers=answers) as rig:
             await rig.send("go on")
             await rig.until(lambda: rig.app.session_runs)

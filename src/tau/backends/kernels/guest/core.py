@@ -66,7 +66,7 @@ class NoStdin:
         pass
 
 
-class Kernel:
+class GuestKernel:
     """All that one kernel process knows."""
 
     def __init__(
@@ -235,7 +235,7 @@ class Kernel:
         for part, helpers in HELPERS.items():
             for helper in helpers:
                 self.names[helper] = self._helper(part, helper)
-        self.names["tool"] = Tools(self)
+        self.names["tool"] = GuestTools(self)
 
     def _helper(self, part: str, name: str) -> "Callable[..., Any]":
         """A name of the prelude; its file is loaded when it is called."""
@@ -295,10 +295,10 @@ class Kernel:
             data = data[os.write(self._output, data) :]
 
 
-class Tools:
+class GuestTools:
     """`tool.read(path="a.txt")`: the tools of the session, called as a model calls them."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: GuestKernel) -> None:
         self._kernel = kernel
 
     def __getattr__(self, name: str) -> "Callable[..., Any]":
@@ -352,4 +352,4 @@ def connected() -> "Any":
 def serve(
     users: "ModuleType", output: int, load: "Callable[[str], Any]", flush: "Callable[[], None]"
 ) -> None:
-    Kernel(users, output, load, flush).serve()
+    GuestKernel(users, output, load, flush).serve()

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class Loop:
+class GuestEventLoop:
     """One loop for the kernel's whole life, always on the main thread."""
 
     def __init__(self) -> None:

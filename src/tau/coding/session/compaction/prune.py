@@ -11,14 +11,14 @@ from tau.base.errors import ToolError
 from tau.coding.paths import Selector, split_selector
 from tau.coding.session.compaction.estimate import message_tokens
 from tau.coding.session.compaction.file_ops import (
-    Called,
+    CallResult,
     calls_with_results,
     changed_paths,
     place_of,
     read_paths,
 )
 from tau.coding.session.compaction.shorten import plain
-from tau.coding.session.context import Item
+from tau.coding.session.context import ContextItem
 
 SUFFIX_TOKENS = 8_000  # what a server's cache may lose for a change that comes without a compaction
 PROTECTED_TOKENS = 16_000  # of the newest messages: what was read for an edit stays there after the edit
@@ -70,7 +70,7 @@ def stale_reads(
     return stale
 
 
-def recent_stale_reads(items: Sequence[Item], costs: Sequence[int], cwd: str) -> dict[int, AppMessage]:
+def recent_stale_reads(items: Sequence[ContextItem], costs: Sequence[int], cwd: str) -> dict[int, AppMessage]:
     """Those that can go at once: few tokens stand behind them, so that a server's cache loses little."""
     first, behind = len(items), 0
     while first and behind <= SUFFIX_TOKENS:  # the copy itself may be large: what counts comes after it
@@ -85,7 +85,7 @@ def recent_stale_reads(items: Sequence[Item], costs: Sequence[int], cwd: str) ->
     return stale if saved >= WORTH_TOKENS else {}
 
 
-def _shown(called: Called, result: ToolResultMessage) -> _Shown:
+def _shown(called: CallResult, result: ToolResultMessage) -> _Shown:
     try:
         selector = split_selector(_path_text(called))[1]
     except ToolError:
@@ -105,12 +105,12 @@ def _shown(called: Called, result: ToolResultMessage) -> _Shown:
     return _Shown(selector, 1, float("inf"), False)
 
 
-def _path_text(called: Called) -> str:
+def _path_text(called: CallResult) -> str:
     texts = (called.call.arguments.get(key) for key in ("path", "file_path", "file", "filename"))
     return next((text for text in texts if isinstance(text, str)), "")
 
 
-def _note(called: Called, result: ToolResultMessage, *, again: bool) -> ToolResultMessage:
+def _note(called: CallResult, result: ToolResultMessage, *, again: bool) -> ToolResultMessage:
     why = "it is shown again later" if again else "the file was changed later; read it again if you need it"
     text = f"[{_path_text(called)} was shown here; this older copy was taken out: {why}]"
     return replace(result, content=[TextContent(text)])

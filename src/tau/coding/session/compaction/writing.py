@@ -10,25 +10,25 @@ from tau.ai.wire import AppMessage
 from tau.base.errors import TauError
 from tau.coding.session.compaction.estimate import message_tokens
 from tau.coding.session.compaction.file_ops import FileOps, earlier
-from tau.coding.session.compaction.meter import Reading
-from tau.coding.session.compaction.needs import Need
-from tau.coding.session.compaction.shrink import Action, Changes, Job, edit_of
+from tau.coding.session.compaction.meter import ContextMeasurement
+from tau.coding.session.compaction.needs import CompactionTarget
+from tau.coding.session.compaction.shrink import CompactionAction, CompactionEdits, CompactionInput, edit_of
 from tau.coding.session.entries import BranchSummaryEntry, MessageEntry
 from tau.coding.session.log import SessionLog
-from tau.config.settings import Compaction
+from tau.config.settings import CompactionSettings
 
 
 def make_job(
     log: SessionLog,
     complete: Complete,
-    settings: Compaction,
+    settings: CompactionSettings,
     setup: Setup,
-    reading: Reading,
-    need: Need,
+    reading: ContextMeasurement,
+    need: CompactionTarget,
     *,
-    action: Action = "context-full",
+    action: CompactionAction = "context-full",
     focus: str = "",
-) -> Job:
+) -> CompactionInput:
     """Everything that the work needs, copied: the session may go on meanwhile."""
     compaction = log.context().compaction
     start = 0 if compaction is None else 1
@@ -41,7 +41,7 @@ def make_job(
         written.append(entry.message if isinstance(entry, MessageEntry) else item.message)
         if isinstance(entry, BranchSummaryEntry):
             before.append(earlier(entry.details))
-    return Job(
+    return CompactionInput(
         items=items,
         written=written,
         costs=list(reading.costs[start:]),
@@ -65,7 +65,7 @@ def make_job(
     )
 
 
-def write(log: SessionLog, changes: Changes, leaf: str | None) -> CompactionResult | None:
+def write(log: SessionLog, changes: CompactionEdits, leaf: str | None) -> CompactionResult | None:
     """Append what was worked out at `leaf`, unless the user has gone elsewhere in the tree meanwhile."""
     id = log.leaf
     while id != leaf:
@@ -85,7 +85,7 @@ def write(log: SessionLog, changes: Changes, leaf: str | None) -> CompactionResu
     )
 
 
-def replace_messages(log: SessionLog, reading: Reading, changed: Mapping[int, AppMessage]) -> int:
+def replace_messages(log: SessionLog, reading: ContextMeasurement, changed: Mapping[int, AppMessage]) -> int:
     """Let the model see other contents in these places from now on; the tokens that are saved."""
     edits = [edit_of(reading.items[place].id, message) for place, message in changed.items()]
     saved = sum(reading.costs[place] - message_tokens(message) for place, message in changed.items())

@@ -2,17 +2,17 @@
 
 from tau.ai import stream_events as e
 from tau.modes.interactive.blocks.assistant import TextBlock
-from tau.modes.interactive.blocks.call import Call
-from tau.modes.interactive.blocks.story import Story
+from tau.modes.interactive.blocks.call import ToolCallState
+from tau.modes.interactive.blocks.story import TranscriptBuilder
 from tau.modes.interactive.blocks.thinking import ThinkingBlock
 
 
-class Arriving:
+class StreamingMessage:
     """`take` gives a few words about what the model does now, where that has changed."""
 
-    def __init__(self, story: Story) -> None:
+    def __init__(self, story: TranscriptBuilder) -> None:
         self._story = story
-        self._parts: dict[int, TextBlock | ThinkingBlock | Call] = {}
+        self._parts: dict[int, TextBlock | ThinkingBlock | ToolCallState] = {}
 
     def append(self, index: int, delta: str) -> None:
         """More of a part: words, thoughts, or arguments."""
@@ -39,6 +39,6 @@ class Arriving:
                     part.finish(text)
             case e.ToolCallEnd(index, call):
                 part = self._parts.get(index)
-                if isinstance(part, Call):
+                if isinstance(part, ToolCallState):
                     part.complete(call)
         return ""

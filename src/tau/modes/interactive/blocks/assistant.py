@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tau.base.late import late
-from tau.modes.interactive.blocks.scene import Scene
-from tau.tui.component import Seam
+from tau.modes.interactive.blocks.scene import BlockContext
+from tau.tui.component import CommitBoundary
 from tau.tui.widgets.transcript import Block
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ markdown = late("tau.tui.widgets.markdown")
 class TextBlock(Block):
     """`append` what arrives, then `finish`. Once it is shown for good it keeps nothing but its text."""
 
-    def __init__(self, scene: Scene, text: str | None = None) -> None:
+    def __init__(self, scene: BlockContext, text: str | None = None) -> None:
         self._scene = scene
         self._text = text
         """None while it arrives."""
@@ -40,7 +40,7 @@ class TextBlock(Block):
     def render(self, width: int) -> Sequence[str]:
         return self._component().render(width)
 
-    def seam(self) -> Seam | None:
+    def seam(self) -> CommitBoundary | None:
         """While it arrives: what of it is settled may scroll away."""
         return None if self._text is not None else self._component().seam()
 

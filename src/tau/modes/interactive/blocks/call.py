@@ -13,9 +13,9 @@ from tau.ai.wire import ImageContent, TextContent, ToolCall, ToolResultMessage, 
 from tau.base.sizes import KIB
 from tau.coding.approval import declined
 from tau.modes.interactive.blocks.piece import KEPT_CHARS, kept
-from tau.modes.interactive.blocks.scene import Scene
+from tau.modes.interactive.blocks.scene import BlockContext
 from tau.modes.interactive.blocks.user import picture
-from tau.modes.interactive.view import State, ToolView
+from tau.modes.interactive.view import CallState, ToolCallView
 
 _READ_AGAIN_FROM = 16 * KIB
 """Arguments longer than this are read again only when they have grown by an eighth."""
@@ -24,7 +24,7 @@ _CUT_SHORT = (STOPPED, UNFINISHED)
 _NEVER_RAN = (NOT_STARTED, SKIPPED)
 
 
-class Call:
+class ToolCallState:
     """`changed` is a count: whoever has drawn it knows by it whether to draw it again."""
 
     __slots__ = (
@@ -43,12 +43,12 @@ class Call:
         "state",
     )
 
-    def __init__(self, scene: Scene, id: str, name: str, args: dict[str, Any] | None = None) -> None:
+    def __init__(self, scene: BlockContext, id: str, name: str, args: dict[str, Any] | None = None) -> None:
         self._scene = scene
         self.id = id
         self.name = name
         self.args = {} if args is None else _shorter(args)
-        self.state: State = "streaming" if args is None else "pending"
+        self.state: CallState = "streaming" if args is None else "pending"
         self.changed = 0
         self._pieces: list[str] = []
         self._size = 0
@@ -119,13 +119,13 @@ class Call:
     def pictures(self) -> int:
         return sum(isinstance(part, ImageContent) for part in self._content)
 
-    def view(self, *, expanded: bool) -> ToolView:
+    def view(self, *, expanded: bool) -> ToolCallView:
         if self._pieces and self._size >= self._read_at:
             raw = "".join(self._pieces)
             self._pieces = [raw]
             self.args = partial_arguments(raw)
             self._read_at = self._size + self._size // 8 if self._size > _READ_AGAIN_FROM else 0
-        return ToolView(
+        return ToolCallView(
             self.name,
             self.args,
             self.state,
@@ -137,7 +137,7 @@ class Call:
         )
 
 
-def _end(words: str) -> State:
+def _end(words: str) -> CallState:
     """How a call ended that did not end well, by what the model is told of it."""
     if words in (*_CUT_SHORT, *_NEVER_RAN):
         return "aborted"

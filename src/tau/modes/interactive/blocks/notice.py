@@ -1,24 +1,24 @@
 """Lines that are not part of the conversation: what to know, to mind, or to mend."""
 
-from tau.agent.ui import Level
-from tau.modes.interactive.blocks.piece import KEPT_CHARS, Piece, hung, indent_of, kept, wrapped
-from tau.modes.interactive.blocks.scene import Scene
+from tau.agent.ui import NoticeLevel
+from tau.modes.interactive.blocks.piece import KEPT_CHARS, CachedBlock, hung, indent_of, kept, wrapped
+from tau.modes.interactive.blocks.scene import BlockContext
 from tau.tui.style import Theme
 from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import truncate
 
 _TYPED_CHARS = 400
-_TOKENS: dict[Level, str] = {"info": "muted", "warning": "warning", "error": "error"}
+_TOKENS: dict[NoticeLevel, str] = {"info": "muted", "warning": "warning", "error": "error"}
 
 
-class NoticeBlock(Piece):
+class NoticeBlock(CachedBlock):
     """`typed` is the command whose answer it is; it stands above."""
 
-    def __init__(self, scene: Scene, text: str, level: Level = "info", typed: str = "") -> None:
+    def __init__(self, scene: BlockContext, text: str, level: NoticeLevel = "info", typed: str = "") -> None:
         super().__init__(scene)
         self._typed = clean_line(typed[:_TYPED_CHARS])
         self._text = kept(text, KEPT_CHARS // 4).rstrip()
-        self._level: Level = level
+        self._level: NoticeLevel = level
 
     def _drawn(self, width: int) -> list[str]:
         theme = self._theme
@@ -32,7 +32,7 @@ class NoticeBlock(Piece):
         return hung(theme["dim"](sign), [theme["dim"](typed), *rows], width)
 
 
-def noticed(theme: Theme, text: str, level: Level, width: int) -> list[str]:
+def noticed(theme: Theme, text: str, level: NoticeLevel, width: int) -> list[str]:
     """A text with the sign of its level, in as many rows as it needs."""
     token = theme[_TOKENS[level]]
     if theme.linear:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from tau.base.sizes import KIB, format_bytes
-from tau.modes.interactive.blocks.scene import Scene
-from tau.tui.component import Cached, Seam
+from tau.modes.interactive.blocks.scene import BlockContext
+from tau.tui.component import CachedComponent, CommitBoundary
 from tau.tui.text.clean import clean
 from tau.tui.text.wrap import wrap
 from tau.tui.widgets.transcript import Block
@@ -17,10 +17,10 @@ KEPT_CHARS = 256 * KIB
 """What a block keeps of a text; sessions keep all of it."""
 
 
-class Piece(Cached, Block):
+class CachedBlock(CachedComponent, Block):
     """A block that keeps its rows until something of it changes."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: BlockContext) -> None:
         self._scene = scene
         self._theme = scene.theme
         self.alone = False
@@ -39,14 +39,14 @@ class Piece(Cached, Block):
         """It is not shown any more: what the terminal holds for it is given back."""
 
 
-class Unfinished(Piece):
+class GrowingBlock(CachedBlock):
     """A block that changes until it is finished, its first row too.
 
     Until then it takes no more rows than the window has for it: rows that leave the window are history, and
     would tell for ever that it is at work. Its last rows are shown; all of them once they are taken.
     """
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: BlockContext) -> None:
         super().__init__(scene)
         self._is_taken = False
         self._share = -1
@@ -54,9 +54,9 @@ class Unfinished(Piece):
         self._part: Sequence[str] = ()
         scene.unfinished += 1
 
-    def seam(self) -> Seam | None:
+    def seam(self) -> CommitBoundary | None:
         """Nothing of it may scroll away before it is finished."""
-        return None if self._is_taken else Seam(0)
+        return None if self._is_taken else CommitBoundary(0)
 
     def is_finished(self) -> bool:
         """Whether it will not change any more."""

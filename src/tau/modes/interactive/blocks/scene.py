@@ -9,7 +9,7 @@ from tau.tui.style import Theme
 from tau.tui.terminal.port import Capabilities
 
 
-class Scene:
+class BlockContext:
     """One for all blocks. Its owner changes a field, then has the transcript drawn anew."""
 
     def __init__(

@@ -9,7 +9,7 @@ from msgspec import UNSET
 from tau.ai.wire import BashExecutionMessage, PythonExecutionMessage
 from tau.modes.interactive.blocks.piece import (
     KEPT_CHARS,
-    Unfinished,
+    GrowingBlock,
     first_lines,
     hung,
     indent_of,
@@ -17,11 +17,11 @@ from tau.modes.interactive.blocks.piece import (
     kept,
     wrapped,
 )
-from tau.modes.interactive.blocks.scene import Scene
+from tau.modes.interactive.blocks.scene import BlockContext
 from tau.modes.interactive.render.words import took
 from tau.tui.widgets.text import Text
 
-Kind = Literal["bash", "python"]
+ExecutionKind = Literal["bash", "python"]
 Ran = BashExecutionMessage | PythonExecutionMessage
 
 LAST_LINES = 20
@@ -31,20 +31,20 @@ _TAIL_CHARS = 16_000
 _CODE_LINES = 8
 
 
-class ShellLine(Unfinished):
+class UserExecutionBlock(GrowingBlock):
     """`write` what it says, then `finish` with what was recorded, or `fail` with why it did not run."""
 
     def __init__(
         self,
-        scene: Scene,
-        kind: Kind,
+        scene: BlockContext,
+        kind: ExecutionKind,
         text: str,
         *,
         exclude: bool = False,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(scene)
-        self.kind: Kind = kind
+        self.kind: ExecutionKind = kind
         self._command = kept(text)
         self._exclude = exclude
         self._on_change = on_change
@@ -57,7 +57,7 @@ class ShellLine(Unfinished):
         self._elapsed_s: float | None = None
 
     @classmethod
-    def of(cls, scene: Scene, message: Ran) -> "ShellLine":
+    def of(cls, scene: BlockContext, message: Ran) -> "UserExecutionBlock":
         """One that ran before."""
         is_bash = isinstance(message, BashExecutionMessage)
         text = message.command if isinstance(message, BashExecutionMessage) else message.code

@@ -22,11 +22,11 @@ from tau.ai.wire import (
 )
 from tau.base.late import late
 from tau.modes.interactive.blocks.assistant import TextBlock
-from tau.modes.interactive.blocks.call import Call
-from tau.modes.interactive.blocks.scene import Scene
+from tau.modes.interactive.blocks.call import ToolCallState
+from tau.modes.interactive.blocks.scene import BlockContext
 from tau.modes.interactive.blocks.thinking import ThinkingBlock
 from tau.modes.interactive.blocks.tool import GROUPED, ToolBlock
-from tau.modes.interactive.blocks.turn_end import TurnEnd, UsageLine
+from tau.modes.interactive.blocks.turn_end import TurnEndBlock, UsageLine
 from tau.modes.interactive.blocks.user import UserBlock
 from tau.modes.verdict import judge
 from tau.tui.component import Component
@@ -36,24 +36,24 @@ shell_lines = late("tau.modes.interactive.blocks.shell_line")
 summaries = late("tau.modes.interactive.blocks.summary")
 
 
-class Story:
+class TranscriptBuilder:
     """The one who adds to the transcript. It knows which calls wait for a result and how the last turn ended.
 
     `told` is what the last failure said, so that nobody says it twice; a stop is told once, too.
     `max_pictures` is how many pictures are kept; `shows_usage` adds the tokens to each answer.
     """
 
-    def __init__(self, scene: Scene, transcript: Transcript) -> None:
+    def __init__(self, scene: BlockContext, transcript: Transcript) -> None:
         self.scene = scene
         self.transcript = transcript
         self.max_pictures = 8
         self.shows_usage = False
         self.told = ""
-        self._calls: dict[str, Call] = {}
+        self._calls: dict[str, ToolCallState] = {}
         self._reads: ToolBlock | None = None
-        self._failure: TurnEnd | None = None
+        self._failure: TurnEndBlock | None = None
         self._stop_told = False
-        self._pictured: deque[Call] = deque()
+        self._pictured: deque[ToolCallState] = deque()
 
     def add(self, block: Component) -> None:
         """One more block: reads that come later begin another list, and a retry has come to something."""
@@ -75,7 +75,7 @@ class Story:
             case ToolResultMessage():
                 self.result(message)
             case BashExecutionMessage() | PythonExecutionMessage():
-                self.add(shell_lines.ShellLine.of(self.scene, message))
+                self.add(shell_lines.UserExecutionBlock.of(self.scene, message))
             case CustomMessage(display=True):
                 content = message.content
                 text = content if isinstance(content, str) else text_of(content)
@@ -108,9 +108,11 @@ class Story:
         self.add(block)
         return block
 
-    def call(self, id: str, name: str, whole: ToolCall | None = None) -> Call:
+    def call(self, id: str, name: str, whole: ToolCall | None = None) -> ToolCallState:
         """A call of a tool, which gets a block, or joins the list of reads."""
-        call = self._calls[id] = Call(self.scene, id, name, None if whole is None else whole.arguments)
+        call = self._calls[id] = ToolCallState(
+            self.scene, id, name, None if whole is None else whole.arguments
+        )
         if name == GROUPED and self._reads is not None:
             self._reads.add(call)
             return call
@@ -119,7 +121,7 @@ class Story:
         self._reads = block if block.is_open else None
         return call
 
-    def waiting(self, id: str) -> Call | None:
+    def waiting(self, id: str) -> ToolCallState | None:
         """The call that waits for its result."""
         return self._calls.get(id)
 
@@ -146,12 +148,12 @@ class Story:
             case "error":
                 self.told = judge(Outcome(message=message, messages=[])).remark
                 if self._failure is None or not self._failure.again(self.told):
-                    failure = TurnEnd(self.scene, "failed", self.told, is_open=True)
+                    failure = TurnEndBlock(self.scene, "failed", self.told, is_open=True)
                     self.add(failure)
                     self._failure = failure
             case "length" if not message.tool_calls:
                 self.told = judge(Outcome(message=message, messages=[])).remark
-                self.add(TurnEnd(self.scene, "cut off", self.told))
+                self.add(TurnEndBlock(self.scene, "cut off", self.told))
         if self.shows_usage and (message.usage.input or message.usage.output):
             self.add(UsageLine(self.scene, message.usage))
 
@@ -159,7 +161,7 @@ class Story:
         """The person stopped the run."""
         if not self._stop_told and not self.told:
             self._stop_told = True
-            self.add(TurnEnd(self.scene, "stopped"))
+            self.add(TurnEndBlock(self.scene, "stopped"))
 
     def settle(self) -> None:
         """Nothing that is open goes on: the run is over."""

@@ -3,8 +3,16 @@
 from collections.abc import Sequence
 
 from tau.base.late import late
-from tau.modes.interactive.blocks.piece import Piece, first_lines, hung, indent_of, indented, kept, wrapped
-from tau.modes.interactive.blocks.scene import Scene
+from tau.modes.interactive.blocks.piece import (
+    CachedBlock,
+    first_lines,
+    hung,
+    indent_of,
+    indented,
+    kept,
+    wrapped,
+)
+from tau.modes.interactive.blocks.scene import BlockContext
 from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import truncate
 
@@ -13,10 +21,10 @@ markdown = late("tau.tui.widgets.markdown")
 _SHOWN_LINES = 4
 
 
-class _Titled(Piece):
+class _Titled(CachedBlock):
     """A title on one line, and a text below it, which is not always shown."""
 
-    def __init__(self, scene: Scene, title: str, text: str) -> None:
+    def __init__(self, scene: BlockContext, title: str, text: str) -> None:
         super().__init__(scene)
         self._title = clean_line(title)
         self._text = kept(text).strip()

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 from tau.agent import events as e
 from tau.ai.stream_events import AssistantMessageEvent, TextDelta, ThinkingDelta, ToolCallDelta
 from tau.ai.wire import AssistantMessage
-from tau.modes.interactive.blocks.arriving import Arriving
+from tau.modes.interactive.blocks.arriving import StreamingMessage
 from tau.modes.interactive.blocks.call import was_stopped
 from tau.modes.interactive.blocks.notice import NoticeBlock
-from tau.modes.interactive.blocks.story import Story
-from tau.modes.interactive.blocks.warming import Warming
+from tau.modes.interactive.blocks.story import TranscriptBuilder
+from tau.modes.interactive.blocks.warming import MarkdownPreload
 from tau.modes.remarks import compaction_line
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
-    from tau.modes.interactive.blocks.shell_line import ShellLine
-    from tau.modes.interactive.pending import Pending
+    from tau.modes.interactive.blocks.shell_line import UserExecutionBlock
+    from tau.modes.interactive.pending import PendingMessages
     from tau.modes.interactive.todo_panel import TodoPanel
 
 WAITING = "Waiting for the model"
@@ -24,19 +24,21 @@ NOTING = "Noting what has changed"
 _MAX_NAMED = 3
 
 
-class Telling:
+class TranscriptUpdater:
     """`words` takes what arrives of an answer, `event` all else."""
 
-    def __init__(self, app: "App", story: Story, pending: "Pending", todo: "TodoPanel") -> None:
+    def __init__(
+        self, app: "App", story: TranscriptBuilder, pending: "PendingMessages", todo: "TodoPanel"
+    ) -> None:
         self._app = app
         self.story = story
-        self.lines: list[ShellLine] = []
+        self.lines: list[UserExecutionBlock] = []
         """Lines of the person's that run."""
         self._pending = pending
         self._todo = todo
-        self._arriving = Arriving(story)
+        self._arriving = StreamingMessage(story)
         self._running: dict[str, str] = {}
-        self._warming = Warming(app.front.timer)
+        self._warming = MarkdownPreload(app.front.timer)
         self._is_open = False
         """Whether an answer has begun and not ended."""
         self._takes: dict[type, Callable[[Any], None]] = {
@@ -85,7 +87,7 @@ class Telling:
     def over(self) -> None:
         """The run, or the session, is at its end: nothing of it is expected any more."""
         self._warming.cancel()
-        self._arriving = Arriving(self.story)
+        self._arriving = StreamingMessage(self.story)
         self._running.clear()
         self._is_open = False
         self.lines = [line for line in self.lines if not line.over]
@@ -106,7 +108,7 @@ class Telling:
         message = event.message
         if isinstance(message, AssistantMessage):
             self.story.begin_answer()
-            self._arriving = Arriving(self.story)
+            self._arriving = StreamingMessage(self.story)
             self._is_open = True
             self._app.lane.doing(WAITING)
         else:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from tau.base.late import late
 from tau.base.sizes import KIB
-from tau.modes.interactive.blocks.piece import Piece, hung, indent_of, indented, kept, wrapped
-from tau.modes.interactive.blocks.scene import Scene
+from tau.modes.interactive.blocks.piece import CachedBlock, hung, indent_of, indented, kept, wrapped
+from tau.modes.interactive.blocks.scene import BlockContext
 from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import truncate
 from tau.tui.widgets.loader import elapsed_text
@@ -19,8 +19,8 @@ _SHOWN_COLUMNS = 120
 _FIRST_CHARS = 200
 
 
-class ThinkingBlock(Piece):
-    def __init__(self, scene: Scene, text: str | None = None, *, redacted: bool = False) -> None:
+class ThinkingBlock(CachedBlock):
+    def __init__(self, scene: BlockContext, text: str | None = None, *, redacted: bool = False) -> None:
         super().__init__(scene)
         self._text = None if text is None else kept(text)
         """None while it arrives."""

@@ -8,10 +8,10 @@ import msgspec
 from tau.base import log
 from tau.base.late import late
 from tau.base.text import shortened
-from tau.modes.interactive.blocks.call import Call
-from tau.modes.interactive.blocks.piece import Unfinished, indent_of, indented
-from tau.modes.interactive.blocks.scene import Scene
-from tau.modes.interactive.view import Drawn, State, ToolView
+from tau.modes.interactive.blocks.call import ToolCallState
+from tau.modes.interactive.blocks.piece import GrowingBlock, indent_of, indented
+from tau.modes.interactive.blocks.scene import BlockContext
+from tau.modes.interactive.view import CallState, RenderedCall, ToolCallView
 from tau.tui.component import Component
 from tau.tui.style import Theme
 from tau.tui.text.clean import clean_line
@@ -27,10 +27,10 @@ GROUPED = "read"
 _LAST_LINES = 6
 _TAIL_CHARS = 8_000
 _SHORT_CHARS = 200
-_BY_WEIGHT: tuple[State, ...] = ("running", "streaming", "pending", "failed", "aborted", "declined")
-_WORDS: dict[State, str] = {
-    "streaming": "Call",
-    "pending": "Call",
+_BY_WEIGHT: tuple[CallState, ...] = ("running", "streaming", "pending", "failed", "aborted", "declined")
+_WORDS: dict[CallState, str] = {
+    "streaming": "ToolCallState",
+    "pending": "ToolCallState",
     "running": "Running",
     "done": "Done",
     "failed": "Failed",
@@ -39,14 +39,14 @@ _WORDS: dict[State, str] = {
 }
 
 
-class ToolBlock(Unfinished):
+class ToolBlock(GrowingBlock):
     """A call, or a list of calls: `close` says that no further one joins it."""
 
-    def __init__(self, scene: Scene, call: Call) -> None:
+    def __init__(self, scene: BlockContext, call: ToolCallState) -> None:
         super().__init__(scene)
         self._calls = [call]
         self._is_open = call.name == GROUPED
-        self._pictured: Drawn | None = None
+        self._pictured: RenderedCall | None = None
         """What it shows, if there are pictures in it: the terminal holds them until it is drawn anew."""
         self._seen = -1
 
@@ -58,7 +58,7 @@ class ToolBlock(Unfinished):
     def is_open(self) -> bool:
         return self._is_open
 
-    def add(self, call: Call) -> None:
+    def add(self, call: ToolCallState) -> None:
         self._calls.append(call)
         self._rows = None
 
@@ -95,7 +95,7 @@ class ToolBlock(Unfinished):
         """Half a picture is none."""
         return rows[:1] if self._pictured is not None else super()._shortened(rows, share)
 
-    def _state(self) -> State:
+    def _state(self) -> CallState:
         """How the call stands, or the calls: at work while one is, and well only if all are."""
         states = [call.state for call in self._calls]
         for state in _BY_WEIGHT:
@@ -104,17 +104,19 @@ class ToolBlock(Unfinished):
         return "done"
 
 
-def draw(views: Sequence[ToolView], theme: Theme) -> Drawn:
+def draw(views: Sequence[ToolCallView], theme: Theme) -> RenderedCall:
     """As the renderer of the tool draws it; a plain form where that fails."""
     try:
-        drawn: Drawn = table.draw(views[0], theme) if len(views) == 1 else table.draw_group(views, theme)
+        drawn: RenderedCall = (
+            table.draw(views[0], theme) if len(views) == 1 else table.draw_group(views, theme)
+        )
     except Exception as error:
         log.error(f"The renderer of {views[0].name} failed.", error)
         return plainly_drawn(views[-1], theme)
     return drawn
 
 
-def plainly_drawn(view: ToolView, theme: Theme) -> Drawn:
+def plainly_drawn(view: ToolCallView, theme: Theme) -> RenderedCall:
     """Name, short arguments, the last lines."""
     title = f"{theme['strong'](clean_line(view.name))} {theme['muted'](_short(view.args))}".rstrip()
     text = view.text.rstrip()
@@ -123,10 +125,10 @@ def plainly_drawn(view: ToolView, theme: Theme) -> Drawn:
         lines = (text if view.expanded else text[-_TAIL_CHARS:]).splitlines()
         shown = lines if view.expanded else lines[-_LAST_LINES:]
         body.append(Text(theme, "\n".join(shown), "muted", styled=True))
-    return Drawn(title, body)
+    return RenderedCall(title, body)
 
 
-def _title(theme: Theme, state: State, drawn: Drawn, width: int) -> str:
+def _title(theme: Theme, state: CallState, drawn: RenderedCall, width: int) -> str:
     """Sign, title and note in one row; of a title that is too long the end is cut, the note stays."""
     note = drawn.note
     if not note and state in ("aborted", "failed") and not theme.linear:  # there, the first word tells it
@@ -141,7 +143,7 @@ def _title(theme: Theme, state: State, drawn: Drawn, width: int) -> str:
     return truncate(f"{sign} {drawn.title}  {note}".rstrip(), width, ellipsis)
 
 
-def _sign(theme: Theme, state: State) -> str:
+def _sign(theme: Theme, state: CallState) -> str:
     symbols = theme.symbols
     match state:
         case "done":

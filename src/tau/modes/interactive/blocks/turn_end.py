@@ -6,8 +6,8 @@ from tau.ai.wire import Usage
 from tau.base.late import late
 from tau.base.text import sentence
 from tau.modes.interactive.blocks.notice import noticed
-from tau.modes.interactive.blocks.piece import Piece, indented, kept, wrapped
-from tau.modes.interactive.blocks.scene import Scene
+from tau.modes.interactive.blocks.piece import CachedBlock, indented, kept, wrapped
+from tau.modes.interactive.blocks.scene import BlockContext
 
 failures = late("tau.ai.apis.failure")
 
@@ -24,10 +24,10 @@ _NEXT = {
 }
 
 
-class TurnEnd(Piece):
+class TurnEndBlock(CachedBlock):
     """One that failed is open until it is known whether the same is tried again."""
 
-    def __init__(self, scene: Scene, end: End, reason: str = "", *, is_open: bool = False) -> None:
+    def __init__(self, scene: BlockContext, end: End, reason: str = "", *, is_open: bool = False) -> None:
         super().__init__(scene)
         self._end = end
         self._is_open = is_open
@@ -84,10 +84,10 @@ class TurnEnd(Piece):
                 return [*rows, *indented(hint, width)]
 
 
-class UsageLine(Piece):
+class UsageLine(CachedBlock):
     """The tokens of an answer."""
 
-    def __init__(self, scene: Scene, usage: Usage) -> None:
+    def __init__(self, scene: BlockContext, usage: Usage) -> None:
         super().__init__(scene)
         self._usage = usage
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from tau.ai.wire import ImageContent, UserContent, text_of
-from tau.modes.interactive.blocks.piece import Piece, first_lines, hung, kept, wrapped
-from tau.modes.interactive.blocks.scene import Scene
+from tau.modes.interactive.blocks.piece import CachedBlock, first_lines, hung, kept, wrapped
+from tau.modes.interactive.blocks.scene import BlockContext
 
 MARK = "[Image #"
 """How the mark begins that the editor leaves in a text for a picture."""
@@ -12,8 +12,8 @@ FOLDED_LINES = 16
 """A message with more lines, a paste most likely, shows so many of them."""
 
 
-class UserBlock(Piece):
-    def __init__(self, scene: Scene, content: str | Sequence[UserContent]) -> None:
+class UserBlock(CachedBlock):
+    def __init__(self, scene: BlockContext, content: str | Sequence[UserContent]) -> None:
         super().__init__(scene)
         self._text = kept(content if isinstance(content, str) else text_of(content))
         pictures = [] if isinstance(content, str) else [picture(part) for part in content if is_picture(part)]

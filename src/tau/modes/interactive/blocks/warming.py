@@ -15,7 +15,7 @@ DELAY_S = 0.1
 """By then a request is on its way."""
 
 
-class Warming:
+class MarkdownPreload:
     """Done once, in a thread: the loop goes on meanwhile."""
 
     def __init__(self, timer: Timer) -> None:

@@ -12,9 +12,9 @@ from tau.modes.interactive.commands import table
 if TYPE_CHECKING:
     from tau.coding.session.session import Session
     from tau.modes.interactive.app import App
-    from tau.modes.interactive.commands.completing import Completing
+    from tau.modes.interactive.commands.completing import CommandCompletion
     from tau.modes.interactive.commands.files import FileCommands
-    from tau.modes.interactive.commands.lines import Lines
+    from tau.modes.interactive.commands.lines import UserExecutions
     from tau.tui.widgets.autocomplete import Suggestions
 
 completing = late("tau.modes.interactive.commands.completing")
@@ -39,7 +39,7 @@ _SIGNS = "-_.:"
 _NEAR, _VERY_NEAR = 0.6, 0.7
 
 
-class Commands:
+class CommandController:
     """`takes` says whether a text is for us, `run` does it; `complete` says how one may go on.
 
     A command is `/name` with a name that is known, and `/word` alone; a line for the shell begins with `!`,
@@ -60,13 +60,13 @@ class Commands:
         return found
 
     @cached_property
-    def _completing(self) -> "Completing":
-        made: Completing = completing.Completing(self._app, self)
+    def _completing(self) -> "CommandCompletion":
+        made: CommandCompletion = completing.CommandCompletion(self._app, self)
         return made
 
     @cached_property
-    def _lines(self) -> "Lines":
-        made: Lines = lines.Lines(self._app)
+    def _lines(self) -> "UserExecutions":
+        made: UserExecutions = lines.UserExecutions(self._app)
         return made
 
     def takes(self, text: str) -> bool:

@@ -7,23 +7,23 @@ from tau.ai.model import THINKING_LEVELS
 from tau.base.late import late
 from tau.modes.interactive.commands import table
 from tau.modes.interactive.editing.paths import listed
-from tau.tui.widgets.autocomplete import EnterMeans, Item, Suggestions
+from tau.tui.widgets.autocomplete import CompletionItem, EnterMeans, Suggestions
 from tau.tui.widgets.fuzzy import Ranker
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
-    from tau.modes.interactive.commands.commands import Commands
-    from tau.modes.interactive.commands.known import Known
+    from tau.modes.interactive.commands.commands import CommandController
+    from tau.modes.interactive.commands.known import ArgumentValues
 
 exporting = late("tau.modes.interactive.commands.exporting")
 known = late("tau.modes.interactive.commands.known")
 todo_list = late("tau.coding.todo_list")
 
 MAX_ITEMS = 50
-Choice = tuple[str, str]
+_Choice = tuple[str, str]
 """What may be typed, and what it means."""
 
-_WORDS: dict[str, tuple[Choice, ...]] = {
+_WORDS: dict[str, tuple[_Choice, ...]] = {
     "changelog": (("full", "All versions"),),
     "copy": (("last", "The last answer"),),
     "jobs": (("cancel", "Stop one, or all"),),
@@ -56,14 +56,14 @@ _PROSE = frozenset({"plan"})
 """What is typed behind these is mostly no word of the list, and Enter sends it as it is."""
 
 
-class Completing:
+class CommandCompletion:
     """Answers at once. What has to be looked up first is answered when it is known."""
 
-    def __init__(self, app: "App", commands: "Commands") -> None:
+    def __init__(self, app: "App", commands: "CommandController") -> None:
         self._app = app
         self._commands = commands
-        self._known: Known = known.Known(app)
-        self._arguments: dict[str, Callable[[str], Sequence[Choice]]] = {
+        self._known: ArgumentValues = known.ArgumentValues(app)
+        self._arguments: dict[str, Callable[[str], Sequence[_Choice]]] = {
             "export": self._files,
             "help": lambda typed: [(name, _description(name)) for name in table.ROWS],
             "jobs": self._jobs,
@@ -98,7 +98,7 @@ class Completing:
             return _suggestions(len(head) - len(word), word, choices, enter)
         return _suggestions(len(head) - len(typed), typed, choices, "accept+submit")
 
-    def _choices(self, name: str, typed: str) -> Sequence[Choice] | None:
+    def _choices(self, name: str, typed: str) -> Sequence[_Choice] | None:
         """All that may stand there; None where nothing is known."""
         if name in self._arguments:
             return self._arguments[name](typed)
@@ -119,14 +119,14 @@ class Completing:
             rows.sort(key=lambda row: row[0] != "help")  # what Enter runs behind a bare slash changes nothing
         found = Ranker([name for name, _, _ in rows]).best(typed, MAX_ITEMS)
         items = [
-            Item(f"/{name}", f"/{name} " if more else f"/{name}", description, more=more)
+            CompletionItem(f"/{name}", f"/{name} " if more else f"/{name}", description, more=more)
             for name, description, more in (rows[match.place] for match in found)
         ]
         hinted = {f"/{file.name}" for file in own if file.hint}
         enter: EnterMeans = "accept" if any(item.label in hinted for item in items) else "accept+submit"
         return Suggestions(0, items, enter) if items else None
 
-    def _files(self, typed: str) -> Sequence[Choice]:
+    def _files(self, typed: str) -> Sequence[_Choice]:
         app = self._app
         folder, names = listed(typed, app.cwd)
         choices = [(folder + name, "") for name in names if name.endswith(("/", ".html", ".md", ".json"))]
@@ -136,7 +136,7 @@ class Completing:
             choices = [(stem + ending, meaning) for ending, meaning in kinds]
         return choices
 
-    def _jobs(self, typed: str) -> Sequence[Choice]:
+    def _jobs(self, typed: str) -> Sequence[_Choice]:
         session = self._app.session
         all_jobs = () if session is None else session.jobs.list()
         if not typed.startswith("cancel "):
@@ -144,7 +144,7 @@ class Completing:
         running = [(job.id, job.label) for job in all_jobs if job.running]
         return [*running, ("all", "All that run")] if running else []
 
-    def _queue(self, typed: str) -> Sequence[Choice]:
+    def _queue(self, typed: str) -> Sequence[_Choice]:
         verb, blank, _ = typed.partition(" ")
         session = self._app.session
         if not blank:
@@ -154,7 +154,7 @@ class Completing:
         waiting = [item for item in session.queue.waiting() if item.kind in ("steering", "followUp")]
         return [(str(number), item.text) for number, item in enumerate(waiting, start=1)]
 
-    def _todo(self, typed: str) -> Sequence[Choice]:
+    def _todo(self, typed: str) -> Sequence[_Choice]:
         verb, blank, words = typed.partition(" ")
         session = self._app.session
         if not blank:
@@ -173,7 +173,7 @@ def _description(name: str) -> str:
     return f"{row.usage}: {row.description}" if row.usage and len(row.usage) <= 12 else row.description
 
 
-def _suggestions(start: int, typed: str, choices: Sequence[Choice], enter: EnterMeans) -> Suggestions | None:
+def _suggestions(start: int, typed: str, choices: Sequence[_Choice], enter: EnterMeans) -> Suggestions | None:
     """Those that what was typed so far can mean, by their text first, then by what they mean."""
     best = Ranker([value for value, _ in choices]).best(typed, MAX_ITEMS)
     places = [match.place for match in best]
@@ -186,7 +186,7 @@ def _suggestions(start: int, typed: str, choices: Sequence[Choice], enter: Enter
     return Suggestions(start, items, enter) if items else None
 
 
-def _item(value: str, meaning: str) -> Item:
+def _item(value: str, meaning: str) -> CompletionItem:
     goes_on = value in _GOES_ON or value.endswith("/")
     blank = " " if value in _GOES_ON else ""
-    return Item(value, value + blank, meaning, more=goes_on)
+    return CompletionItem(value, value + blank, meaning, more=goes_on)

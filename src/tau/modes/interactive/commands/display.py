@@ -10,7 +10,7 @@ from tau.modes.interactive.app import App
 from tau.modes.interactive.commands.saying import session_of
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.selectors.model_rows import Known
+    from tau.modes.interactive.selectors.model_rows import ModelList
 
 applying = late("tau.modes.interactive.selectors.applying")
 clipboard = late("tau.modes.interactive.editing.clipboard")
@@ -32,7 +32,7 @@ async def model(app: App, rest: str) -> None:
         return
     session = session_of(app)
     chosen, level = await find_model(app, rest)
-    await models.use(app, session, models.Wish(chosen))
+    await models.use(app, session, models.ModelSelection(chosen))
     if level is not None:
         session.use_thinking(level)
     told = f", thinking {session.thinking}," if chosen.reasoning else ""
@@ -44,7 +44,7 @@ async def find_model(app: App, pattern: str) -> tuple[Model, ThinkingLevel | Non
     """The model that is meant, of the tables or of a server on this machine, if it can be used."""
     if pattern.partition("/")[0] == DEMO_PROVIDER:
         raise UsageError("The demo model has to be chosen at the start: tau --provider demo.")
-    known: Known = model_rows.known_models(app.paths, session_of(app).model)
+    known: ModelList = model_rows.known_models(app.paths, session_of(app).model)
     usable = [id for id in known.catalog.providers if id in known.usable]
     try:
         choice = pick_model(known.catalog, pattern, prefer=usable)

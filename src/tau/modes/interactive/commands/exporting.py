@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tau.base.errors import TauError, UsageError
 from tau.base.files import make_private, temporary_folder, typed_path, write_atomic
-from tau.coding.export.files import MASKED, Format, exported, format_of, write_export
+from tau.coding.export.files import MASKED, ExportFormat, exported, format_of, write_export
 from tau.coding.export.secrets import Masker, known_secrets, masked_text
 from tau.coding.session.log import SessionLog
 from tau.coding.session.session import Session
@@ -71,7 +71,7 @@ def _known_secrets(app: App) -> list[str]:
 
 
 async def _exported(
-    app: App, session: Session, format: Format, path: Path, *, mask: bool, force: bool
+    app: App, session: Session, format: ExportFormat, path: Path, *, mask: bool, force: bool
 ) -> str:
     """Write it, beside the loop if it is on the disk; what to say of its secrets."""
     masker = Masker(_known_secrets(app)) if mask else None

@@ -9,7 +9,7 @@ from tau.base.late import late
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
-    from tau.modes.interactive.selectors.model_rows import Known as KnownModels
+    from tau.modes.interactive.selectors.model_rows import ModelList as KnownModels
 
 looks = late("tau.modes.interactive.themes.looks")
 model_rows = late("tau.modes.interactive.selectors.model_rows")
@@ -18,30 +18,30 @@ session_files = late("tau.modes.interactive.selectors.session_files")
 
 FRESH_S = 10.0
 MAX_SESSIONS = 200
-Choice: TypeAlias = tuple[str, str]
+_Choice: TypeAlias = tuple[str, str]
 """What may be typed, and what it means."""
 
 
-class Known:
+class ArgumentValues:
     """Each is kept for some seconds. Looking takes a while, so it is done beside the keys."""
 
     def __init__(self, app: "App") -> None:
         self._app = app
-        self._found: dict[str, tuple[float, Sequence[Choice]]] = {}
+        self._found: dict[str, tuple[float, Sequence[_Choice]]] = {}
         self._looking: set[str] = set()
 
-    def models(self) -> Sequence[Choice]:
+    def models(self) -> Sequence[_Choice]:
         """As `provider/id`, those that can be used first."""
         return self._get("models", self._read_models)
 
-    def providers(self) -> Sequence[Choice]:
+    def providers(self) -> Sequence[_Choice]:
         return self._get("providers", self._read_providers)
 
-    def sessions(self) -> Sequence[Choice]:
+    def sessions(self) -> Sequence[_Choice]:
         """Ids and titles of the other sessions of this folder, the newest first."""
         app = self._app
 
-        def read() -> Sequence[Choice]:
+        def read() -> Sequence[_Choice]:
             place = session_files.place_of(app)
             found, _ = session_files.list_sessions(place, everywhere=False, sort="time", progress=_nobody)
             current = None if app.session is None else app.session.log.path
@@ -53,10 +53,10 @@ class Known:
 
         return self._get("sessions", read)
 
-    def themes(self) -> Sequence[Choice]:
+    def themes(self) -> Sequence[_Choice]:
         return [(name, "") for name in looks.theme_names()]
 
-    def _get(self, kind: str, read: Callable[[], Sequence[Choice]]) -> Sequence[Choice]:
+    def _get(self, kind: str, read: Callable[[], Sequence[_Choice]]) -> Sequence[_Choice]:
         """What is known; if that is old, it is looked up, and the question is asked again then."""
         now = self._app.front.timer.time()
         looked_at, found = self._found.get(kind, (now - 2 * FRESH_S, ()))
@@ -65,10 +65,10 @@ class Known:
             self._app.start(self._look(kind, read))
         return found
 
-    async def _look(self, kind: str, read: Callable[[], Sequence[Choice]]) -> None:
+    async def _look(self, kind: str, read: Callable[[], Sequence[_Choice]]) -> None:
         editor = self._app.editor
         asked = editor.text
-        found: Sequence[Choice] = ()
+        found: Sequence[_Choice] = ()
         try:
             found = await asyncio.to_thread(read)
         except TauError:
@@ -89,7 +89,7 @@ class Known:
         )
         return found
 
-    def _read_models(self) -> Sequence[Choice]:
+    def _read_models(self) -> Sequence[_Choice]:
         known = self._models()
         rows = sorted(known.catalog.models, key=lambda model: model.provider not in known.usable)
         return [
@@ -97,7 +97,7 @@ class Known:
             for model in rows
         ]
 
-    def _read_providers(self) -> Sequence[Choice]:
+    def _read_providers(self) -> Sequence[_Choice]:
         known = self._models()
         return [
             (id, f"{row.name} (has a key)" if id in known.usable else row.name)

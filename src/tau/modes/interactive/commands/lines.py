@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 BESIDE = "lines"
 
 
-class Lines:
+class UserExecutions:
     """Runs any number of them beside each other; the lane tells of them while one runs."""
 
     def __init__(self, app: "App") -> None:

@@ -62,7 +62,7 @@ def _short(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
     ]
 
 
-def _described(row: table.Row) -> str:
+def _described(row: table.SlashCommand) -> str:
     others = "".join(f"; also /{alias}" for alias in row.aliases)
     return f"{row.description}{others}"
 

@@ -6,7 +6,7 @@ ANY_TIME, IDLE = True, False
 """Whether a command can be used while the agent is at work."""
 
 
-class Row(NamedTuple):
+class SlashCommand(NamedTuple):
     """`usage` is what may stand behind the name; `module` and `function` say who does it."""
 
     name: str
@@ -94,21 +94,23 @@ _TABLE = {
 }
 
 
-def _rows() -> list[Row]:
+def _rows() -> list[SlashCommand]:
     rows = []
     for group, members in _TABLE.items():
         for names, usage, description, place, while_busy in members:
             name, *aliases = names.split()
             module, _, function = place.partition(".")
-            rows.append(Row(name, usage, description, module, function, tuple(aliases), while_busy, group))
+            rows.append(
+                SlashCommand(name, usage, description, module, function, tuple(aliases), while_busy, group)
+            )
     return rows
 
 
 GROUPS = tuple(_TABLE)
-ROWS: dict[str, Row] = {row.name: row for row in _rows()}
+ROWS: dict[str, SlashCommand] = {row.name: row for row in _rows()}
 ALIASES: dict[str, str] = {alias: row.name for row in ROWS.values() for alias in row.aliases}
 
 
-def find(name: str) -> Row | None:
+def find(name: str) -> SlashCommand | None:
     """The command of this name, or of this other name."""
     return ROWS.get(ALIASES.get(name, name))

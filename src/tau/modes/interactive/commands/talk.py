@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from tau.agent.queue import Waiting
+from tau.agent.queue import QueuedMessage
 from tau.ai.wire import UserMessage
 from tau.base.errors import UsageError
-from tau.modes.interactive.app import App, Change
+from tau.modes.interactive.app import App, SessionSwitch
 from tau.modes.interactive.commands.saying import columns, count, session_of
 from tau.modes.verdict import INTERRUPTED, judge
 
@@ -66,7 +66,7 @@ async def queue(app: App, rest: str) -> None:
             raise UsageError("Write it as /queue, /queue edit N, /queue drop N, /queue back or /queue clear.")
 
 
-def _list(app: App, waiting: list[Waiting]) -> None:
+def _list(app: App, waiting: list[QueuedMessage]) -> None:
     if not waiting:
         app.say("Nothing waits to be sent.")
         return
@@ -75,13 +75,13 @@ def _list(app: App, waiting: list[Waiting]) -> None:
     app.say("\n".join(["Waiting to be sent:", *columns(app, rows, right=(0,), indent=2), note]))
 
 
-def _numbered(waiting: list[Waiting], number: str) -> Waiting:
+def _numbered(waiting: list[QueuedMessage], number: str) -> QueuedMessage:
     if not number.isdecimal() or not 1 <= int(number) <= len(waiting):
         raise UsageError(f"Name one by its number, from 1 to {len(waiting)}; /queue shows them.")
     return waiting[int(number) - 1]
 
 
-def _to_editor(app: App, item: Waiting) -> None:
+def _to_editor(app: App, item: QueuedMessage) -> None:
     """What waits is taken out and stands in the editor, before what is being typed there."""
     message = item.message
     if isinstance(message, UserMessage):
@@ -109,7 +109,7 @@ async def handoff(app: App, rest: str) -> None:
     finally:
         app.lane.hide()
     where = "" if made.path is None else f" What was handed over is in {made.path}."
-    app.leave(Change("new", prompt=made.prompt, notice=f"A new session takes over.{where}"))
+    app.leave(SessionSwitch("new", prompt=made.prompt, notice=f"A new session takes over.{where}"))
 
 
 async def shake(app: App, rest: str) -> None:

@@ -12,7 +12,7 @@ from tau.base.errors import TauError
 from tau.base.late import late
 from tau.base.run import Limits, LocalRunner
 from tau.base.sizes import format_bytes
-from tau.modes.interactive.question_parts import Choice
+from tau.modes.interactive.question_parts import DialogChoice
 from tau.modes.interactive.questions import ChoicePanel
 from tau.tui.component import Component
 
@@ -28,7 +28,7 @@ requests = late("tau.modes.interactive.debug.requests")
 system = late("tau.modes.interactive.debug.system")
 
 PROFILED_S = 10.0
-Action = Callable[["App"], Awaitable[bool]]
+_Action = Callable[["App"], Awaitable[bool]]
 """True: the menu is shown again."""
 
 
@@ -45,7 +45,7 @@ async def open_menu(app: "App") -> None:
 
 
 def _menu(app: "App", at: int) -> Callable[[Callable[[int | None], None]], Component]:
-    choices = [Choice(place, label, about) for place, (label, about, _) in enumerate(_ACTIONS)]
+    choices = [DialogChoice(place, label, about) for place, (label, about, _) in enumerate(_ACTIONS)]
     return lambda done: ChoicePanel(
         app,
         "Look inside",
@@ -151,7 +151,7 @@ async def _caches(app: "App") -> bool:
     return False
 
 
-_ACTIONS: tuple[tuple[str, str, Action], ...] = (
+_ACTIONS: tuple[tuple[str, str, _Action], ...] = (
     ("Log", "What went wrong, with the details.", _logs),
     ("Answers as they came", "The last events of model servers, with secrets masked.", _requests),
     ("System", "Versions, terminal, machine.", _system),

@@ -5,11 +5,11 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tau.modes.interactive.editing.files import SLICE_S, Files
-from tau.modes.interactive.editing.index import FileIndex, Search
+from tau.modes.interactive.editing.files import SLICE_S, WorkspaceFiles
+from tau.modes.interactive.editing.index import FileIndex, PathQuery
 from tau.modes.interactive.editing.paths import listed
-from tau.modes.interactive.editing.words import Word, last_word, mention, mentioned, written
-from tau.tui.widgets.autocomplete import Answer, Item, Suggestions
+from tau.modes.interactive.editing.words import CursorWord, last_word, mention, mentioned, written
+from tau.tui.widgets.autocomplete import Answer, CompletionItem, Suggestions
 from tau.tui.widgets.fuzzy import score
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ class Completion:
 
     def __init__(self, app: "App") -> None:
         self._app = app
-        self._files = Files(app, self.again)
+        self._files = WorkspaceFiles(app, self.again)
         self._asked: tuple[str, int] = ("", 0)
         self._mentioning = False
         self._offered = False
         self._path_start = -1
         """Where the path begins that is being completed since Tab was pressed."""
-        self._search: Search | None = None
+        self._search: PathQuery | None = None
         self._search_over = True
         self._last: list[str] = []
         self._searched: tuple[FileIndex, int, str] | None = None
@@ -79,7 +79,7 @@ class Completion:
         items = [_item(path, mentioned(path, behind=behind), note) for path in found]
         return Suggestions(line_start + word.start, items) if items else None
 
-    def _mentioned(self, word: Word, *, fresh: bool) -> tuple[Sequence[str], str]:
+    def _mentioned(self, word: CursorWord, *, fresh: bool) -> tuple[Sequence[str], str]:
         """Paths, and what is to be said about them."""
         cwd, typed = self._app.cwd, word.text
         index = None
@@ -100,11 +100,11 @@ class Completion:
             found = [folder + name for name in names[:MAX_ITEMS] if folder + name != typed]
         return found, index.cut
 
-    def _looked_up(self, index: FileIndex, query: str) -> tuple[Search, bool]:
+    def _looked_up(self, index: FileIndex, query: str) -> tuple[PathQuery, bool]:
         """The search, and whether it is over. What takes longer than a key may wait goes on by itself."""
         wanted = (index, index.settled, query)
         if self._search is None or self._searched != wanted:
-            self._search, self._searched = Search(index, query), wanted
+            self._search, self._searched = PathQuery(index, query), wanted
             steps = self._search.steps()
             end = time.perf_counter() + SLICE_S
             self._search_over = all(time.perf_counter() < end for _ in steps)
@@ -112,7 +112,7 @@ class Completion:
                 self._app.start(self._go_on(self._search, steps))
         return self._search, self._search_over
 
-    async def _go_on(self, search: Search, steps: Iterator[None]) -> None:
+    async def _go_on(self, search: PathQuery, steps: Iterator[None]) -> None:
         end = 0.0
         for _ in steps:
             if time.perf_counter() > end:
@@ -150,7 +150,7 @@ class Completion:
         return (text, draft["cursor"]) == self._asked
 
 
-def _item(path: str, value: str, note: str = "") -> Item:
+def _item(path: str, value: str, note: str = "") -> CompletionItem:
     folder, _, name = path.removesuffix("/").rpartition("/")
     is_folder = path.endswith("/")
-    return Item(f"{name}/" if is_folder else name, value, folder, note, more=is_folder)
+    return CompletionItem(f"{name}/" if is_folder else name, value, folder, note, more=is_folder)

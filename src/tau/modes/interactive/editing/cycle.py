@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tau.modes.interactive.app import App
 
 
-class Choice(NamedTuple):
+class ModelAndThinking(NamedTuple):
     model: Model
     thinking: ThinkingLevel | None = None
 
@@ -45,7 +45,7 @@ def next_thinking(app: "App") -> str:
     return f"Thinking: {level}."
 
 
-def choices(settings: "Settings", paths: "Paths") -> list[Choice]:
+def choices(settings: "Settings", paths: "Paths") -> list[ModelAndThinking]:
     """The models of the setting enabledModels that can be used here.
 
     Without it: the default of each provider that has a key; if that is one only, all models of this provider.
@@ -54,18 +54,18 @@ def choices(settings: "Settings", paths: "Paths") -> list[Choice]:
     catalog = merge(load_catalog(), file)
     keys = KeyCredentials(catalog, AuthFile(paths.auth), LocalRunner(), os.environ, models=file.keys)
     usable = [id for id, row in catalog.providers.items() if row.local or keys.available(id)]
-    found: dict[str, Choice] = {}
+    found: dict[str, ModelAndThinking] = {}
     for pattern in settings.enabled_models:
         name, thinking = split_thinking(pattern)
         for model in find_models(catalog, name, prefer=usable):
             if model.provider in usable:
-                found.setdefault(model.key, Choice(model, thinking))
+                found.setdefault(model.key, ModelAndThinking(model, thinking))
     if found or settings.enabled_models:
         return list(found.values())
     defaults = {id: catalog.providers[id].default_model for id in usable if keys.available(id)}
     ready = [model for model in catalog.models if model.provider in defaults]
     first = [model for model in ready if defaults[model.provider] == model.id]
-    return [Choice(model) for model in (first if len(first) > 1 else ready)]
+    return [ModelAndThinking(model) for model in (first if len(first) > 1 else ready)]
 
 
 async def next_model(app: "App", step: int) -> None:

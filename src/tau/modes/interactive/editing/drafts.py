@@ -26,12 +26,12 @@ MAX_WINDOWS = 9
 _ENDING = ".json"
 
 
-class KeptPicture(Struct, frozen=True):
+class StoredAttachment(Struct, frozen=True):
     token: str
     path: str
 
 
-class Kept(Struct, frozen=True, rename="camel"):
+class StoredDraft(Struct, frozen=True, rename="camel"):
     """What stands in the file. `pid` and `leader` say whose it is: the tau, and the shell it ran in."""
 
     cwd: str
@@ -39,11 +39,11 @@ class Kept(Struct, frozen=True, rename="camel"):
     leader: int
     time_ms: int
     draft: dict[str, Any]
-    pictures: list[KeptPicture] = []
+    pictures: list[StoredAttachment] = []
     version: int = 1
 
 
-class Drafts:
+class DraftStore:
     """One small file for this folder and this terminal; none while nothing is being written.
 
     `leader` is the process of the terminal's shell, `pid` our own.
@@ -72,7 +72,7 @@ class Drafts:
         self._asked = 0
         self._written = 0
 
-    def found(self) -> Kept | None:
+    def found(self) -> StoredDraft | None:
         """The draft that was left here, taken over from who left it. One of a tau that still runs stays.
 
         Where this terminal has none, that of a terminal which is gone since is as good: nobody else comes
@@ -92,9 +92,9 @@ class Drafts:
                     return kept
         return None
 
-    def encoded(self, draft: Mapping[str, Any], pictures: Sequence[KeptPicture] = ()) -> bytes | None:
+    def encoded(self, draft: Mapping[str, Any], pictures: Sequence[StoredAttachment] = ()) -> bytes | None:
         """The draft as it is to be written; None if it is too long to be kept."""
-        kept = Kept(str(self._cwd), self._pid, self._leader, now_ms(), dict(draft), list(pictures))
+        kept = StoredDraft(str(self._cwd), self._pid, self._leader, now_ms(), dict(draft), list(pictures))
         data = msgspec.json.encode(kept)
         return data if len(data) <= MAX_BYTES else None
 
@@ -166,15 +166,15 @@ class Drafts:
         kept = _read(path)
         return kept is not None and self._is_taken(kept)
 
-    def _is_taken(self, kept: Kept) -> bool:
+    def _is_taken(self, kept: StoredDraft) -> bool:
         return kept.pid != self._pid and _is_alive(kept.pid)
 
 
-def _read(path: Path) -> Kept | None:
+def _read(path: Path) -> StoredDraft | None:
     try:
         if path.stat().st_size > MAX_BYTES:
             return None
-        kept = msgspec.json.decode(path.read_bytes(), type=Kept)
+        kept = msgspec.json.decode(path.read_bytes(), type=StoredDraft)
     except (OSError, msgspec.DecodeError):
         return None
     return kept if kept.version == 1 else None

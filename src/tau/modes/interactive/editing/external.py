@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tau.base.errors import TauError
 from tau.base.files import temporary_folder, write_all
 from tau.base.late import late
-from tau.base.run import LocalRunner, Process, Runner, Terminal
+from tau.base.run import LocalRunner, Process, Pty, Runner
 from tau.base.sizes import MIB, format_bytes
 from tau.base.tasks import spawn
 
@@ -46,7 +46,7 @@ def chosen(environ: Mapping[str, str] = os.environ) -> list[str]:
     raise TauError("No editor was found; set VISUAL or EDITOR to one.")
 
 
-async def write_outside(app: "App") -> None:
+async def edit_externally(app: "App") -> None:
     """Let the person go on with the text in another editor. Where that fails, nothing changes here."""
     before = app.editor.text
     after = await edited(app, before)
@@ -98,7 +98,7 @@ async def run(argv: Sequence[str], cwd: Path, runner: Runner | None = None) -> i
             process = await runner.start(
                 (*_TELLING, str(told), *argv),
                 cwd=cwd,
-                terminal=Terminal(columns=columns, rows=rows, echo=True),
+                terminal=Pty(columns=columns, rows=rows, echo=True),
             )
         except OSError as error:
             raise TauError(f"{argv[0]} cannot be started: {error.strerror or error}.") from None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tau.modes.interactive.editing.index import FileIndex
-from tau.modes.interactive.editing.listing import Listing, Unwanted
+from tau.modes.interactive.editing.listing import FileListing, ListingCancelled
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
@@ -19,7 +19,7 @@ SLICE_S = 0.003
 """Longer than this, no key waits for the index."""
 
 
-class Files:
+class WorkspaceFiles:
     """`on_news` is called when more is known than before."""
 
     def __init__(self, app: "App", on_news: Callable[[], None]) -> None:
@@ -58,7 +58,7 @@ class Files:
 
         timer = self._app.front.timer
         end = timer.time() + MAX_S
-        listing = Listing(folder, wanted)
+        listing = FileListing(folder, wanted)
         try:
             async with aclosing(listing.pieces()) as pieces:
                 async for piece in pieces:
@@ -75,7 +75,7 @@ class Files:
             if wanted():
                 self._ready, self._built_at = index, timer.time()
                 self._on_news()
-        except Unwanted:
+        except ListingCancelled:
             return
         finally:
             if self._building is index:

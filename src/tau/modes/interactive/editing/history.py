@@ -11,8 +11,8 @@ from tau.ai.wire import UserMessage
 from tau.base.clock import now_ms
 from tau.base.late import late
 from tau.base.tasks import shielded
-from tau.tui.widgets.editor.draft import Draft
-from tau.tui.widgets.editor.history import Entry
+from tau.tui.widgets.editor.draft import EditorDraft
+from tau.tui.widgets.editor.history import HistoryEntry
 
 if TYPE_CHECKING:
     from tau.coding.history.prompts import PastPrompt
@@ -28,7 +28,7 @@ MAX_CHARS = 4_000_000
 MAX_OF_SESSION = 500
 
 
-class Recall:
+class PromptRecall:
     """Implements the editor's `History`. The data base is read when somebody first asks for more.
 
     Keys of what was sent here count up from 0, those of what was found count down: later ones are greater.
@@ -60,29 +60,31 @@ class Recall:
         if text and self._sent[-1:] != [text]:
             self._sent = [*self._sent[-MAX_OF_SESSION + 1 :], text]
 
-    def older(self, than: int | None) -> Entry | None:
+    def older(self, than: int | None) -> HistoryEntry | None:
         at = len(self._sent) if than is None else than
         if at > 0:
-            return Entry(at - 1, self._sent[at - 1])
+            return HistoryEntry(at - 1, self._sent[at - 1])
         if self._past is None:
             self._load()
             return None
         place = 0 if at == 0 else -at
-        return Entry(-place - 1, self._past[place]) if place < len(self._past) else None
+        return HistoryEntry(-place - 1, self._past[place]) if place < len(self._past) else None
 
-    def newer(self, than: int) -> Entry | None:
+    def newer(self, than: int) -> HistoryEntry | None:
         at = than + 1
         if at >= 0:
-            return Entry(at, self._sent[at]) if at < len(self._sent) else None
+            return HistoryEntry(at, self._sent[at]) if at < len(self._sent) else None
         past = self._past or []
-        return Entry(at, past[-at - 1]) if -at <= len(past) else None
+        return HistoryEntry(at, past[-at - 1]) if -at <= len(past) else None
 
-    def search(self, words: str, limit: int = 50) -> Sequence[Entry]:
+    def search(self, words: str, limit: int = 50) -> Sequence[HistoryEntry]:
         """Among what is in memory; the list behind Ctrl+R looks further."""
         wanted = words.casefold().split()
         known = [(at, self._sent[at]) for at in range(len(self._sent) - 1, -1, -1)]
         known += [(-place - 1, text) for place, text in enumerate(self._past or [])]
-        return [Entry(*row) for row in known if all(word in row[1].casefold() for word in wanted)][:limit]
+        return [HistoryEntry(*row) for row in known if all(word in row[1].casefold() for word in wanted)][
+            :limit
+        ]
 
     async def all(self) -> "list[PastPrompt]":
         """All that can be found again, this session's first, each text once."""
@@ -110,7 +112,7 @@ class Recall:
             self._loading = True
             self._app.start(self._loaded(self._app.editor.draft()))
 
-    async def _loaded(self, asked_with: Draft) -> None:
+    async def _loaded(self, asked_with: EditorDraft) -> None:
         try:
             session = self._app.session
             past = await self.all()

@@ -22,7 +22,7 @@ _ENOUGH = 40
 """With so many candidates, less likely ones are not looked for."""
 
 
-class Shelf:
+class PathBucket:
     """Paths of about the same length as one text, a line each, and the same in small letters."""
 
     __slots__ = ("_new", "_room", "lower", "text")
@@ -64,7 +64,7 @@ class FileIndex:
         """Why there are more files than these, if so."""
         self.gone: set[str] = set()
         """Paths that are not there any more."""
-        self._shelves: dict[int, list[Shelf]] = {}
+        self._shelves: dict[int, list[PathBucket]] = {}
         self._folders: set[str] = set()
         self._folder = ""
 
@@ -90,16 +90,16 @@ class FileIndex:
                 yield
         self.settled = count
 
-    def shelves(self) -> list[Shelf]:
+    def shelves(self) -> list[PathBucket]:
         """Those with the shorter paths first."""
         return [shelf for place in sorted(self._shelves) for shelf in self._shelves[place]]
 
     def _put(self, path: str) -> None:
         shelves = self._shelves.setdefault(len(path) // CLASS_CHARS, [])
         if not shelves:
-            shelves.append(Shelf())
+            shelves.append(PathBucket())
         if not shelves[-1].add(path):
-            shelves.append(Shelf())
+            shelves.append(PathBucket())
 
     def _add_folder(self, folder: str) -> None:
         while folder and folder not in self._folders:
@@ -108,12 +108,12 @@ class FileIndex:
             folder = folder.rpartition("/")[0]
 
 
-class Found(NamedTuple):
+class PathMatch(NamedTuple):
     points: int
     path: str
 
 
-class Search:
+class PathQuery:
     """One question to an index. `steps` does the work in small pieces; `best` may be asked at any time.
 
     A query with a capital letter is case-exact.
@@ -131,7 +131,7 @@ class Search:
 
     def best(self, limit: int) -> list[str]:
         """The best paths found so far, the best one first."""
-        rows = [Found(points, path) for path, points in self._found.items()]
+        rows = [PathMatch(points, path) for path, points in self._found.items()]
         rows.sort(key=lambda row: (-row.points, len(row.path), row.path))
         return [row.path for row in rows[:limit]]
 
@@ -207,10 +207,10 @@ class Search:
                     return
             yield
 
-    def _hay(self, shelf: Shelf) -> str:
+    def _hay(self, shelf: PathBucket) -> str:
         return shelf.text if self._exact else shelf.lower
 
-    def _take(self, shelf: Shelf, start: int, end: int, bonus: int = 0) -> bool:
+    def _take(self, shelf: PathBucket, start: int, end: int, bonus: int = 0) -> bool:
         path = shelf.text[start:end]
         if path in self._found:
             return False

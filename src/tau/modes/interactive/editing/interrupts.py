@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
-    from tau.modes.interactive.editing.keeping import DraftKeeper
-    from tau.modes.interactive.editing.sending import Sending
+    from tau.modes.interactive.editing.keeping import DraftAutosave
+    from tau.modes.interactive.editing.sending import MessageSender
 
 TWICE_S = 0.5
 
@@ -13,7 +13,7 @@ TWICE_S = 0.5
 class Interrupts:
     """Each method says whether the key meant something; if not, it is the editor's."""
 
-    def __init__(self, app: "App", sending: "Sending", keeper: "DraftKeeper") -> None:
+    def __init__(self, app: "App", sending: "MessageSender", keeper: "DraftAutosave") -> None:
         self._app = app
         self._sending = sending
         self._keeper = keeper

@@ -8,8 +8,8 @@ from tau.tui.timer import Handle
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
-    from tau.modes.interactive.editing.drafts import Drafts
-    from tau.modes.interactive.editing.pictures import Pictures
+    from tau.modes.interactive.editing.drafts import DraftStore
+    from tau.modes.interactive.editing.pictures import Attachments
 
 drafts = late("tau.modes.interactive.editing.drafts")
 
@@ -17,13 +17,13 @@ PAUSE_S = 1.0
 """A draft is saved so long after a change, and not more often."""
 
 
-class DraftKeeper:
+class DraftAutosave:
     """Nothing is opened or made before there is something to keep or to bring back."""
 
-    def __init__(self, app: "App", pictures: "Pictures") -> None:
+    def __init__(self, app: "App", pictures: "Attachments") -> None:
         self._app = app
         self._pictures = pictures
-        self._opened: Drafts | None = None
+        self._opened: DraftStore | None = None
         self._due: Handle | None = None
         self._saved = False
         self._told = False
@@ -77,9 +77,9 @@ class DraftKeeper:
             self._drafts.put_now(data)
 
     @property
-    def _drafts(self) -> "Drafts":
+    def _drafts(self) -> "DraftStore":
         if self._opened is None:
-            self._opened = drafts.Drafts(self._app.paths.drafts, self._app.front.cwd)
+            self._opened = drafts.DraftStore(self._app.paths.drafts, self._app.front.cwd)
         return self._opened
 
     def _save(self) -> None:
@@ -96,7 +96,7 @@ class DraftKeeper:
             self._saved = False
             return b""
         self._saved = True
-        named = [drafts.KeptPicture(*row) for row in self._pictures.places(editor.text)]
+        named = [drafts.StoredAttachment(*row) for row in self._pictures.places(editor.text)]
         data: bytes | None = self._drafts.encoded(draft, named)
         if data is None and not self._told:
             self._told = True
@@ -117,5 +117,5 @@ def _text(parts: object) -> str:
     return "".join(text for text in texts if isinstance(text, str))
 
 
-async def _cleaned(opened: "Drafts") -> None:
+async def _cleaned(opened: "DraftStore") -> None:
     opened.clean()

@@ -25,11 +25,11 @@ _GIT_ENV = {"GIT_OPTIONAL_LOCKS": "0"}
 _RG = ("--no-config", "--files", "--hidden", "--null", "--no-messages", "--glob", "!.git")
 
 
-class Unwanted(TauError):
+class ListingCancelled(TauError):
     """Nobody wants the list any more."""
 
 
-class Listing:
+class FileListing:
     """`pieces` gives paths relative to the folder; `gone` are those that git knows but the folder lacks."""
 
     def __init__(self, folder: Path, wanted: Callable[[], bool], run: Runner | None = None) -> None:
@@ -125,7 +125,7 @@ class Listing:
 
     def _check(self) -> None:
         if not self._wanted():
-            raise Unwanted("The list of files is not wanted any more.")
+            raise ListingCancelled("The list of files is not wanted any more.")
 
 
 def _pieces(root: str) -> Iterator[list[str]]:

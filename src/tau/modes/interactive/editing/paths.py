@@ -12,7 +12,7 @@ MAX_S = 0.015
 """For looking into one folder: somebody waits at the keyboard."""
 
 
-class Listed(NamedTuple):
+class PathListing(NamedTuple):
     """What a typed path may become: `folder` as it was typed, and what is in it."""
 
     folder: str
@@ -20,7 +20,7 @@ class Listed(NamedTuple):
     """Folders first, with a slash at the end."""
 
 
-def listed(typed: str, cwd: Path) -> Listed:
+def listed(typed: str, cwd: Path) -> PathListing:
     """The entries that begin with the last part of what was typed; else those that contain it."""
     if typed in ("~", "..", "."):
         typed = f"{typed}/"
@@ -31,7 +31,7 @@ def listed(typed: str, cwd: Path) -> Listed:
     found = [name for name in names if name.lower().startswith(part)]
     found = found or [name for name in names if part in name.lower()]
     found.sort(key=lambda name: (not name.endswith("/"), name.lower(), name))
-    return Listed(folder, found[:MAX_ENTRIES])
+    return PathListing(folder, found[:MAX_ENTRIES])
 
 
 def _names(folder: Path, *, hidden: bool) -> list[str]:

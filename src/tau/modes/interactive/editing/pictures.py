@@ -14,7 +14,7 @@ from tau.tui.text.clean import clean_line
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
-    from tau.tui.widgets.editor.draft import Part
+    from tau.tui.widgets.editor.draft import DraftPart
     from tau.tui.widgets.editor.editor import Editor
 
 base64 = late("base64")
@@ -28,7 +28,7 @@ MAX_PASTED_BYTES = 64 * MIB
 _ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 
 
-class Picture:
+class ImageAttachment:
     """Where it is, and its content as soon as it was read; `problem` says why it cannot be.
 
     `label` is what the editor shows for it.
@@ -57,7 +57,7 @@ class Picture:
         return self._sent == hash(content.data)
 
 
-class Pictures:
+class Attachments:
     """The mark `[Image #1: shot.png]` stands in the text that is sent, so that a model can speak of it.
 
     It keeps its meaning while tau runs, also in a text that comes back from the queue or the history. The
@@ -66,14 +66,14 @@ class Pictures:
 
     def __init__(self, app: "App") -> None:
         self._app = app
-        self._known: dict[str, Picture] = {}
+        self._known: dict[str, ImageAttachment] = {}
         self._last_number = 0
 
     def attach(self, path: Path) -> bool:
         """Put the picture in this file at the cursor; False if it is none."""
         if not is_picture(path):
             return False
-        self._mark(path.name, path.stat().st_size, Picture(path))
+        self._mark(path.name, path.stat().st_size, ImageAttachment(path))
         return True
 
     async def attach_data(self, data: bytes, name: str = "clipboard") -> None:
@@ -84,11 +84,11 @@ class Pictures:
             raise TauError("What is in the clipboard is no picture that can be sent (PNG, JPEG, GIF, WEBP).")
         folder = self._app.paths.cache / "pasted"
         path = await asyncio.to_thread(_saved, folder, data, _ENDINGS.get(info.mime_type, ".png"))
-        self._mark(f"{name}{path.suffix if path else ''}", len(data), Picture(path), data)
+        self._mark(f"{name}{path.suffix if path else ''}", len(data), ImageAttachment(path), data)
 
     def remember(self, token: str, path: str) -> None:
         """A mark of an earlier life of tau, as a draft has kept it."""
-        self._note(token, Picture(Path(path)))
+        self._note(token, ImageAttachment(Path(path)))
         self._last_number = max(self._last_number, _number(token))
 
     def marks(self, text: str) -> list[str]:
@@ -148,9 +148,9 @@ class Pictures:
             self._came_back(token, "picture", content)
         return text
 
-    def parts(self, text: str) -> "list[Part]":
+    def parts(self, text: str) -> "list[DraftPart]":
         """A text for the editor, in which every mark is one unit; none is at the end, where one types on."""
-        parts: list[Part] = []
+        parts: list[DraftPart] = []
         for token in self.marks(text):
             before, _, text = text.partition(token)
             label = self._known[token].label or token
@@ -159,11 +159,11 @@ class Pictures:
 
     def _came_back(self, token: str, name: str, content: ImageContent) -> None:
         size = len(content.data) * 3 // 4
-        picture = Picture(None, content, _label(name, size))
+        picture = ImageAttachment(None, content, _label(name, size))
         self._note(token, picture)
         self._app.start(self._keep(picture, content))
 
-    async def _keep(self, picture: Picture, content: ImageContent) -> None:
+    async def _keep(self, picture: ImageAttachment, content: ImageContent) -> None:
         """Give it a file, so that a draft can name it and its content need not be held."""
         try:
             data = base64.b64decode(content.data)
@@ -172,7 +172,7 @@ class Pictures:
         ending = _ENDINGS.get(content.mime_type, ".png")
         picture.path = await asyncio.to_thread(_saved, self._app.paths.cache / "pasted", data, ending)
 
-    def _mark(self, name: str, size: int, picture: Picture, data: bytes | None = None) -> None:
+    def _mark(self, name: str, size: int, picture: ImageAttachment, data: bytes | None = None) -> None:
         name = clean_line(name).replace("[", "(").replace("]", ")")[-MAX_NAME_CHARS:]
         token = self._token(name)
         picture.label = _label(name, size)
@@ -189,12 +189,12 @@ class Pictures:
         self._last_number += 1
         return f"[Image #{self._last_number}: {name}]"
 
-    def _note(self, token: str, picture: Picture) -> None:
+    def _note(self, token: str, picture: ImageAttachment) -> None:
         self._known[token] = picture
         if len(self._known) > MAX_REMEMBERED:
             del self._known[next(iter(self._known))]
 
-    async def _read(self, picture: Picture, data: bytes | None = None) -> None:
+    async def _read(self, picture: ImageAttachment, data: bytes | None = None) -> None:
         """Read and, if it is large, make it smaller, on a thread; once."""
         if picture.content is not None or (picture.path is None and data is None):
             return

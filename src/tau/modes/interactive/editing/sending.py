@@ -11,31 +11,33 @@ from tau.base.errors import TauError
 if TYPE_CHECKING:
     from tau.coding.session.session import Session
     from tau.modes.interactive.app import App
-    from tau.modes.interactive.editing.history import Recall
-    from tau.modes.interactive.editing.keeping import DraftKeeper
-    from tau.modes.interactive.editing.pictures import Pictures
+    from tau.modes.interactive.editing.history import PromptRecall
+    from tau.modes.interactive.editing.keeping import DraftAutosave
+    from tau.modes.interactive.editing.pictures import Attachments
 
 _NOT_REMEMBERED = ("/exit", "/quit")
 
 
-class Sent(NamedTuple):
+class Submission(NamedTuple):
     text: str
     follow_up: bool = False
 
 
-class Sending:
+class MessageSender:
     """`send` takes a text, or refuses it, and then it stays in the editor.
 
     A message that needs a moment (its pictures are being read, there is no session yet) holds up those after
     it: they arrive in the order in which they were sent.
     """
 
-    def __init__(self, app: "App", recall: "Recall", keeper: "DraftKeeper", pictures: "Pictures") -> None:
+    def __init__(
+        self, app: "App", recall: "PromptRecall", keeper: "DraftAutosave", pictures: "Attachments"
+    ) -> None:
         self._app = app
         self._recall = recall
         self._keeper = keeper
         self._pictures = pictures
-        self._waiting: deque[Sent] = deque()
+        self._waiting: deque[Submission] = deque()
         self._busy = False
 
     def send(self, text: str, *, follow_up: bool = False) -> bool:
@@ -51,19 +53,19 @@ class Sending:
         self._keeper.changed()  # a draft may have been below what was sent
         if text.strip() not in _NOT_REMEMBERED:
             self._recall.add(text)
-        return self._deliver(Sent(text, follow_up))
+        return self._deliver(Submission(text, follow_up))
 
     def early(self, texts: Sequence[str]) -> None:
         """What was sent before there was a session: first that of the screen, then what waits here."""
         for text in reversed(texts):
             if text.strip():
                 self._recall.add(text)
-                self._waiting.appendleft(Sent(text))
+                self._waiting.appendleft(Submission(text))
         self._go_on()
 
     def later(self, command: str) -> None:
         """Run this as soon as there is a session. Nobody has typed it, so it is not remembered."""
-        self._waiting.append(Sent(command))
+        self._waiting.append(Submission(command))
 
     def take_back(self, messages: Sequence[UserMessage]) -> bool:
         """Messages from the queue stand in the editor again, before what is being written."""
@@ -110,7 +112,7 @@ class Sending:
             f"{marks[0]}; what you wrote is still here."
         )
 
-    def _deliver(self, sent: Sent) -> bool:
+    def _deliver(self, sent: Submission) -> bool:
         images = [] if not self._pictures.marks(sent.text) else self._pictures.ready(sent.text)
         if self._busy or self._app.session is None or images is None:
             self._waiting.append(sent)
@@ -124,7 +126,7 @@ class Sending:
         self._go_on()
         return True
 
-    def _submit(self, sent: Sent, images: Sequence[ImageContent]) -> None:
+    def _submit(self, sent: Submission, images: Sequence[ImageContent]) -> None:
         self._app.submit(sent.text, images, follow_up=sent.follow_up)
         self._pictures.let_go(sent.text)
 

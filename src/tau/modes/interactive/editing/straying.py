@@ -13,7 +13,7 @@ PAUSE_S = 0.5
 _ERASING = ("tui.editor.deleteCharBackward", "tui.editor.deleteWordBackward")
 
 
-class Straying:
+class TypeAhead:
     """A person who types does not look at every letter: a question that comes up meanwhile is not answered.
 
     Only the letters, their correction and the Enter of somebody who is in full flow are taken from a dialog.

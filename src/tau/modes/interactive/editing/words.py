@@ -9,7 +9,7 @@ _SHELL_BREAKS = " \t=<>|;&("
 _SHELL_SPECIAL = " \t\"'\\$`!&|;<>()[]{}*?#~"
 
 
-class Word(NamedTuple):
+class CursorWord(NamedTuple):
     """`start` counts from the start of the line; `text` is without quotes and backslashes."""
 
     start: int
@@ -18,16 +18,16 @@ class Word(NamedTuple):
     """The quotation mark that is open, if one is."""
 
 
-def mention(line: str) -> Word | None:
+def mention(line: str) -> CursorWord | None:
     """The `@` word at the end of the line, which is the line up to the cursor: `@src/ma`, `@"my fi`."""
     quoted = line.rfind('@"')
     if quoted >= 0 and line.find('"', quoted + 2) < 0 and _may_begin(line, quoted):
-        return Word(quoted, line[quoted + 2 :], '"') if len(line) - quoted <= MAX_CHARS else None
+        return CursorWord(quoted, line[quoted + 2 :], '"') if len(line) - quoted <= MAX_CHARS else None
     at = line.rfind("@")
     if at < 0 or len(line) - at > MAX_CHARS or not _may_begin(line, at):
         return None
     text = line[at + 1 :]
-    return None if any(letter.isspace() or letter == "\ufffc" for letter in text) else Word(at, text)
+    return None if any(letter.isspace() or letter == "\ufffc" for letter in text) else CursorWord(at, text)
 
 
 def _may_begin(line: str, at: int) -> bool:
@@ -45,7 +45,7 @@ def mentioned(path: str, *, behind: str = "") -> str:
     return f'@"{path}' if is_folder else f'@"{path}"{end}'
 
 
-def last_word(line: str, *, shell: bool) -> Word:
+def last_word(line: str, *, shell: bool) -> CursorWord:
     """The last word of the line with its quotes and backslashes resolved; empty behind a blank."""
     start, quote, escaped = 0, "", False
     letters: list[str] = []
@@ -67,7 +67,7 @@ def last_word(line: str, *, shell: bool) -> Word:
             quote = letter
         else:
             letters.append(letter)
-    return Word(start, "".join(letters), quote)
+    return CursorWord(start, "".join(letters), quote)
 
 
 def written(path: str, quote: str, *, shell: bool) -> str:

@@ -3,19 +3,19 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from tau.coding.tools.ask import Answer, AskDetails
+from tau.coding.tools.ask import AskAnswer, AskDetails
 from tau.modes.interactive.render.endings import unhappy
 from tau.modes.interactive.render.pieces import (
     HEAD_ROWS,
     MAX_ROWS,
     TAIL_ROWS,
-    Painted,
+    LazyRows,
     head,
     more_row,
     rows_limit,
 )
 from tau.modes.interactive.render.words import counted, ending, first_line, list_arg, one_line, text_arg
-from tau.modes.interactive.view import Drawn, ToolView, details_as
+from tau.modes.interactive.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme
 from tau.tui.text.cut import truncate
@@ -28,47 +28,47 @@ SHORT_CHARS = 60
 """A question that the title has room for."""
 
 
-class Question(NamedTuple):
+class QuestionView(NamedTuple):
     text: str
     options: list[tuple[str, str]]
     """Labels and descriptions."""
     recommended: int = -1
-    answer: Answer | None = None
+    answer: AskAnswer | None = None
 
 
-def draw(view: ToolView, theme: Theme) -> Drawn:
+def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     details = details_as(AskDetails, view.details) if view.state == "done" else None
     questions = _questions(view, details)
     title = f"{theme['strong']('Ask')} {theme['accent'](_title(questions)) or theme.symbols.ellipsis}"
     body: list[Component] = []
     if questions and (view.state != "running" or view.expanded):  # then, the dialog shows them
-        body.append(Painted(theme, lambda width: _paint(view, theme, questions, width)))
+        body.append(LazyRows(theme, lambda width: _paint(view, theme, questions, width)))
     body += unhappy(view, theme)
     if view.state == "done" and details is None and view.text.strip():
         body.append(head(theme, view.text, rows_limit(view, HEAD_ROWS), token="text"))
     waiting = "waits for an answer" if view.state == "running" else ""
     unanswered = "nobody answered in time" if details and any(a.timed_out for a in details.answers) else ""
-    return Drawn(title, body, ending(view, theme, waiting, unanswered))
+    return RenderedCall(title, body, ending(view, theme, waiting, unanswered))
 
 
-def _title(questions: list[Question]) -> str:
+def _title(questions: list[QuestionView]) -> str:
     if len(questions) > 1:
         return counted(len(questions), "question")
     return first_line(questions[0].text) if questions else ""
 
 
-def _questions(view: ToolView, details: AskDetails | None) -> list[Question]:
+def _questions(view: ToolCallView, details: AskDetails | None) -> list[QuestionView]:
     """What was asked; each answer belongs to the question in its place."""
-    found: list[Question] = []
+    found: list[QuestionView] = []
     for each in list_arg(view, "questions")[:MAX_QUESTIONS]:
         if isinstance(each, Mapping):
             at = each.get("recommended")
             recommended = at if isinstance(at, int) and not isinstance(at, bool) else -1
-            found.append(Question(_words(each, "question"), _options(each.get("options")), recommended))
+            found.append(QuestionView(_words(each, "question"), _options(each.get("options")), recommended))
         elif isinstance(each, str):
-            found.append(Question(each, []))
+            found.append(QuestionView(each, []))
     if not found and (text := text_arg(view, "question")):
-        found.append(Question(text, _options(list_arg(view, "options"))))
+        found.append(QuestionView(text, _options(list_arg(view, "options"))))
     answers = [] if details is None else details.answers
     return [
         question._replace(answer=answers[number] if number < len(answers) else None)
@@ -91,7 +91,7 @@ def _words(given: Mapping[Any, Any], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _paint(view: ToolView, theme: Theme, questions: list[Question], width: int) -> list[str]:
+def _paint(view: ToolCallView, theme: Theme, questions: list[QuestionView], width: int) -> list[str]:
     limit = MAX_ROWS if view.expanded else TAIL_ROWS
     rows: list[str] = []
     for question in questions:
@@ -103,7 +103,7 @@ def _paint(view: ToolView, theme: Theme, questions: list[Question], width: int) 
     return rows
 
 
-def _answered(view: ToolView, theme: Theme, question: Question, width: int) -> list[str]:
+def _answered(view: ToolCallView, theme: Theme, question: QuestionView, width: int) -> list[str]:
     """The options, those that were chosen marked; once there is an answer, only these unless expanded."""
     answer = question.answer
     chosen = [] if answer is None else answer.selected

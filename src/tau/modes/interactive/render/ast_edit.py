@@ -10,7 +10,7 @@ from tau.modes.interactive.render.pieces import (
     HEAD_ROWS,
     MAX_ROWS,
     TAIL_ROWS,
-    Painted,
+    LazyRows,
     head,
     more_row,
     remark,
@@ -26,7 +26,7 @@ from tau.modes.interactive.render.words import (
     shown_path,
     titled,
 )
-from tau.modes.interactive.view import Drawn, ToolView, details_as
+from tau.modes.interactive.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme
 from tau.tui.text.cut import truncate
@@ -34,7 +34,7 @@ from tau.tui.text.cut import truncate
 OP_ROWS = 4
 
 
-def draw(view: ToolView, theme: Theme) -> Drawn:
+def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     ops = list_arg(view, "ops")
     first = _op(theme, ops[0]) if ops else ""
     title = titled(theme, "Rewrite code", first)
@@ -46,7 +46,7 @@ def draw(view: ToolView, theme: Theme) -> Drawn:
     details = details_as(AstEditDetails, view.details)
     if view.state == "done":
         body += _told(view, theme, details)
-    return Drawn(title, body, ending(view, theme, _facts(details) if view.state == "done" else ""))
+    return RenderedCall(title, body, ending(view, theme, _facts(details) if view.state == "done" else ""))
 
 
 def replaced_words(details: AstEditDetails) -> str:
@@ -70,7 +70,7 @@ def _op(theme: Theme, op: Any) -> str:
     return f"{one_line(pattern, 150)} {become} {one_line(out, 150) or '(nothing)'}"
 
 
-def _ops(view: ToolView, theme: Theme, ops: list[Any]) -> Component:
+def _ops(view: ToolCallView, theme: Theme, ops: list[Any]) -> Component:
     most = MAX_ROWS if view.expanded else OP_ROWS
 
     def paint(width: int) -> list[str]:
@@ -80,10 +80,10 @@ def _ops(view: ToolView, theme: Theme, ops: list[Any]) -> Component:
             rows.append(more_row(theme, len(ops) - most, "more rewrite", width))
         return rows
 
-    return Painted(theme, paint)
+    return LazyRows(theme, paint)
 
 
-def _told(view: ToolView, theme: Theme, details: AstEditDetails | None) -> list[Component]:
+def _told(view: ToolCallView, theme: Theme, details: AstEditDetails | None) -> list[Component]:
     if details is None:
         return [head(theme, view.text, rows_limit(view, HEAD_ROWS), token="text")]
     parts = diff_of_files(theme, details, rows_limit(view, TAIL_ROWS))
@@ -101,7 +101,7 @@ def diff_of_files(theme: Theme, details: AstEditDetails, max_rows: int) -> list[
     return [diffs.diff(theme, texts, max_rows, named=True)] if any(texts) else []
 
 
-def file_list(view: ToolView, theme: Theme, details: AstEditDetails) -> Component:
+def file_list(view: ToolCallView, theme: Theme, details: AstEditDetails) -> Component:
     """A row for each file with its counts."""
     limit = rows_limit(view, HEAD_ROWS)
 
@@ -115,4 +115,4 @@ def file_list(view: ToolView, theme: Theme, details: AstEditDetails) -> Componen
             rows.append(more_row(theme, len(details.files) - limit, "more file", width))
         return rows
 
-    return Painted(theme, paint)
+    return LazyRows(theme, paint)

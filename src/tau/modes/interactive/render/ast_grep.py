@@ -8,19 +8,19 @@ from tau.modes.interactive.render.endings import unhappy
 from tau.modes.interactive.render.pieces import HEAD_ROWS, head, rows_limit
 from tau.modes.interactive.render.search import found_words, told
 from tau.modes.interactive.render.words import ending, in_paths, one_line, text_arg, titled
-from tau.modes.interactive.view import Drawn, ToolView, details_as
+from tau.modes.interactive.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme
 
 
-def draw(view: ToolView, theme: Theme) -> Drawn:
+def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     title = titled(theme, "Search code", one_line(text_arg(view, "pat", "pattern")))
     title += in_paths(view, theme)
     details = details_as(AstGrepDetails, view.details)
     body: list[Component] = unhappy(view, theme)
     if not body and view.over:
         body = _found(view, theme, details)
-    return Drawn(title, body, ending(view, theme, _facts(details) if view.state == "done" else ""))
+    return RenderedCall(title, body, ending(view, theme, _facts(details) if view.state == "done" else ""))
 
 
 def _facts(details: AstGrepDetails | None) -> str:
@@ -32,7 +32,7 @@ def _facts(details: AstGrepDetails | None) -> str:
     return found_words(details.match_count, details.file_count, more=more)
 
 
-def _found(view: ToolView, theme: Theme, details: AstGrepDetails | None) -> list[Component]:
+def _found(view: ToolCallView, theme: Theme, details: AstGrepDetails | None) -> list[Component]:
     if details is None:
         return [head(theme, view.text, rows_limit(view, HEAD_ROWS), token="text")]
     parts: list[Component] = []

@@ -3,26 +3,28 @@
 from msgspec import UNSET
 
 from tau.coding.tools.bash import BashDetails
-from tau.modes.interactive.render.commands import Ran, command_body, command_note, command_title
+from tau.modes.interactive.render.commands import CommandView, command_body, command_note, command_title
 from tau.modes.interactive.render.words import one_line, shown_path, text_arg
-from tau.modes.interactive.view import Drawn, ToolView, details_as
+from tau.modes.interactive.view import RenderedCall, ToolCallView, details_as
 from tau.tui.style import Theme
 
 
-def draw(view: ToolView, theme: Theme) -> Drawn:
+def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     ran = _ran(view)
-    return Drawn(command_title(theme, ran), command_body(view, theme, ran), command_note(view, theme, ran))
+    return RenderedCall(
+        command_title(theme, ran), command_body(view, theme, ran), command_note(view, theme, ran)
+    )
 
 
-def _ran(view: ToolView) -> Ran:
+def _ran(view: ToolCallView) -> CommandView:
     details = details_as(BashDetails, view.details)
     asked = text_arg(view, "command", "cmd")
     if details is None:
-        return Ran(asked, aside=_where(view, text_arg(view, "cwd", "workdir")))
+        return CommandView(asked, aside=_where(view, text_arg(view, "cwd", "workdir")))
     aside = _where(view, details.cwd)
     if details.job_id is not UNSET:
         aside = f"in the background as {one_line(details.job_id, 60)}"
-    return Ran(
+    return CommandView(
         asked or details.command,
         ending=_ending(view, details),
         duration_ms=details.duration_ms if view.over and details.duration_ms else None,
@@ -33,12 +35,12 @@ def _ran(view: ToolView) -> Ran:
     )
 
 
-def _where(view: ToolView, folder: str) -> str:
+def _where(view: ToolCallView, folder: str) -> str:
     shown = shown_path(folder, view.cwd) if folder else "."
     return "" if shown == "." else f"in {shown}"
 
 
-def _ending(view: ToolView, details: BashDetails) -> str:
+def _ending(view: ToolCallView, details: BashDetails) -> str:
     if not view.over or view.state == "aborted":
         return ""
     if details.timed_out:

@@ -4,7 +4,7 @@ from tau.coding.checkpoints import Checkpoint
 from tau.modes.interactive.render.endings import unhappy
 from tau.modes.interactive.render.pieces import MAX_ROWS, head
 from tau.modes.interactive.render.words import ending, first_line, text_arg, titled
-from tau.modes.interactive.view import Drawn, ToolView, details_as
+from tau.modes.interactive.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme
 
@@ -12,10 +12,10 @@ SHORT_CHARS = 60
 """A goal that the title has room for."""
 
 
-def draw(view: ToolView, theme: Theme) -> Drawn:
+def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     details = details_as(Checkpoint, view.details)
     goal = text_arg(view, "goal") or ("" if details is None else details.goal)
     body: list[Component] = unhappy(view, theme)
     if view.expanded and (len(goal) > SHORT_CHARS or "\n" in goal.strip()):
         body.append(head(theme, goal, MAX_ROWS))
-    return Drawn(titled(theme, "Checkpoint", first_line(goal)), body, ending(view, theme))
+    return RenderedCall(titled(theme, "Checkpoint", first_line(goal)), body, ending(view, theme))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from tau.base.late import late
 from tau.modes.interactive.render.lines import first_lines, last_lines
-from tau.modes.interactive.render.pieces import MAX_LINE_ROWS, MAX_ROWS, Painted, more_row
+from tau.modes.interactive.render.pieces import MAX_LINE_ROWS, MAX_ROWS, LazyRows, more_row
 from tau.tui.component import Component
 from tau.tui.style import Theme
 from tau.tui.text.clean import clean
@@ -30,7 +30,7 @@ class CodeLine(NamedTuple):
     """Not code: something that is said among the lines."""
 
 
-class Code(NamedTuple):
+class CodeBody(NamedTuple):
     """Lines in a language. `known_before` are not shown, but tell what the first ones are a part of."""
 
     lines: Sequence[CodeLine]
@@ -40,23 +40,23 @@ class Code(NamedTuple):
     below: int = 0
 
 
-def numbered(text: str, language: str, max_lines: int) -> Code:
+def numbered(text: str, language: str, max_lines: int) -> CodeBody:
     """The first lines of a text with their numbers."""
     lines, below = first_lines(text, max_lines)
     rows = [CodeLine(str(number), line) for number, line in enumerate(lines, 1)]
-    return Code(rows, language, below=below)
+    return CodeBody(rows, language, below=below)
 
 
-def arriving(text: str, language: str, max_lines: int, label: str = "") -> Code:
+def arriving(text: str, language: str, max_lines: int, label: str = "") -> CodeBody:
     """The last lines of a text that still grows, with their numbers or all with the same label."""
     lines, above = last_lines(text, max_lines)
     rows = [CodeLine(label or str(number), line) for number, line in enumerate(lines, above + 1)]
     if len(text) > COLORED_CHARS:
-        return Code(rows, above=above)
-    return Code(rows, language, text.split("\n", above)[:above], above)
+        return CodeBody(rows, above=above)
+    return CodeBody(rows, language, text.split("\n", above)[:above], above)
 
 
-def code(theme: Theme, shown: Code, max_rows: int = MAX_ROWS, *, wrapped: bool = True) -> Component:
+def code(theme: Theme, shown: CodeBody, max_rows: int = MAX_ROWS, *, wrapped: bool = True) -> Component:
     """Code in its colours. Without `wrapped`, each line has one row."""
 
     def paint(width: int) -> list[str]:
@@ -77,10 +77,10 @@ def code(theme: Theme, shown: Code, max_rows: int = MAX_ROWS, *, wrapped: bool =
             rows.append(more_row(theme, below, "more line", width))
         return rows
 
-    return Painted(theme, paint)
+    return LazyRows(theme, paint)
 
 
-def _colored(theme: Theme, shown: Code) -> list[str]:
+def _colored(theme: Theme, shown: CodeBody) -> list[str]:
     lines = [line.text[: MAX_LINE_ROWS * 100] for line in shown.lines]
     own = [line for line, told in zip(lines, shown.lines, strict=True) if not told.is_remark]
     if shown.language:

@@ -12,15 +12,15 @@ from tau.modes.interactive.render.lines import first_lines
 from tau.modes.interactive.render.pieces import (
     LIVE_ROWS,
     TAIL_ROWS,
-    Hidden,
-    Painted,
+    HiddenLines,
+    LazyRows,
     more_row,
     remark,
     rows_limit,
     tail,
 )
 from tau.modes.interactive.render.words import MAX_TITLE_CHARS, took
-from tau.modes.interactive.view import ToolView
+from tau.modes.interactive.view import ToolCallView
 from tau.tui.component import Component
 from tau.tui.style import Theme
 from tau.tui.text.clean import clean, clean_line
@@ -45,7 +45,7 @@ _ENDINGS = ("[Exit code ", "[Ended by ", "[Stopped: ")
 """What they say stands behind the title, if the tool's details are known."""
 
 
-class Ran(NamedTuple):
+class CommandView(NamedTuple):
     """A command as it stands: what is known about how it ended."""
 
     command: str
@@ -61,20 +61,20 @@ class Ran(NamedTuple):
     """Whether the tool told all this itself."""
 
 
-def command_title(theme: Theme, ran: Ran) -> str:
+def command_title(theme: Theme, ran: CommandView) -> str:
     """The first line of the command in its colours, behind the prompt."""
     first = ran.command.lstrip()[: MAX_TITLE_CHARS * 4].partition("\n")[0][:MAX_TITLE_CHARS]
     shown = _colored(theme, [clean_line(first)])[0] if first else theme.symbols.ellipsis
     return f"{theme['accent'](_prompt(theme, ran))} {shown}"
 
 
-def _prompt(theme: Theme, ran: Ran) -> str:
+def _prompt(theme: Theme, ran: CommandView) -> str:
     if theme.linear:
         return f"Run on {ran.host}:" if ran.host else "Run"
     return f"{ran.host} $" if ran.host else "$"
 
 
-def command_note(view: ToolView, theme: Theme, ran: Ran) -> str:
+def command_note(view: ToolCallView, theme: Theme, ran: CommandView) -> str:
     """How it ended and how long it took, or how long it has run."""
     parts: list[str] = []
     if view.state == "aborted":
@@ -89,7 +89,7 @@ def command_note(view: ToolView, theme: Theme, ran: Ran) -> str:
     return ", ".join(parts)
 
 
-def command_body(view: ToolView, theme: Theme, ran: Ran) -> list[Component]:
+def command_body(view: ToolCallView, theme: Theme, ran: CommandView) -> list[Component]:
     """The rest of the command, the end of the output, and what has to be said about it."""
     parts = _rest_of_command(view, theme, ran)
     if view.state == "declined":
@@ -116,14 +116,18 @@ def truncation_of(meta: OutputMeta | UnsetType) -> Truncation | None:
     return meta.truncation
 
 
-def _hidden(view: ToolView, text: str, ran: Ran) -> Hidden:
+def _hidden(view: ToolCallView, text: str, ran: CommandView) -> HiddenLines:
     """The lines before the text that are not in it."""
     truncation = truncation_of(ran.meta)
     if truncation is not None:
         known = sum(last - first + 1 for first, last in truncation.ranges)
         missing = max(truncation.total_lines - known, 0)
-        return Hidden() if truncation.kept == "head" else Hidden(missing, inside=truncation.kept == "ends")
-    return Hidden(at_least=not view.over and len(text) >= _TAIL_CHARS)
+        return (
+            HiddenLines()
+            if truncation.kept == "head"
+            else HiddenLines(missing, inside=truncation.kept == "ends")
+        )
+    return HiddenLines(at_least=not view.over and len(text) >= _TAIL_CHARS)
 
 
 def _without_remarks(text: str) -> tuple[str, list[str]]:
@@ -140,7 +144,7 @@ def _without_remarks(text: str) -> tuple[str, list[str]]:
     return text, found
 
 
-def _rest_of_command(view: ToolView, theme: Theme, ran: Ran) -> list[Component]:
+def _rest_of_command(view: ToolCallView, theme: Theme, ran: CommandView) -> list[Component]:
     """What of the command the title has no room for."""
     command = ran.command.strip()
     most = (MAX_COMMAND_LINES if view.over else LIVE_ROWS) if view.expanded else COMMAND_LINES
@@ -161,7 +165,7 @@ def _rest_of_command(view: ToolView, theme: Theme, ran: Ran) -> list[Component]:
             rows.append(more_row(theme, below, "more command line", width))
         return rows
 
-    return [Painted(theme, paint)]
+    return [LazyRows(theme, paint)]
 
 
 def _colored(theme: Theme, lines: Sequence[str]) -> list[str]:

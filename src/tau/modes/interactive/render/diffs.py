@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from tau.base.late import late
 from tau.modes.interactive.render.lines import first_lines, last_lines
-from tau.modes.interactive.render.pieces import Painted, more_row
+from tau.modes.interactive.render.pieces import LazyRows, more_row
 from tau.tui.component import Component
 from tau.tui.style import Theme
 from tau.tui.text.clean import clean
@@ -45,7 +45,7 @@ def written(theme: Theme, text: str, max_rows: int, *, sign: str = "+", from_end
         lines, more = last_lines(text, max_rows) if from_end else first_lines(text, max_rows)
         return _framed(theme, [_marked(theme, sign, line) for line in lines], more, width, max_rows, from_end)
 
-    return Painted(theme, paint)
+    return LazyRows(theme, paint)
 
 
 def patch(theme: Theme, text: str, max_rows: int, *, from_end: bool = False) -> Component:
@@ -55,7 +55,7 @@ def patch(theme: Theme, text: str, max_rows: int, *, from_end: bool = False) -> 
         lines, more = last_lines(text, max_rows) if from_end else first_lines(text, max_rows)
         return _framed(theme, [_patch_line(theme, line) for line in lines], more, width, max_rows, from_end)
 
-    return Painted(theme, paint)
+    return LazyRows(theme, paint)
 
 
 def _framed(

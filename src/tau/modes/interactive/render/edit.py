@@ -7,24 +7,24 @@ from tau.modes.interactive.render import diffs
 from tau.modes.interactive.render.endings import unhappy
 from tau.modes.interactive.render.pieces import HEAD_ROWS, TAIL_ROWS, remark, rows_limit
 from tau.modes.interactive.render.words import changes, counted, ending, shown_path, text_arg, titled
-from tau.modes.interactive.view import Drawn, ToolView, details_as
+from tau.modes.interactive.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme
 
 _VERBS = {"create": "Create", "update": "Edit", "delete": "Delete", "move": "Move"}
 
 
-def draw(view: ToolView, theme: Theme) -> Drawn:
+def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     details = details_as(EditDetails, view.details)
     if view.state == "done" and details is not None:
         return _done(view, theme, details)
     facts = _progress(view)
     sad = unhappy(view, theme)
     shown = _intended(view, theme) if not sad or view.expanded or view.state == "aborted" else []
-    return Drawn(titled(theme, "Edit", _named(view)), [*sad, *shown], ending(view, theme, facts))
+    return RenderedCall(titled(theme, "Edit", _named(view)), [*sad, *shown], ending(view, theme, facts))
 
 
-def _done(view: ToolView, theme: Theme, details: EditDetails) -> Drawn:
+def _done(view: ToolCallView, theme: Theme, details: EditDetails) -> RenderedCall:
     files = 1 if details.per_file_results is UNSET else len(details.per_file_results)
     name = shown_path(details.path, view.cwd) if files == 1 else counted(files, "file")
     verb = _VERBS[details.op] if files == 1 else "Edit"
@@ -36,10 +36,10 @@ def _done(view: ToolView, theme: Theme, details: EditDetails) -> Drawn:
     if any(text.strip() for text in texts):
         body.append(diffs.diff(theme, texts, rows_limit(view, TAIL_ROWS), named=files > 1))
     body += [remark(theme, warning, "warning") for warning in details.warnings[:TAIL_ROWS]]
-    return Drawn(title, body)
+    return RenderedCall(title, body)
 
 
-def _named(view: ToolView) -> str:
+def _named(view: ToolCallView) -> str:
     path = text_arg(view, "path", "file_path")
     count = 1
     if not path:
@@ -48,19 +48,19 @@ def _named(view: ToolView) -> str:
     return shown_path(path, view.cwd) + more if path else ""
 
 
-def _texts(view: ToolView) -> tuple[str, str]:
+def _texts(view: ToolCallView) -> tuple[str, str]:
     old = text_arg(view, "old_text", "old_string", "oldText")
     return old, text_arg(view, "new_text", "new_string", "newText")
 
 
-def _progress(view: ToolView) -> str:
+def _progress(view: ToolCallView) -> str:
     if view.state != "streaming":
         return ""
     new = _texts(view)[1] or text_arg(view, "input")
     return f"{counted(new.count(chr(10)) + 1, 'line')} so far" if new else ""
 
 
-def _intended(view: ToolView, theme: Theme) -> list[Component]:
+def _intended(view: ToolCallView, theme: Theme) -> list[Component]:
     """What the call would do, as far as it is written down."""
     limit = rows_limit(view, TAIL_ROWS)
     streaming = view.state == "streaming"

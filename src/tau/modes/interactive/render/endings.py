@@ -3,7 +3,7 @@
 from tau.agent.calls import NOT_STARTED, SKIPPED, STOPPED, UNFINISHED
 from tau.coding.approval import declined
 from tau.modes.interactive.render.pieces import HEAD_ROWS, head, remark, rows_limit, tail
-from tau.modes.interactive.view import ToolView
+from tau.modes.interactive.view import ToolCallView
 from tau.tui.component import Component
 from tau.tui.style import Theme
 
@@ -17,7 +17,7 @@ INTERRUPTED = {
 """What the model is told of calls that did not run to their end, and what people are told."""
 
 
-def failure(view: ToolView, theme: Theme) -> list[Component]:
+def failure(view: ToolCallView, theme: Theme) -> list[Component]:
     """What went wrong in the tool's words; its first line stands out."""
     text = view.text.strip() or "It failed without a word."
     if text in INTERRUPTED:
@@ -25,7 +25,7 @@ def failure(view: ToolView, theme: Theme) -> list[Component]:
     return [head(theme, text, rows_limit(view, HEAD_ROWS), token="muted", first_token="error")]
 
 
-def stopped(view: ToolView, theme: Theme) -> list[Component]:
+def stopped(view: ToolCallView, theme: Theme) -> list[Component]:
     """What is known of a call that a person ended: what it said so far, and that it was stopped."""
     text = view.text.strip()
     limit = rows_limit(view, HEAD_ROWS)
@@ -37,12 +37,12 @@ def stopped(view: ToolView, theme: Theme) -> list[Component]:
     return [remark(theme, _MAY_HAVE if began else INTERRUPTED[NOT_STARTED], "warning")]
 
 
-def not_allowed(view: ToolView, theme: Theme) -> list[Component]:
+def not_allowed(view: ToolCallView, theme: Theme) -> list[Component]:
     """What the person said when they were asked about it."""
     return [remark(theme, declined(view.text) or "You said no.", "warning")]
 
 
-def unhappy(view: ToolView, theme: Theme) -> list[Component]:
+def unhappy(view: ToolCallView, theme: Theme) -> list[Component]:
     """The sentence about a call that did not end well; nothing for one that did, or that goes on."""
     if view.state == "declined":
         return not_allowed(view, theme)

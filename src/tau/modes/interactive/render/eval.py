@@ -6,13 +6,13 @@ from typing import NamedTuple
 from msgspec import UNSET
 
 from tau.coding.tools.eval_output import EvalDetails
-from tau.modes.interactive.render.code import Code, CodeLine, arriving, code
+from tau.modes.interactive.render.code import CodeBody, CodeLine, arriving, code
 from tau.modes.interactive.render.endings import unhappy
 from tau.modes.interactive.render.lines import first_lines
 from tau.modes.interactive.render.pictures import pictures
-from tau.modes.interactive.render.pieces import LIVE_ROWS, MAX_ROWS, Painted, remark, tail
+from tau.modes.interactive.render.pieces import LIVE_ROWS, MAX_ROWS, LazyRows, remark, tail
 from tau.modes.interactive.render.words import counted, ending, first_line, list_arg, one_line, took
-from tau.modes.interactive.view import Drawn, ToolView, details_as
+from tau.modes.interactive.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme
 from tau.tui.text.cut import truncate
@@ -49,7 +49,7 @@ _WORDS = {
 }
 
 
-class Cell(NamedTuple):
+class EvalCell(NamedTuple):
     """A cell, wherever it comes from: the arguments, or what the tool tells."""
 
     language: str
@@ -60,7 +60,7 @@ class Cell(NamedTuple):
     duration_ms: int = 0
 
 
-def draw(view: ToolView, theme: Theme) -> Drawn:
+def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     details = details_as(EvalDetails, view.details)
     cells = _asked(view) if details is None else _told(details, is_stopped=view.state == "aborted")
     title = _title(view, theme, cells)
@@ -69,22 +69,22 @@ def draw(view: ToolView, theme: Theme) -> Drawn:
     body += sad
     if details is not None and details.meta is not UNSET:
         body += _truncated(view, theme)
-    return Drawn(title, [*body, *pictures(view, theme)], ending(view, theme, _took(view, cells)))
+    return RenderedCall(title, [*body, *pictures(view, theme)], ending(view, theme, _took(view, cells)))
 
 
-def _asked(view: ToolView) -> list[Cell]:
-    cells: list[Cell] = []
+def _asked(view: ToolCallView) -> list[EvalCell]:
+    cells: list[EvalCell] = []
     for each in list_arg(view, "cells")[:MAX_CELLS]:
         if isinstance(each, Mapping):
             text = {key: value for key, value in each.items() if isinstance(value, str)}
             language = _LANGUAGES.get(text.get("language", ""), "")
-            cells.append(Cell(language, text.get("code", ""), text.get("title", "")))
+            cells.append(EvalCell(language, text.get("code", ""), text.get("title", "")))
     return cells
 
 
-def _told(details: EvalDetails, *, is_stopped: bool) -> list[Cell]:
+def _told(details: EvalDetails, *, is_stopped: bool) -> list[EvalCell]:
     return [
-        Cell(
+        EvalCell(
             cell.language,
             cell.code,
             "" if cell.title is UNSET else cell.title,
@@ -96,7 +96,7 @@ def _told(details: EvalDetails, *, is_stopped: bool) -> list[Cell]:
     ]
 
 
-def _title(view: ToolView, theme: Theme, cells: Sequence[Cell]) -> str:
+def _title(view: ToolCallView, theme: Theme, cells: Sequence[EvalCell]) -> str:
     language = _NAMES.get(cells[0].language, "Eval") if cells else "Eval"
     if not cells:
         return f"{theme['strong'](language)} {theme.symbols.ellipsis}"
@@ -107,14 +107,14 @@ def _title(view: ToolView, theme: Theme, cells: Sequence[Cell]) -> str:
     return f"{theme['strong'](language)} {theme['accent'](what)}".rstrip()
 
 
-def _took(view: ToolView, cells: Sequence[Cell]) -> str:
+def _took(view: ToolCallView, cells: Sequence[EvalCell]) -> str:
     known = sum(cell.duration_ms for cell in cells) if view.over else 0
     if known or view.state == "pending":
         return took(known)
     return took(view.elapsed_ms)
 
 
-def _body(view: ToolView, theme: Theme, cells: Sequence[Cell]) -> list[Component]:
+def _body(view: ToolCallView, theme: Theme, cells: Sequence[EvalCell]) -> list[Component]:
     single = len(cells) == 1
     is_mixed = len({cell.language for cell in cells}) > 1
     most = MAX_CELLS if view.expanded else COLLAPSED_CELLS
@@ -135,7 +135,7 @@ def _body(view: ToolView, theme: Theme, cells: Sequence[Cell]) -> list[Component
     return parts
 
 
-def _heading(theme: Theme, cell: Cell, language: str, number: int, count: int) -> Component:
+def _heading(theme: Theme, cell: EvalCell, language: str, number: int, count: int) -> Component:
     def paint(width: int) -> list[str]:
         sign = ""
         if cell.status and not theme.linear:
@@ -145,10 +145,10 @@ def _heading(theme: Theme, cell: Cell, language: str, number: int, count: int) -
         row = f"{sign}{theme['strong'](f'{number}/{count}')} {one_line(cell.title)}".rstrip()
         return [truncate(f"{row}  {note}".rstrip(), width, theme.symbols.ellipsis)]
 
-    return Painted(theme, paint)
+    return LazyRows(theme, paint)
 
 
-def _cell(view: ToolView, theme: Theme, cell: Cell, *, single: bool) -> list[Component]:
+def _cell(view: ToolCallView, theme: Theme, cell: EvalCell, *, single: bool) -> list[Component]:
     code_rows, output_rows = (SINGLE_CODE_ROWS, SINGLE_OUTPUT_ROWS) if single else (CODE_ROWS, OUTPUT_ROWS)
     if view.expanded:
         code_rows = output_rows = MAX_ROWS if view.over else LIVE_ROWS
@@ -164,14 +164,14 @@ def _cell(view: ToolView, theme: Theme, cell: Cell, *, single: bool) -> list[Com
     return parts
 
 
-def _code(view: ToolView, theme: Theme, cell: Cell, max_rows: int) -> Component:
+def _code(view: ToolCallView, theme: Theme, cell: EvalCell, max_rows: int) -> Component:
     """Code that still arrives shows its end, all other its beginning."""
     if view.state == "streaming":
         shown = arriving(cell.code, cell.language, max_rows, _mark(theme))
         return code(theme, shown, max_rows + 1, wrapped=False)
     lines, below = first_lines(cell.code.strip("\n"), max_rows)
     rows = [CodeLine(_mark(theme), line) for line in lines]
-    return code(theme, Code(rows, cell.language, below=below), max_rows, wrapped=view.expanded)
+    return code(theme, CodeBody(rows, cell.language, below=below), max_rows, wrapped=view.expanded)
 
 
 def _mark(theme: Theme) -> str:
@@ -179,7 +179,7 @@ def _mark(theme: Theme) -> str:
     return theme.symbols.quote
 
 
-def _truncated(view: ToolView, theme: Theme) -> list[Component]:
+def _truncated(view: ToolCallView, theme: Theme) -> list[Component]:
     """Where all of the output is, if it was too much."""
     for line in reversed(view.text[-2_000:].split("\n")):
         if line.startswith("[Showing ") and line.endswith("]"):

@@ -4,7 +4,7 @@ from msgspec import UNSET
 
 from tau.coding.tools.find import FindDetails
 from tau.modes.interactive.render.endings import unhappy
-from tau.modes.interactive.render.pieces import HEAD_ROWS, Painted, head, more_row, rows_limit
+from tau.modes.interactive.render.pieces import HEAD_ROWS, LazyRows, head, more_row, rows_limit
 from tau.modes.interactive.render.search import told
 from tau.modes.interactive.render.words import (
     counted,
@@ -14,13 +14,13 @@ from tau.modes.interactive.render.words import (
     shown_paths,
     titled,
 )
-from tau.modes.interactive.view import Drawn, ToolView, details_as
+from tau.modes.interactive.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme
 from tau.tui.text.cut import truncate
 
 
-def draw(view: ToolView, theme: Theme) -> Drawn:
+def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     details = details_as(FindDetails, view.details)
     title = titled(theme, "Find", shown_paths(list_arg(view, "paths", "path", "pattern"), view.cwd))
     body: list[Component] = unhappy(view, theme)
@@ -29,10 +29,10 @@ def draw(view: ToolView, theme: Theme) -> Drawn:
         body += told(theme, view.text) if view.over else []
     elif not body and view.over and details is None:
         body = [head(theme, view.text, rows_limit(view, HEAD_ROWS), token="text")]
-    return Drawn(title, body, ending(view, theme, _facts(view, details)))
+    return RenderedCall(title, body, ending(view, theme, _facts(view, details)))
 
 
-def _facts(view: ToolView, details: FindDetails | None) -> str:
+def _facts(view: ToolCallView, details: FindDetails | None) -> str:
     if details is None or view.state not in ("done", "running"):
         return ""
     more = details.truncated or details.timed_out is True or details.result_limit_reached is not UNSET
@@ -40,7 +40,7 @@ def _facts(view: ToolView, details: FindDetails | None) -> str:
     return f"{counted(details.file_count, 'path')}{so_far}" if details.file_count else "nothing found"
 
 
-def _paths(view: ToolView, theme: Theme, files: list[str]) -> Component:
+def _paths(view: ToolCallView, theme: Theme, files: list[str]) -> Component:
     limit = rows_limit(view, HEAD_ROWS)
 
     def paint(width: int) -> list[str]:
@@ -50,4 +50,4 @@ def _paths(view: ToolView, theme: Theme, files: list[str]) -> Component:
             rows.append(more_row(theme, len(files) - limit, "more path", width))
         return rows
 
-    return Painted(theme, paint)
+    return LazyRows(theme, paint)

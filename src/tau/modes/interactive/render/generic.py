@@ -5,21 +5,21 @@ from typing import Any
 
 import msgspec
 
-from tau.modes.interactive.render.code import Code, CodeLine, code
+from tau.modes.interactive.render.code import CodeBody, CodeLine, code
 from tau.modes.interactive.render.endings import unhappy
 from tau.modes.interactive.render.lines import first_lines
 from tau.modes.interactive.render.pictures import pictures
 from tau.modes.interactive.render.pieces import (
     HEAD_ROWS,
     TAIL_ROWS,
-    Painted,
+    LazyRows,
     head,
     more_row,
     rows_limit,
     tail,
 )
 from tau.modes.interactive.render.words import ending, one_line, shown_path, took
-from tau.modes.interactive.view import Drawn, ToolView
+from tau.modes.interactive.view import RenderedCall, ToolCallView
 from tau.tui.component import Component
 from tau.tui.style import Theme
 from tau.tui.text.clean import clean_line
@@ -35,7 +35,7 @@ TELLING = ("command", "path", "file_path", "url", "query", "pattern", "name", "t
 PATHS = ("path", "file_path")
 
 
-def draw(view: ToolView, theme: Theme) -> Drawn:
+def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     name = one_line(str(view.name), 80) or "tool"
     args: Any = view.args
     args = args if isinstance(args, Mapping) else {"arguments": args}
@@ -44,14 +44,14 @@ def draw(view: ToolView, theme: Theme) -> Drawn:
     if telling:
         title += f" {theme['accent'](_value(view, telling, args[telling], 400))}"
     time = "" if view.state == "pending" else took(view.elapsed_ms)
-    return Drawn(title, _body(view, theme, args, telling), ending(view, theme, time))
+    return RenderedCall(title, _body(view, theme, args, telling), ending(view, theme, time))
 
 
-def _telling(view: ToolView, args: Mapping[Any, Any]) -> str:
+def _telling(view: ToolCallView, args: Mapping[Any, Any]) -> str:
     return next((name for name in TELLING if isinstance(value := args.get(name), str) and value.strip()), "")
 
 
-def _body(view: ToolView, theme: Theme, args: Mapping[Any, Any], telling: str) -> list[Component]:
+def _body(view: ToolCallView, theme: Theme, args: Mapping[Any, Any], telling: str) -> list[Component]:
     parts: list[Component] = []
     rest = [(name, value) for name, value in list(args.items())[:MAX_ARGUMENTS] if name != telling]
     if rest or (view.expanded and telling):
@@ -64,7 +64,7 @@ def _body(view: ToolView, theme: Theme, args: Mapping[Any, Any], telling: str) -
     return [*parts, *pictures(view, theme)]
 
 
-def _arguments(view: ToolView, theme: Theme, given: list[tuple[Any, Any]]) -> Component:
+def _arguments(view: ToolCallView, theme: Theme, given: list[tuple[Any, Any]]) -> Component:
     most = MAX_ARGUMENTS if view.expanded else ARGUMENT_LINES
 
     def paint(width: int) -> list[str]:
@@ -77,10 +77,10 @@ def _arguments(view: ToolView, theme: Theme, given: list[tuple[Any, Any]]) -> Co
             rows.append(more_row(theme, len(given) - most, "more argument", width))
         return rows
 
-    return Painted(theme, paint)
+    return LazyRows(theme, paint)
 
 
-def _value(view: ToolView, name: str, value: Any, max_chars: int) -> str:
+def _value(view: ToolCallView, name: str, value: Any, max_chars: int) -> str:
     if isinstance(value, str):
         return shown_path(value, view.cwd) if name in PATHS else one_line(value, max_chars)
     try:
@@ -89,7 +89,7 @@ def _value(view: ToolView, name: str, value: Any, max_chars: int) -> str:
         return type(value).__name__
 
 
-def _result(view: ToolView, theme: Theme) -> list[Component]:
+def _result(view: ToolCallView, theme: Theme) -> list[Component]:
     text = view.text
     if not text.strip():
         return []
@@ -97,7 +97,7 @@ def _result(view: ToolView, theme: Theme) -> list[Component]:
         pretty = _pretty(text)
         if pretty:
             lines, below = first_lines(pretty, rows_limit(view, TAIL_ROWS))
-            shown = Code([CodeLine("", line) for line in lines], "json", below=below)
+            shown = CodeBody([CodeLine("", line) for line in lines], "json", below=below)
             return [code(theme, shown, wrapped=view.expanded)]
         if not view.expanded:
             return [head(theme, text, HEAD_ROWS, token="text")]
@@ -117,7 +117,7 @@ def _pretty(text: str) -> str:
         return ""
 
 
-def bare(view: ToolView, theme: Theme) -> Drawn:
+def bare(view: ToolCallView, theme: Theme) -> RenderedCall:
     """A look that nothing can spoil: for what even the above cannot draw."""
     name = clean_line(str(view.name)[:200])[:80] or "tool"
-    return Drawn(theme["strong"](name), (), theme["muted"](str(view.state)))
+    return RenderedCall(theme["strong"](name), (), theme["muted"](str(view.state)))

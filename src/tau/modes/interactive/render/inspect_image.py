@@ -5,12 +5,12 @@ from tau.modes.interactive.render.endings import unhappy
 from tau.modes.interactive.render.pieces import HEAD_ROWS, head, rows_limit
 from tau.modes.interactive.render.prose import prose
 from tau.modes.interactive.render.words import ending, one_line, shown_path, text_arg, titled, took
-from tau.modes.interactive.view import Drawn, ToolView, details_as
+from tau.modes.interactive.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme
 
 
-def draw(view: ToolView, theme: Theme) -> Drawn:
+def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     details = details_as(InspectImageDetails, view.details)
     title = titled(theme, "Inspect", shown_path(text_arg(view, "path", "file_path", "file"), view.cwd))
     question = text_arg(view, "question", "prompt")
@@ -22,4 +22,4 @@ def draw(view: ToolView, theme: Theme) -> Drawn:
         body += prose(view, theme, view.text)
     facts = "" if details is None else one_line(details.model, 80)
     time = took(view.elapsed_ms) if view.state == "running" else ""
-    return Drawn(title, body, ending(view, theme, facts, time))
+    return RenderedCall(title, body, ending(view, theme, facts, time))

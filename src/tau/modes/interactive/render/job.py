@@ -5,9 +5,17 @@ from msgspec import UNSET
 from tau.coding.job_texts import JobSnapshot
 from tau.coding.tools.job import JobDetails
 from tau.modes.interactive.render.endings import unhappy
-from tau.modes.interactive.render.pieces import HEAD_ROWS, MAX_ROWS, Inset, Painted, head, rows_limit, tail
+from tau.modes.interactive.render.pieces import (
+    HEAD_ROWS,
+    MAX_ROWS,
+    IndentedRows,
+    LazyRows,
+    head,
+    rows_limit,
+    tail,
+)
 from tau.modes.interactive.render.words import counted, duration, ending, flag_arg, list_arg, one_line
-from tau.modes.interactive.view import Drawn, ToolView, details_as
+from tau.modes.interactive.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme
 from tau.tui.text.cut import truncate
@@ -20,20 +28,20 @@ _LOOKS = {"completed": "success", "failed": "error", "cancelled": "warning", "ru
 _SIGNS = {"completed": "check", "failed": "cross", "cancelled": "cross", "running": "bullet"}
 
 
-def draw(view: ToolView, theme: Theme) -> Drawn:
+def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     details = details_as(JobDetails, view.details)
     title = _title(view, theme)
     body: list[Component] = unhappy(view, theme)
     if details is None or not (details.jobs or details.cancelled is not UNSET):
         if not body and view.state == "done" and view.text.strip():
             body = [head(theme, view.text, rows_limit(view, HEAD_ROWS), token="muted")]
-        return Drawn(title, body, ending(view, theme))
+        return RenderedCall(title, body, ending(view, theme))
     if view.state != "failed":
         body = [*_jobs(view, theme, details), *body]
-    return Drawn(title, body, ending(view, theme, _facts(view, details)))
+    return RenderedCall(title, body, ending(view, theme, _facts(view, details)))
 
 
-def _title(view: ToolView, theme: Theme) -> str:
+def _title(view: ToolCallView, theme: Theme) -> str:
     parts: list[str] = []
     for names, verb in (("cancel", "Stop"), ("poll", "Wait for")):
         ids = [one_line(id, 60) for id in list_arg(view, names) if isinstance(id, str)]
@@ -47,7 +55,7 @@ def _title(view: ToolView, theme: Theme) -> str:
     return theme["strong"]("Jobs" if view.state == "streaming" else "Wait for jobs")
 
 
-def _facts(view: ToolView, details: JobDetails) -> str:
+def _facts(view: ToolCallView, details: JobDetails) -> str:
     running = sum(job.status == "running" for job in details.jobs)
     over = len(details.jobs) - running
     facts = [f"{over} ended" if over else "", f"{running} running" if running else ""]
@@ -56,7 +64,7 @@ def _facts(view: ToolView, details: JobDetails) -> str:
     return ", ".join(fact for fact in facts if fact)
 
 
-def _jobs(view: ToolView, theme: Theme, details: JobDetails) -> list[Component]:
+def _jobs(view: ToolCallView, theme: Theme, details: JobDetails) -> list[Component]:
     parts: list[Component] = []
     if details.cancelled is not UNSET:
         shown = {job.id for job in details.jobs}
@@ -73,7 +81,7 @@ def _jobs(view: ToolView, theme: Theme, details: JobDetails) -> list[Component]:
         parts.append(_heading(theme, job))
         for text, token in ((job.result_text, "text"), (job.error_text, "error")):
             if isinstance(text, str) and text.strip():
-                parts.append(Inset(theme, tail(theme, text, rows, token=token)))
+                parts.append(IndentedRows(theme, tail(theme, text, rows, token=token)))
     if len(details.jobs) > most:
         words = counted(len(details.jobs) - most, "more job")
         parts.append(head(theme, f"{words}.", 1, token="dim"))
@@ -88,4 +96,4 @@ def _heading(theme: Theme, job: JobSnapshot) -> Component:
         row = f"{sign}{theme['strong'](one_line(job.id, 60))} {one_line(job.label)}  {facts}"
         return [truncate(row, width, theme.symbols.ellipsis)]
 
-    return Painted(theme, paint)
+    return LazyRows(theme, paint)

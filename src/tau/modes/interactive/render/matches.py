@@ -6,9 +6,9 @@ from functools import cache
 from typing import NamedTuple
 
 from tau.modes.interactive.render.marking import Spans
-from tau.modes.interactive.render.pieces import MAX_ROWS, Painted, more_row
+from tau.modes.interactive.render.pieces import MAX_ROWS, LazyRows, more_row
 from tau.modes.interactive.render.words import counted, shown_path
-from tau.modes.interactive.view import ToolView
+from tau.modes.interactive.view import ToolCallView
 from tau.tui.component import Component
 from tau.tui.style import Theme
 from tau.tui.text.clean import clean
@@ -21,7 +21,7 @@ _MAX_PARSED_LINES = 4 * MAX_ROWS
 Mark = Callable[[str], Spans]
 
 
-class Line(NamedTuple):
+class MatchLine(NamedTuple):
     number: str
     text: str
     is_match: bool
@@ -29,7 +29,7 @@ class Line(NamedTuple):
 
 class FileMatches(NamedTuple):
     name: str
-    lines: Sequence[Line]
+    lines: Sequence[MatchLine]
 
     @property
     def matched(self) -> int:
@@ -44,22 +44,24 @@ def _row() -> re.Pattern[str]:
 def parsed(display: str) -> list[FileMatches]:
     """The files of a page of matches as the tool shows it to people."""
     files: list[FileMatches] = []
-    lines: list[Line] = []
+    lines: list[MatchLine] = []
     for text in display.split("\n", _MAX_PARSED_LINES)[:_MAX_PARSED_LINES]:
         if text.startswith("# "):
             lines = []
             files.append(FileMatches(text[2:], lines))
         elif (found := _row().fullmatch(text)) is not None and files:
-            lines.append(Line(found[2], found[3], found[1] == "*"))
+            lines.append(MatchLine(found[2], found[3], found[1] == "*"))
     return files
 
 
-def tree(view: ToolView, theme: Theme, files: Sequence[FileMatches], mark: Mark) -> Component:
+def tree(view: ToolCallView, theme: Theme, files: Sequence[FileMatches], mark: Mark) -> Component:
     """Collapsed: some matching lines of each file. Expanded: all rows, with those around the matches."""
-    return Painted(theme, lambda width: _paint(view, theme, files, mark, width))
+    return LazyRows(theme, lambda width: _paint(view, theme, files, mark, width))
 
 
-def _paint(view: ToolView, theme: Theme, files: Sequence[FileMatches], mark: Mark, width: int) -> list[str]:
+def _paint(
+    view: ToolCallView, theme: Theme, files: Sequence[FileMatches], mark: Mark, width: int
+) -> list[str]:
     limit = MAX_ROWS if view.expanded else COLLAPSED_ROWS
     each = _lines_each(files, limit)
     rows: list[str] = []
@@ -96,7 +98,9 @@ def _heading(theme: Theme, file: FileMatches, name: str, width: int) -> str:
     return truncate(f"{theme['accent'](name)}  {theme['muted'](str(count))}", width, theme.symbols.ellipsis)
 
 
-def _line_rows(theme: Theme, line: Line, mark: Mark, digits: int, width: int, *, wrapped: bool) -> list[str]:
+def _line_rows(
+    theme: Theme, line: MatchLine, mark: Mark, digits: int, width: int, *, wrapped: bool
+) -> list[str]:
     text = clean(line.text).replace("\n", " ")
     if theme.linear:
         words = f"line {line.number}: {text}"

@@ -9,7 +9,7 @@ from tau.ai.wire import ImageContent
 from tau.base.late import late
 from tau.modes.interactive.render.pieces import remark
 from tau.modes.interactive.render.words import counted
-from tau.modes.interactive.view import Drawn, ToolView
+from tau.modes.interactive.view import RenderedCall, ToolCallView
 from tau.tui.component import Component
 from tau.tui.style import Theme
 from tau.tui.terminal.port import Capabilities
@@ -27,7 +27,7 @@ MAX_COLUMNS = 80
 MAX_PICTURES = 20
 
 
-class Picture(Component):
+class ResultImage(Component):
     """A picture of a result. Nothing is decoded before it is drawn.
 
     Its block says what the terminal can do (`use`), and closes it when it draws something else.
@@ -83,26 +83,28 @@ class Picture(Component):
         return image
 
 
-def pictures(view: ToolView, theme: Theme, alt: str = "") -> list[Component]:
+def pictures(view: ToolCallView, theme: Theme, alt: str = "") -> list[Component]:
     """All pictures of a result, or the first ones."""
     images = view.images
     most = MAX_PICTURES if view.expanded else COLLAPSED_PICTURES
     rows = EXPANDED_ROWS if view.expanded else COLLAPSED_ROWS
-    parts: list[Component] = [Picture(theme, image, alt, rows) for image in images[:most]]
+    parts: list[Component] = [ResultImage(theme, image, alt, rows) for image in images[:most]]
     if len(images) > most:
         parts.append(remark(theme, f"{counted(len(images) - most, 'more picture')}.", "dim"))
     return parts
 
 
-def show_pictures(drawn: Drawn, capabilities: Capabilities, budget: "ImageBudget | None" = None) -> None:
+def show_pictures(
+    drawn: RenderedCall, capabilities: Capabilities, budget: "ImageBudget | None" = None
+) -> None:
     """Say what the terminal can do, to all pictures of a block."""
     for part in drawn.body:
-        if isinstance(part, Picture):
+        if isinstance(part, ResultImage):
             part.use(capabilities, budget)
 
 
-def close_pictures(drawn: Drawn) -> None:
+def close_pictures(drawn: RenderedCall) -> None:
     """The block is drawn anew or goes away: the terminal may forget its pictures."""
     for part in drawn.body:
-        if isinstance(part, Picture):
+        if isinstance(part, ResultImage):
             part.close()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tau.modes.interactive.render import complaints
 from tau.modes.interactive.render.lines import first_lines, last_lines, squeezed
 from tau.modes.interactive.render.words import counted
-from tau.modes.interactive.view import ToolView
+from tau.modes.interactive.view import ToolCallView
 from tau.tui.component import Component
 from tau.tui.style import Theme
 from tau.tui.text.clean import clean
@@ -30,7 +30,7 @@ MAX_LINE_ROWS = 40
 Paint = Callable[[int], list[str]]
 
 
-class Painted(Component):
+class LazyRows(Component):
     """Rows that a function makes for a width, once for each width. What goes wrong in it becomes a row."""
 
     def __init__(self, theme: Theme, paint: Paint) -> None:
@@ -54,7 +54,7 @@ class Painted(Component):
         self._width = -1
 
 
-def rows_limit(view: ToolView, collapsed: int) -> int:
+def rows_limit(view: ToolCallView, collapsed: int) -> int:
     """How many rows a part of this block may have."""
     if not view.expanded:
         return collapsed
@@ -75,10 +75,10 @@ def remark(theme: Theme, text: str, token: str = "muted") -> Component:
         rows = wrap(clean(text[: MAX_ROWS * width]), width)[:MAX_ROWS]
         return [theme[token](row) for row in rows]
 
-    return Painted(theme, paint)
+    return LazyRows(theme, paint)
 
 
-class Hidden(NamedTuple):
+class HiddenLines(NamedTuple):
     """Lines of an output that are not in its text."""
 
     lines: int = 0
@@ -88,11 +88,11 @@ class Hidden(NamedTuple):
     """There may be more than is known of."""
 
 
-NOTHING_HIDDEN = Hidden()
+NOTHING_HIDDEN = HiddenLines()
 
 
 def tail(
-    theme: Theme, text: str, max_rows: int, hidden: Hidden = NOTHING_HIDDEN, *, token: str = "muted"
+    theme: Theme, text: str, max_rows: int, hidden: HiddenLines = NOTHING_HIDDEN, *, token: str = "muted"
 ) -> Component:
     """The last rows of an output. The cost is that of the rows, not of the text."""
 
@@ -123,7 +123,7 @@ def tail(
             )
         return out
 
-    return Painted(theme, paint)
+    return LazyRows(theme, paint)
 
 
 def head(theme: Theme, text: str, max_rows: int, *, token: str = "", first_token: str = "") -> Component:
@@ -143,10 +143,10 @@ def head(theme: Theme, text: str, max_rows: int, *, token: str = "", first_token
             rows.append(more_row(theme, below, "more line", width))
         return rows
 
-    return Painted(theme, paint)
+    return LazyRows(theme, paint)
 
 
-class Inset(Component):
+class IndentedRows(Component):
     """Another component, some columns to the right; not for a screen reader, nor where it is narrow."""
 
     def __init__(self, theme: Theme, child: Component, columns: int = 2) -> None:
@@ -170,7 +170,7 @@ class Inset(Component):
         self._child.invalidate()
 
 
-class Bounded(Component):
+class BoundedRows(Component):
     """The first rows of another component, and how many more it has."""
 
     def __init__(self, theme: Theme, child: Component, max_rows: int) -> None:

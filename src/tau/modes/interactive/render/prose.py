@@ -1,8 +1,8 @@
 """Prose that a model wrote, as Markdown within a bound."""
 
 from tau.base.late import late
-from tau.modes.interactive.render.pieces import HEAD_ROWS, MAX_ROWS, Bounded
-from tau.modes.interactive.view import ToolView
+from tau.modes.interactive.render.pieces import HEAD_ROWS, MAX_ROWS, BoundedRows
+from tau.modes.interactive.view import ToolCallView
 from tau.tui.component import Component
 from tau.tui.style import Theme
 
@@ -11,9 +11,9 @@ markdown = late("tau.tui.widgets.markdown.component")
 MAX_CHARS = 100_000
 
 
-def prose(view: ToolView, theme: Theme, text: str) -> list[Component]:
+def prose(view: ToolCallView, theme: Theme, text: str) -> list[Component]:
     """The text, or its beginning; nothing where there is none."""
     if not text.strip():
         return []
     shown = markdown.Markdown(theme, text.strip()[:MAX_CHARS])
-    return [Bounded(theme, shown, MAX_ROWS if view.expanded else HEAD_ROWS)]
+    return [BoundedRows(theme, shown, MAX_ROWS if view.expanded else HEAD_ROWS)]

@@ -7,7 +7,7 @@ from functools import cache
 from msgspec import UNSET
 
 from tau.coding.tools.read import ReadDetails
-from tau.modes.interactive.render.code import Code, CodeLine, code
+from tau.modes.interactive.render.code import CodeBody, CodeLine, code
 from tau.modes.interactive.render.endings import unhappy
 from tau.modes.interactive.render.languages import language_of
 from tau.modes.interactive.render.lines import first_lines
@@ -16,13 +16,13 @@ from tau.modes.interactive.render.pieces import (
     HEAD_ROWS,
     MAX_ROWS,
     TAIL_ROWS,
-    Painted,
+    LazyRows,
     head,
     more_row,
     remark,
 )
 from tau.modes.interactive.render.words import counted, ending, one_line, shown_path, text_arg, titled
-from tau.modes.interactive.view import Drawn, ToolView, details_as
+from tau.modes.interactive.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme
 from tau.tui.text.cut import truncate
@@ -37,16 +37,16 @@ def _numbered() -> re.Pattern[str]:
     return re.compile(r"(\d+(?:-\d+)?):(.*)", re.DOTALL)
 
 
-def draw(view: ToolView, theme: Theme) -> Drawn:
+def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     details = details_as(ReadDetails, view.details)
     body = [*unhappy(view, theme), *pictures(view, theme, _name(view))]
     if view.state == "done":
         body += _told(details, theme)
         body += _content(view, theme, details) if view.expanded else []
-    return Drawn(titled(theme, "Read", _name(view)), body, ending(view, theme, _facts(view, details)))
+    return RenderedCall(titled(theme, "Read", _name(view)), body, ending(view, theme, _facts(view, details)))
 
 
-def draw_group(views: Sequence[ToolView], theme: Theme) -> Drawn:
+def draw_group(views: Sequence[ToolCallView], theme: Theme) -> RenderedCall:
     """Reads that follow each other: a line for each; expanded, all that was read."""
     body: list[Component] = []
     if any(view.expanded for view in views):
@@ -62,20 +62,20 @@ def draw_group(views: Sequence[ToolView], theme: Theme) -> Drawn:
     notes = [theme["error"](f"{failed} failed")] if failed else []
     notes += [theme["warning"](f"{stopped} stopped")] if stopped else []
     title = f"{theme['strong']('Read')} {theme['accent'](counted(len(views), 'file'))}"
-    return Drawn(title, body, ", ".join(notes))
+    return RenderedCall(title, body, ", ".join(notes))
 
 
-def _list(views: Sequence[ToolView], theme: Theme) -> Component:
+def _list(views: Sequence[ToolCallView], theme: Theme) -> Component:
     def paint(width: int) -> list[str]:
         rows = [_item(view, theme, width, last=view is views[-1]) for view in views[:TAIL_ROWS]]
         if len(views) > TAIL_ROWS:
             rows.append(more_row(theme, len(views) - TAIL_ROWS, "more file", width))
         return rows
 
-    return Painted(theme, paint)
+    return LazyRows(theme, paint)
 
 
-def _item(view: ToolView, theme: Theme, width: int, *, last: bool) -> str:
+def _item(view: ToolCallView, theme: Theme, width: int, *, last: bool) -> str:
     symbols = theme.symbols
     guide = ""
     if not theme.linear:
@@ -87,20 +87,20 @@ def _item(view: ToolView, theme: Theme, width: int, *, last: bool) -> str:
     return truncate(f"{guide}{name}  {facts}".rstrip(), width, symbols.ellipsis)
 
 
-def _heading(view: ToolView, theme: Theme) -> Component:
+def _heading(view: ToolCallView, theme: Theme) -> Component:
     symbols = theme.symbols
     sad = view.state in ("failed", "aborted", "declined")
     sign = theme["error"](symbols.cross) if sad else theme["muted"](symbols.unfolded)
     facts = ending(view, theme, _facts(view, details_as(ReadDetails, view.details)))
     text = f"{theme['strong'](_name(view) or symbols.ellipsis)}  {facts}".rstrip()
-    return Painted(theme, lambda width: wrap(text if theme.linear else f"{sign} {text}", width))
+    return LazyRows(theme, lambda width: wrap(text if theme.linear else f"{sign} {text}", width))
 
 
-def _name(view: ToolView) -> str:
+def _name(view: ToolCallView) -> str:
     return shown_path(text_arg(view, "path", "file_path", "file", "filename"), view.cwd)
 
 
-def _facts(view: ToolView, details: ReadDetails | None) -> str:
+def _facts(view: ToolCallView, details: ReadDetails | None) -> str:
     if view.state != "done" or details is None:
         return ""
     if details.kind != "file":
@@ -124,7 +124,7 @@ def _told(details: ReadDetails | None, theme: Theme) -> list[Component]:
     return [remark(theme, f"{details.suffix_resolution.removesuffix('.')}.")]
 
 
-def _content(view: ToolView, theme: Theme, details: ReadDetails | None) -> list[Component]:
+def _content(view: ToolCallView, theme: Theme, details: ReadDetails | None) -> list[Component]:
     text = view.text
     if details is not None and details.kind not in ("file", "document"):
         return [head(theme, text, MAX_ROWS if view.images == [] else HEAD_ROWS, token="text")]
@@ -138,4 +138,4 @@ def _content(view: ToolView, theme: Theme, details: ReadDetails | None) -> list[
             rows.append(CodeLine(found[1], found[2]))
         elif not line.startswith("¶"):
             rows.append(CodeLine("", line, is_remark=line == "..." or line.startswith("[")))
-    return [code(theme, Code(rows, language, below=below))]
+    return [code(theme, CodeBody(rows, language, below=below))]

@@ -8,33 +8,35 @@ from tau.modes.interactive.render.ast_edit import diff_of_files, file_list, repl
 from tau.modes.interactive.render.endings import unhappy
 from tau.modes.interactive.render.pieces import HEAD_ROWS, MAX_ROWS, head, remark, rows_limit
 from tau.modes.interactive.render.words import ending, one_line, shown_paths, text_arg
-from tau.modes.interactive.view import Drawn, ToolView, details_as
+from tau.modes.interactive.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme
 
 _VERBS = {"apply": "Apply the preview", "discard": "Discard the preview"}
 
 
-def draw(view: ToolView, theme: Theme) -> Drawn:
+def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     title = theme["strong"](_VERBS.get(text_arg(view, "action"), "Resolve the preview"))
     reason = one_line(text_arg(view, "reason"))
     if reason:
         title += f"{theme['muted'](':')} {reason}"
     body: list[Component] = unhappy(view, theme)
     if body or view.state != "done":
-        return Drawn(title, body, ending(view, theme))
+        return RenderedCall(title, body, ending(view, theme))
     applied = details_as(AstEditDetails, view.details)
     if applied is not None:
-        return Drawn(title, _applied(view, theme, applied), ending(view, theme, replaced_words(applied)))
+        return RenderedCall(
+            title, _applied(view, theme, applied), ending(view, theme, replaced_words(applied))
+        )
     discarded = details_as(ResolveDetails, view.details)
     if discarded is not None:
         body = [remark(theme, f"{one_line(discarded.title)}: nothing was changed.")]
     elif view.text.strip():
         body = [head(theme, view.text, rows_limit(view, HEAD_ROWS), token="muted")]
-    return Drawn(title, body)
+    return RenderedCall(title, body)
 
 
-def _applied(view: ToolView, theme: Theme, details: AstEditDetails) -> list[Component]:
+def _applied(view: ToolCallView, theme: Theme, details: AstEditDetails) -> list[Component]:
     parts: list[Component] = [file_list(view, theme, details)] if details.files else []
     if view.expanded:
         parts = diff_of_files(theme, details, MAX_ROWS)

@@ -5,12 +5,12 @@ from tau.modes.interactive.render.endings import unhappy
 from tau.modes.interactive.render.pieces import HEAD_ROWS, remark, tail
 from tau.modes.interactive.render.prose import prose
 from tau.modes.interactive.render.words import ending, text_arg
-from tau.modes.interactive.view import Drawn, ToolView, details_as
+from tau.modes.interactive.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme
 
 
-def draw(view: ToolView, theme: Theme) -> Drawn:
+def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     details = details_as(RewindDetails, view.details)
     report = text_arg(view, "report") or ("" if details is None else details.report)
     title = f"{theme['strong']('Rewind')} {theme['muted']('to the checkpoint')}"
@@ -21,4 +21,4 @@ def draw(view: ToolView, theme: Theme) -> Drawn:
         body += prose(view, theme, report)
     if view.state == "done":
         body.append(remark(theme, "Of what came after the checkpoint, this report is kept."))
-    return Drawn(title, body, ending(view, theme))
+    return RenderedCall(title, body, ending(view, theme))

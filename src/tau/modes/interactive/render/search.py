@@ -17,12 +17,12 @@ from tau.modes.interactive.render.words import (
     text_arg,
     titled,
 )
-from tau.modes.interactive.view import Drawn, ToolView, details_as
+from tau.modes.interactive.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme
 
 
-def draw(view: ToolView, theme: Theme) -> Drawn:
+def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     pattern = text_arg(view, "pattern", "regex")
     title = titled(theme, "Search", f"/{one_line(pattern)}/" if pattern else "")
     title += in_paths(view, theme)
@@ -30,7 +30,7 @@ def draw(view: ToolView, theme: Theme) -> Drawn:
     body: list[Component] = unhappy(view, theme)
     if not body and view.over:
         body = _found(view, theme, details, pattern)
-    return Drawn(title, body, ending(view, theme, _facts(details) if view.state == "done" else ""))
+    return RenderedCall(title, body, ending(view, theme, _facts(details) if view.state == "done" else ""))
 
 
 def _facts(details: SearchDetails | None) -> str:
@@ -49,7 +49,7 @@ def found_words(matched: int, files: int, *, more: bool) -> str:
     return f"{counted(matched, 'match', 'matches')} in {counted(files, 'file')}{plus}"
 
 
-def _found(view: ToolView, theme: Theme, details: SearchDetails | None, pattern: str) -> list[Component]:
+def _found(view: ToolCallView, theme: Theme, details: SearchDetails | None, pattern: str) -> list[Component]:
     if details is None:
         return [head(theme, view.text, rows_limit(view, HEAD_ROWS), token="text")]
     parts: list[Component] = []

@@ -3,26 +3,28 @@
 from msgspec import UNSET
 
 from tau.coding.tools.ssh import SshDetails
-from tau.modes.interactive.render.commands import Ran, command_body, command_note, command_title
+from tau.modes.interactive.render.commands import CommandView, command_body, command_note, command_title
 from tau.modes.interactive.render.words import one_line, text_arg
-from tau.modes.interactive.view import Drawn, ToolView, details_as
+from tau.modes.interactive.view import RenderedCall, ToolCallView, details_as
 from tau.tui.style import Theme
 
 
-def draw(view: ToolView, theme: Theme) -> Drawn:
+def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     ran = _ran(view)
-    return Drawn(command_title(theme, ran), command_body(view, theme, ran), command_note(view, theme, ran))
+    return RenderedCall(
+        command_title(theme, ran), command_body(view, theme, ran), command_note(view, theme, ran)
+    )
 
 
-def _ran(view: ToolView) -> Ran:
+def _ran(view: ToolCallView) -> CommandView:
     details = details_as(SshDetails, view.details)
     asked = text_arg(view, "command", "cmd")
     host = one_line(text_arg(view, "host"), 60)
     folder = one_line(text_arg(view, "cwd", "workdir"))
     aside = f"in {folder}" if folder else ""
     if details is None:
-        return Ran(asked, host, aside=aside)
-    return Ran(
+        return CommandView(asked, host, aside=aside)
+    return CommandView(
         asked or details.command,
         one_line(details.host, 60),
         ending=_ending(view, details),
@@ -33,7 +35,7 @@ def _ran(view: ToolView) -> Ran:
     )
 
 
-def _ending(view: ToolView, details: SshDetails) -> str:
+def _ending(view: ToolCallView, details: SshDetails) -> str:
     if not view.over or view.state == "aborted":
         return ""
     if details.lost:

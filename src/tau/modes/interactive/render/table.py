@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tau.base.late import late
 from tau.modes.interactive.render import complaints
-from tau.modes.interactive.view import Drawn, ToolView
+from tau.modes.interactive.view import RenderedCall, ToolCallView
 from tau.tui.style import Theme
 
 generic = late("tau.modes.interactive.render.generic")
@@ -31,27 +31,27 @@ RENDERERS = {
 }
 
 
-def draw(view: ToolView, theme: Theme) -> Drawn:
+def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     """How a call looks now. Never an exception: what a model or a file sent may be anything."""
     try:
         if view.name in RENDERERS:
-            drawn: Drawn = RENDERERS[view.name].draw(view, theme)
+            drawn: RenderedCall = RENDERERS[view.name].draw(view, theme)
             return drawn
     except Exception as error:
         complaints.log_once(f"The look of a call of {view.name} failed.", error)
     try:
-        plain: Drawn = generic.draw(view, theme)
+        plain: RenderedCall = generic.draw(view, theme)
         return plain
     except Exception as error:
         complaints.log_once("The look of a call of any tool failed.", error)
-        bare: Drawn = generic.bare(view, theme)
+        bare: RenderedCall = generic.bare(view, theme)
         return bare
 
 
-def draw_group(views: Sequence[ToolView], theme: Theme) -> Drawn:
+def draw_group(views: Sequence[ToolCallView], theme: Theme) -> RenderedCall:
     """Several reads as one; the same promise."""
     try:
-        drawn: Drawn = read.draw_group(views, theme)
+        drawn: RenderedCall = read.draw_group(views, theme)
         return drawn
     except Exception as error:
         complaints.log_once("The look of a group of reads failed; only the last one is shown.", error)

@@ -12,13 +12,13 @@ from tau.modes.interactive.render.pieces import (
     HEAD_ROWS,
     MAX_ROWS,
     TAIL_ROWS,
-    Painted,
+    LazyRows,
     head,
     more_row,
     rows_limit,
 )
 from tau.modes.interactive.render.words import counted, ending, list_arg, one_line
-from tau.modes.interactive.view import Drawn, ToolView, details_as
+from tau.modes.interactive.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme
 from tau.tui.text.cut import truncate
@@ -35,7 +35,7 @@ _WORDS = {"pending": "to do", "in_progress": "in progress", "completed": "done",
 _OPS = {"start": "start", "done": "done", "drop": "drop", "rm": "remove", "append": "add", "note": "note"}
 
 
-def draw(view: ToolView, theme: Theme) -> Drawn:
+def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     details = details_as(TodoDetails, view.details)
     what = _what(view)
     title = theme["strong"]("Todo") + (f"{theme['muted'](':')} {theme['accent'](what)}" if what else "")
@@ -43,7 +43,7 @@ def draw(view: ToolView, theme: Theme) -> Drawn:
     if details is None:
         if not body and view.state == "done" and view.text.strip():
             body = [head(theme, view.text, rows_limit(view, HEAD_ROWS), token="muted")]
-        return Drawn(title, body, ending(view, theme))
+        return RenderedCall(title, body, ending(view, theme))
     if any(phase.tasks for phase in details.phases):
         body = [*body, *_trees(view, theme, details)]
     elif view.state == "done":
@@ -51,10 +51,10 @@ def draw(view: ToolView, theme: Theme) -> Drawn:
     tasks = [task for _, task in tasks_of(details.phases)]
     closed = sum(not task.is_open for task in tasks)
     facts = f"{closed} of {counted(len(tasks), 'task')} closed" if tasks else ""
-    return Drawn(title, body, ending(view, theme, facts))
+    return RenderedCall(title, body, ending(view, theme, facts))
 
 
-def _what(view: ToolView) -> str:
+def _what(view: ToolCallView) -> str:
     """The operations in a few words."""
     told: list[str] = []
     ops = list_arg(view, "ops")
@@ -75,14 +75,14 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value)
 
 
-def _trees(view: ToolView, theme: Theme, details: TodoDetails) -> list[Component]:
+def _trees(view: ToolCallView, theme: Theme, details: TodoDetails) -> list[Component]:
     new = set()
     if details.completed_tasks is not UNSET:
         new = {task.content for task in details.completed_tasks}
-    return [Painted(theme, lambda width: _paint(view, theme, details, new, width))]
+    return [LazyRows(theme, lambda width: _paint(view, theme, details, new, width))]
 
 
-def _paint(view: ToolView, theme: Theme, details: TodoDetails, new: set[str], width: int) -> list[str]:
+def _paint(view: ToolCallView, theme: Theme, details: TodoDetails, new: set[str], width: int) -> list[str]:
     limit = MAX_ROWS if view.expanded else TAIL_ROWS
     rows: list[str] = []
     missing = 0
@@ -99,7 +99,7 @@ def _paint(view: ToolView, theme: Theme, details: TodoDetails, new: set[str], wi
     return rows
 
 
-def _phase(view: ToolView, theme: Theme, phase: TodoPhase, new: set[str], width: int) -> list[str]:
+def _phase(view: ToolCallView, theme: Theme, phase: TodoPhase, new: set[str], width: int) -> list[str]:
     """A phase without open tasks is one row, unless something in it was just closed."""
     closed = sum(not task.is_open for task in phase.tasks)
     facts = f"{closed} of {len(phase.tasks)}"
@@ -113,7 +113,7 @@ def _phase(view: ToolView, theme: Theme, phase: TodoPhase, new: set[str], width:
     return rows
 
 
-def _task(view: ToolView, theme: Theme, task: TodoItem, width: int, *, is_new: bool) -> list[str]:
+def _task(view: ToolCallView, theme: Theme, task: TodoItem, width: int, *, is_new: bool) -> list[str]:
     text = one_line(task.content, 400)
     if theme.linear:
         lines = wrap(f"{_WORDS[task.status]}: {text}", width)

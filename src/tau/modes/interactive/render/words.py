@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tau.modes.interactive.view import ToolView
+from tau.modes.interactive.view import ToolCallView
 from tau.tui.style import Theme
 from tau.tui.text.clean import clean_line
 
@@ -15,7 +15,7 @@ _LOOKED_AT = 4
 """Of how many times as many characters a line is made: blanks and controls go away."""
 
 
-def text_arg(view: ToolView, *names: str) -> str:
+def text_arg(view: ToolCallView, *names: str) -> str:
     """The first of these arguments that is a text or a number; nothing for all else that a model may send."""
     args: Any = view.args
     if isinstance(args, Mapping):
@@ -28,7 +28,7 @@ def text_arg(view: ToolView, *names: str) -> str:
     return ""
 
 
-def list_arg(view: ToolView, *names: str) -> list[Any]:
+def list_arg(view: ToolCallView, *names: str) -> list[Any]:
     """The first of these arguments that is a list; one text is a list of one."""
     args: Any = view.args
     if isinstance(args, Mapping):
@@ -41,7 +41,7 @@ def list_arg(view: ToolView, *names: str) -> list[Any]:
     return []
 
 
-def flag_arg(view: ToolView, *names: str) -> bool:
+def flag_arg(view: ToolCallView, *names: str) -> bool:
     """Whether one of these arguments is true."""
     args: Any = view.args
     return isinstance(args, Mapping) and any(args.get(name) is True for name in names)
@@ -74,7 +74,7 @@ def shown_paths(paths: list[Any], cwd: Path, most: int = 3) -> str:
     return ", ".join(named) + (f" and {more} more" if more > 0 else "")
 
 
-def in_paths(view: ToolView, theme: Theme) -> str:
+def in_paths(view: ToolCallView, theme: Theme) -> str:
     """Where a call looks, behind its title; nothing for the working folder."""
     where = shown_paths(list_arg(view, "paths", "path"), view.cwd)
     return "" if where in ("", ".") else f" {theme['muted']('in')} {where}"
@@ -118,7 +118,7 @@ def changes(theme: Theme, added: int, removed: int) -> str:
     return f"{theme['diffAdded'](f'+{added}')} {theme['diffRemoved'](f'-{removed}')}"
 
 
-def ending(view: ToolView, theme: Theme, *facts: str) -> str:
+def ending(view: ToolCallView, theme: Theme, *facts: str) -> str:
     """The note behind a title: facts, and how the call ended if not well."""
     if view.state == "declined":  # nothing came of it
         return ""

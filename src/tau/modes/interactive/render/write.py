@@ -10,12 +10,12 @@ from tau.modes.interactive.render.endings import unhappy
 from tau.modes.interactive.render.languages import language_of
 from tau.modes.interactive.render.pieces import HEAD_ROWS, TAIL_ROWS, head, remark, rows_limit
 from tau.modes.interactive.render.words import changes, counted, ending, shown_path, text_arg, titled
-from tau.modes.interactive.view import Drawn, ToolView, details_as
+from tau.modes.interactive.view import RenderedCall, ToolCallView, details_as
 from tau.tui.component import Component
 from tau.tui.style import Theme
 
 
-def draw(view: ToolView, theme: Theme) -> Drawn:
+def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     details = details_as(WriteDetails, view.details)
     path = text_arg(view, "path", "file_path", "file", "filename")
     title = titled(theme, "Write", shown_path(path, view.cwd))
@@ -25,20 +25,24 @@ def draw(view: ToolView, theme: Theme) -> Drawn:
     sad = unhappy(view, theme)
     if sad:
         shown = [code(theme, numbered(content, language_of(path), rows_limit(view, HEAD_ROWS)))]
-        return Drawn(title, [*sad, *(shown if view.expanded and content else [])], ending(view, theme))
+        return RenderedCall(title, [*sad, *(shown if view.expanded and content else [])], ending(view, theme))
     lines = content.count("\n") + (not content.endswith("\n")) if content else 0
     so_far = " so far" if view.state == "streaming" else ""
     facts = f"{counted(lines, 'line')}{so_far}" if lines else ""
-    return Drawn(title, _arriving(view, theme, content, path) if content else [], ending(view, theme, facts))
+    return RenderedCall(
+        title, _arriving(view, theme, content, path) if content else [], ending(view, theme, facts)
+    )
 
 
-def _done(view: ToolView, theme: Theme, title: str, content: str, details: WriteDetails | None) -> Drawn:
+def _done(
+    view: ToolCallView, theme: Theme, title: str, content: str, details: WriteDetails | None
+) -> RenderedCall:
     path = text_arg(view, "path", "file_path", "file", "filename")
     limit = rows_limit(view, HEAD_ROWS)
     shown = code(theme, numbered(content, language_of(path), limit), limit, wrapped=view.expanded)
     if details is None:
         told = head(theme, view.text, rows_limit(view, HEAD_ROWS), token="muted")
-        return Drawn(title, [told, *([shown] if content and view.expanded else [])])
+        return RenderedCall(title, [told, *([shown] if content and view.expanded else [])])
     size = f"{counted(details.lines, 'line')}, {format_bytes(max(details.bytes, 0))}"
     facts = ["new file" if details.created else "", size, "executable" if details.executable else ""]
     body: list[Component] = []
@@ -52,10 +56,10 @@ def _done(view: ToolView, theme: Theme, title: str, content: str, details: Write
             body.append(remark(theme, "The file had this content already."))
     elif content:
         body.append(shown)
-    return Drawn(title, body, ending(view, theme, *facts))
+    return RenderedCall(title, body, ending(view, theme, *facts))
 
 
-def _arriving(view: ToolView, theme: Theme, content: str, path: str) -> list[Component]:
+def _arriving(view: ToolCallView, theme: Theme, content: str, path: str) -> list[Component]:
     """The last lines; of a call that is complete, the first ones."""
     language = language_of(path)
     if view.state != "streaming":

@@ -49,11 +49,11 @@ async def choose_branch(app: "App") -> None:
     text, images = session.tree.to_edit(point.entry_id)
     before = _parent(log, point.entry_id)
     if before is None:
-        app.leave(apps.Change("new", draft=text, images=tuple(images)))
+        app.leave(apps.SessionSwitch("new", draft=text, images=tuple(images)))
         return
     new = await asyncio.to_thread(_copy, log.path, session.cwd, before, log.blobs)
     notice = "This session has all that was said before; the other one is as it was (/resume)."
-    app.leave(apps.Change("resume", str(new), draft=text, images=tuple(images), notice=notice))
+    app.leave(apps.SessionSwitch("resume", str(new), draft=text, images=tuple(images), notice=notice))
 
 
 def branch_items(points: "list[BranchPoint]", active: set[str]) -> list[SelectItem[str]]:

@@ -22,7 +22,7 @@ discovery = late("tau.ai.local.discovery")
 YOURS = "Your models (enabledModels)"
 
 
-class Known(NamedTuple):
+class ModelList(NamedTuple):
     """All models, and the providers whose models can be used at once."""
 
     catalog: Catalog
@@ -38,7 +38,7 @@ class Known(NamedTuple):
         """What to do so that this model can be used; nothing if it can."""
         return "" if model.provider in self.usable else self.keys.where_to_put_key(model.provider)
 
-    def with_more(self, models: Iterable[Model], names: Mapping[str, str]) -> "Known":
+    def with_more(self, models: Iterable[Model], names: Mapping[str, str]) -> "ModelList":
         """These models can be used too: somebody serves them without a key, or they are in use."""
         there = {model.key for model in self.catalog.models}
         more = [model for model in models if model.key not in there]
@@ -50,14 +50,14 @@ class Known(NamedTuple):
         )
 
 
-def known_models(paths: "Paths", current: Model | None, environ: Mapping[str, str] = os.environ) -> Known:
+def known_models(paths: "Paths", current: Model | None, environ: Mapping[str, str] = os.environ) -> ModelList:
     """What is known without asking anybody. Raises ConfigError for a broken file."""
     file = load_models_file(paths.models)
     catalog = merge(load_catalog(), file)
     keys = KeyCredentials(catalog, AuthFile(paths.auth), LocalRunner(), environ, models=file.keys)
     usable = {id for id, row in catalog.providers.items() if row.local or keys.available(id)}
     names = {id: row.name for id, row in catalog.providers.items()}
-    known = Known(catalog, keys, frozenset(usable), names)
+    known = ModelList(catalog, keys, frozenset(usable), names)
     if current is None:
         return known
     # A key that was given with a flag is not in any file; that the model answers is proof enough.
@@ -77,7 +77,7 @@ async def served_models(environ: Mapping[str, str] = os.environ) -> tuple[list[M
 
 
 def model_items(
-    known: Known, enabled: Sequence[str], *, scoped: bool, separator: str = " · "
+    known: ModelList, enabled: Sequence[str], *, scoped: bool, separator: str = " · "
 ) -> list[SelectItem[str]]:
     """The user's own set first, then by provider; what lacks a key comes last. `scoped`: only the set."""
     own = models_in_order(known.catalog, enabled) if enabled else []
@@ -95,13 +95,13 @@ def model_items(
     return items
 
 
-def _item(known: Known, model: Model, group: str, separator: str) -> SelectItem[str]:
+def _item(known: ModelList, model: Model, group: str, separator: str) -> SelectItem[str]:
     usable = model.provider in known.usable
     named = model.key if group == YOURS else model.id  # a provider's own group need not name it again
     return SelectItem(model.key, model.name, facts(model, separator, named), group, "", not usable)
 
 
-def _missing(known: Known, model: Model) -> str:
+def _missing(known: ModelList, model: Model) -> str:
     """Why it cannot be used, in a few words."""
     if model.provider in known.usable:
         return ""

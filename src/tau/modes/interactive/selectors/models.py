@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SCOPE, SAVE = "app.models.scope", "app.models.saveDefault"
 
 
-class Wish(NamedTuple):
+class ModelSelection(NamedTuple):
     model: Model
     default: bool = False
     """Whether new sessions begin with it too."""
@@ -36,7 +36,7 @@ async def choose_model(app: "App") -> None:
     session = app.session
     if session is None:
         raise TauError("The session is still being opened; try again in a moment.")
-    picker = ModelPicker(app, session.model)
+    picker = ModelSelector(app, session.model)
     looking = app.start(picker.look_around()) if app.settings.local.discover else None
     try:
         wish = await app.dialogs.ask(picker.open)
@@ -47,7 +47,7 @@ async def choose_model(app: "App") -> None:
         await use(app, session, wish)
 
 
-async def use(app: "App", session: "Session", wish: Wish) -> None:
+async def use(app: "App", session: "Session", wish: ModelSelection) -> None:
     """Go on with a model, and begin with it from now on if that is the wish."""
     model = wish.model
     if model.headers:
@@ -75,7 +75,7 @@ async def use(app: "App", session: "Session", wish: Wish) -> None:
         )
 
 
-class ModelPicker:
+class ModelSelector:
     """What the dialog shows; the list grows when servers of this machine have answered."""
 
     def __init__(self, app: "App", current: Model) -> None:
@@ -88,7 +88,7 @@ class ModelPicker:
         self._panel.actions[SCOPE] = self._toggle
         self._show_scope()
 
-    def open(self, done: Callable[[Wish | None], None]) -> "Component":
+    def open(self, done: Callable[[ModelSelection | None], None]) -> "Component":
         """The panel, which answers with a wish."""
         self._list.on_cancel = lambda: done(None)
         self._list.on_select = lambda item: self._take(item.value, done)
@@ -126,7 +126,9 @@ class ModelPicker:
         note = "$ for a million tokens in/out"
         self._panel.set_title(note=f"your set; {note}" if self._scoped else note)
 
-    def _take(self, key: str, done: Callable[[Wish | None], None], *, default: bool = False) -> None:
+    def _take(
+        self, key: str, done: Callable[[ModelSelection | None], None], *, default: bool = False
+    ) -> None:
         model = self._known.model(key)
         if model is None:
             return
@@ -139,8 +141,8 @@ class ModelPicker:
                 f"start tau with --model {model.key}."
             )
         else:
-            done(Wish(model, default))
+            done(ModelSelection(model, default))
 
-    def _save(self, done: Callable[[Wish | None], None]) -> None:
+    def _save(self, done: Callable[[ModelSelection | None], None]) -> None:
         if self._list.selected is not None:
             self._take(self._list.selected.value, done, default=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from tau.base.files import try_lock, typed_path
 from tau.coding.history import preview as previews
 from tau.coding.history.index import SessionIndex, SessionRow
-from tau.coding.history.preview import Preview
+from tau.coding.history.preview import SessionPreview
 from tau.coding.history.search import search, snippet
 from tau.coding.history.shown import folder_text, of_folder, speaker, title_of
 from tau.coding.history.trash import Trash
@@ -29,7 +29,7 @@ MAX_HITS = 500
 SNIPPET_CHARS = 90
 
 
-class Place(NamedTuple):
+class SessionLocation(NamedTuple):
     """Where the sessions are, seen from a working folder."""
 
     index_file: Path
@@ -42,7 +42,7 @@ class Place(NamedTuple):
     blobs: Path
 
 
-class Found(NamedTuple):
+class SessionItem(NamedTuple):
     """A session as the list shows it: a title on one line, its working folder for people."""
 
     row: SessionRow
@@ -50,7 +50,7 @@ class Found(NamedTuple):
     folder: str
 
 
-def place_of(app: "App") -> Place:
+def place_of(app: "App") -> SessionLocation:
     """The folders that this run keeps its sessions in, also where a flag has named another one."""
     paths, cwd = app.paths, app.cwd
     file = None if app.session is None else app.session.log.path
@@ -60,12 +60,12 @@ def place_of(app: "App") -> Place:
     if file is not None and file.parent != root and file.parent.parent != paths.sessions:
         root, flat = file.parent, True
     folder = SessionStore(root, cwd, flat=flat).folder
-    return Place(paths.index, root, folder, flat, str(cwd), paths.trash, paths.blobs)
+    return SessionLocation(paths.index, root, folder, flat, str(cwd), paths.trash, paths.blobs)
 
 
 def list_sessions(
-    place: Place, *, everywhere: bool, sort: Sort, progress: Callable[[int, int], None]
-) -> tuple[list[Found], list[str]]:
+    place: SessionLocation, *, everywhere: bool, sort: Sort, progress: Callable[[int, int], None]
+) -> tuple[list[SessionItem], list[str]]:
     """The sessions in their order, and what there is to say about the index."""
     with SessionIndex(place.index_file, place.root, flat=place.flat) as index:
         index.on_progress = progress
@@ -74,11 +74,11 @@ def list_sessions(
     if not everywhere:
         rows = of_folder(rows, place.cwd)
     home = str(typed_path("~"))
-    found = [Found(row, title_of(row.summary), folder_text(row.summary.cwd, home)) for row in rows]
+    found = [SessionItem(row, title_of(row.summary), folder_text(row.summary.cwd, home)) for row in rows]
     return in_order(found, sort), remarks
 
 
-def in_order(found: Iterable[Found], sort: Sort) -> list[Found]:
+def in_order(found: Iterable[SessionItem], sort: Sort) -> list[SessionItem]:
     """By time: the latest first; by name; by size: the largest first."""
     if sort == "name":
         return sorted(found, key=lambda one: one.title.lower())
@@ -87,7 +87,7 @@ def in_order(found: Iterable[Found], sort: Sort) -> list[Found]:
     return sorted(found, key=lambda one: one.row.changed_ns, reverse=True)
 
 
-def search_sessions(place: Place, text: str, *, everywhere: bool) -> dict[bytes, str]:
+def search_sessions(place: SessionLocation, text: str, *, everywhere: bool) -> dict[bytes, str]:
     """The sessions in which all words were said, each with a piece of what was said."""
     words = text.split()
     if not words:
@@ -102,7 +102,7 @@ def search_sessions(place: Place, text: str, *, everywhere: bool) -> dict[bytes,
     }
 
 
-def preview(place: Place, file: bytes) -> Preview:
+def preview(place: SessionLocation, file: bytes) -> SessionPreview:
     """What the index has of a session."""
     with SessionIndex(place.index_file, place.root, flat=place.flat) as index:
         return previews.preview(index, file)
@@ -124,7 +124,7 @@ def open_elsewhere(files: Iterable[bytes]) -> dict[bytes, bool]:
     return found
 
 
-def rename(place: Place, file: bytes, name: str) -> None:
+def rename(place: SessionLocation, file: bytes, name: str) -> None:
     """Give a session another name; raises SessionError where another tau has it."""
     path = Path(os.fsdecode(file))
     try:
@@ -137,7 +137,7 @@ def rename(place: Place, file: bytes, name: str) -> None:
             log.append(SessionInfo(name=name))
 
 
-def delete(place: Place, file: bytes, title: str) -> str:
+def delete(place: SessionLocation, file: bytes, title: str) -> str:
     """Put a session into the trash; the id by which it can be brought back."""
     path = Path(os.fsdecode(file))
     try:

@@ -4,16 +4,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tau.base.sizes import format_bytes
-from tau.coding.history.preview import Preview
+from tau.coding.history.preview import SessionPreview
 from tau.coding.history.shown import age_text
-from tau.modes.interactive.selectors.pick_list import Everything, PickList
-from tau.modes.interactive.selectors.session_files import Found, Sort
+from tau.modes.interactive.selectors.pick_list import AllChoices, PickList
+from tau.modes.interactive.selectors.session_files import SessionItem, Sort
 from tau.tui.input.key import InputEvent
 from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import fit, truncate
 from tau.tui.text.wrap import wrap
 from tau.tui.widgets.fuzzy import Ranker, query_words
-from tau.tui.widgets.live import Live
+from tau.tui.widgets.live import LiveComponent
 from tau.tui.widgets.select_items import MAX_LABEL_WIDTH, SelectItem
 
 if TYPE_CHECKING:
@@ -29,13 +29,15 @@ MAX_BELOW = 7
 MIN_SAME_CHARS = 20
 
 
-class Sessions(Everything[bytes]):
+class SessionChoices(AllChoices[bytes]):
     """A title that holds the words counts most, then what was said, then letters that are scattered.
 
     To make it takes a while with thousands of sessions: not in the event loop.
     """
 
-    def __init__(self, found: Sequence[Found] = (), sort: Sort = "time", *, by_folder: bool = False) -> None:
+    def __init__(
+        self, found: Sequence[SessionItem] = (), sort: Sort = "time", *, by_folder: bool = False
+    ) -> None:
         super().__init__(())
         self.items = [session_item(one, sort, by_folder=by_folder) for one in found]  # of clean texts
         self.has_groups = by_folder
@@ -67,9 +69,9 @@ class SessionList(PickList[bytes]):
     def __init__(self, app: "App", current: bytes | None) -> None:
         self._noted: list[int] = []
         super().__init__(app, (), current=current, empty_text="Reading the sessions ...")
-        self.set_choices(Sessions())
+        self.set_choices(SessionChoices())
 
-    def show(self, sessions: Sessions, empty_text: str) -> None:
+    def show(self, sessions: SessionChoices, empty_text: str) -> None:
         """These sessions in this order; the selection stays if it is among them."""
         before = self.selected
         self.empty_text = empty_text
@@ -81,7 +83,7 @@ class SessionList(PickList[bytes]):
     def note_said(self, said: Mapping[bytes, str]) -> None:
         """Where the words of the filter were said: these are shown too, with a piece of what was said."""
         choices = self.choices
-        assert isinstance(choices, Sessions)
+        assert isinstance(choices, SessionChoices)
         was_first = self.selected is None or choices.place_of(self.selected.value) == 0
         for place in self._noted:
             self.change(place, description="")
@@ -99,14 +101,14 @@ class SessionList(PickList[bytes]):
     def note_open(self, files: Iterable[bytes]) -> None:
         """Say of these that another window has them."""
         choices = self.choices
-        assert isinstance(choices, Sessions)
+        assert isinstance(choices, SessionChoices)
         for file in files:
             place = choices.places.get(file)
             if place is not None:
                 self.change(place, label=f"{choices.items[place].label} ({OPEN})")
 
 
-def session_item(one: Found, sort: Sort, *, by_folder: bool) -> SelectItem[bytes]:
+def session_item(one: SessionItem, sort: Sort, *, by_folder: bool) -> SelectItem[bytes]:
     """A row of the list."""
     row = one.row
     count = row.summary.messages
@@ -116,7 +118,7 @@ def session_item(one: Found, sort: Sort, *, by_folder: bool) -> SelectItem[bytes
     return SelectItem(row.file, one.title, "", one.folder if by_folder else "", hint)
 
 
-class SessionBody(Live):
+class SessionBody(LiveComponent):
     """The list, and beside it or below it what the highlighted session is about."""
 
     def __init__(self, app: "App", sessions: SessionList) -> None:
@@ -136,14 +138,14 @@ class SessionBody(Live):
     def focused(self, focused: bool) -> None:
         self.sessions.focused = focused
 
-    def show(self, found: Found | None, preview: Preview | None) -> None:
+    def show(self, found: SessionItem | None, preview: SessionPreview | None) -> None:
         """What the preview tells; nothing while it is not known."""
         about = () if found is None or preview is None else tuple(self._lines(found, preview))
         if about != self._about:
             self._about = about
             self._drawn_for = ()
 
-    def _lines(self, found: Found, preview: Preview) -> list[str]:
+    def _lines(self, found: SessionItem, preview: SessionPreview) -> list[str]:
         return preview_lines(found, preview, f" {self._app.theme.symbols.separator} ")
 
     def fit(self, rows: int, width: int) -> None:
@@ -208,7 +210,7 @@ class SessionBody(Live):
         return rows[:most]
 
 
-def preview_lines(found: Found, preview: Preview, separator: str = " · ") -> list[str]:
+def preview_lines(found: SessionItem, preview: SessionPreview, separator: str = " · ") -> list[str]:
     """One paragraph each: facts, the first prompts, the last answer."""
     summary = found.row.summary
     cost = f"${summary.cost:.2f}" if summary.cost >= 0.005 else ""

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tau.base.errors import TauError
 from tau.base.late import late
-from tau.coding.history.preview import Preview
+from tau.coding.history.preview import SessionPreview
 from tau.modes.interactive.selectors import session_files as files
 from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel, ask_line
 from tau.modes.interactive.selectors.pick_list import pick
-from tau.modes.interactive.selectors.session_files import SORTS, Found, Sort
-from tau.modes.interactive.selectors.session_list import SessionBody, SessionList, Sessions
+from tau.modes.interactive.selectors.session_files import SORTS, SessionItem, Sort
+from tau.modes.interactive.selectors.session_list import SessionBody, SessionChoices, SessionList
 from tau.tui.widgets.select_list import SelectItem
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ MAX_PREVIEWS = 200
 _BY = {"time": "by time", "name": "by name", "size": "by size"}
 
 
-class Wish(NamedTuple):
+class SessionSelection(NamedTuple):
     kind: Literal["resume", "rename", "delete"]
-    found: Found
+    found: SessionItem
 
 
 async def choose_session(app: "App") -> None:
     """Ask for a session and go on with it. Renaming and deleting lead back to the list."""
-    picker = SessionPicker(app)
+    picker = SessionSelector(app)
     working = app.start(picker.work())
     try:
         while (wish := await app.dialogs.ask(picker.open)) is not None:
@@ -50,7 +50,7 @@ async def choose_session(app: "App") -> None:
         working.cancel()
 
 
-class SessionPicker:
+class SessionSelector:
     """What the dialog shows. Everything slow happens in `work`, on threads, one thing after the other."""
 
     def __init__(self, app: "App") -> None:
@@ -60,8 +60,8 @@ class SessionPicker:
         self._current = None if path is None else os.fsencode(path.absolute())
         self._everywhere = False
         self._sort: Sort = "time"
-        self._found: dict[bytes, Found] = {}
-        self._previews: dict[bytes, Preview] = {}
+        self._found: dict[bytes, SessionItem] = {}
+        self._previews: dict[bytes, SessionPreview] = {}
         self._locks: dict[bytes, bool] = {}
         self._searched = ""
         self._stale = True
@@ -69,17 +69,17 @@ class SessionPicker:
         self._wake = asyncio.Event()
         self._list = SessionList(app, self._current)
         self._body = SessionBody(app, self._list)
-        self._panel = Panel(app, "Sessions", self._body, hints=self._hints, fit=self._body.fit)
+        self._panel = Panel(app, "SessionChoices", self._body, hints=self._hints, fit=self._body.fit)
         self._panel.on_key = self._wake.set
         self._panel.actions |= {PATH: self._toggle_path, SORT: self._toggle_sort}
 
-    def open(self, done: Callable[[Wish | None], None]) -> "Component":
+    def open(self, done: Callable[[SessionSelection | None], None]) -> "Component":
         """The panel, which answers with a wish."""
 
         def wish(kind: Literal["resume", "rename", "delete"]) -> None:
             item = self._list.selected
             if item is not None:
-                done(Wish(kind, self._found[item.value]))
+                done(SessionSelection(kind, self._found[item.value]))
 
         self._list.on_cancel = lambda: done(None)
         self._list.on_select = lambda item: wish("resume")
@@ -124,8 +124,8 @@ class SessionPicker:
         for remark in remarks:
             self._panel.tell(remark)
 
-    async def _show(self, found: Sequence[Found]) -> None:
-        sessions = await asyncio.to_thread(Sessions, found, self._sort, by_folder=self._everywhere)
+    async def _show(self, found: Sequence[SessionItem]) -> None:
+        sessions = await asyncio.to_thread(SessionChoices, found, self._sort, by_folder=self._everywhere)
         self._found = {one.row.file: one for one in found}
         self._locks, self._searched = {}, ""
         where = "There are no sessions yet."
@@ -189,7 +189,7 @@ class SessionPicker:
         self._stale = True
         self._wake.set()
 
-    def resume(self, found: Found) -> None:
+    def resume(self, found: SessionItem) -> None:
         """Leave the session for this one."""
         if found.row.file == self._current:
             self._app.say("This is the session that you are in.")
@@ -198,9 +198,9 @@ class SessionPicker:
         cwd = found.row.summary.cwd
         if cwd and cwd != self._place.cwd:
             notice = f"This conversation was held in {found.folder}; it goes on in {self._place.cwd}."
-        self._app.leave(apps.Change("resume", session=str(found.row.path), notice=notice))
+        self._app.leave(apps.SessionSwitch("resume", session=str(found.row.path), notice=notice))
 
-    async def rename(self, found: Found) -> None:
+    async def rename(self, found: SessionItem) -> None:
         """Ask for another name; an empty one takes the name away."""
         session = self._app.session
         shown = found.row.summary.shown_name
@@ -219,7 +219,7 @@ class SessionPicker:
             self._panel.tell(str(error))
         self._reload()
 
-    async def delete(self, found: Found) -> None:
+    async def delete(self, found: SessionItem) -> None:
         """Ask, and move it to the trash."""
         if found.row.file == self._current:
             self._panel.tell("This is the session that you are in; begin another one first (/new).")

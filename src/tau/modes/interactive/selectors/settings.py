@@ -26,8 +26,8 @@ from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import truncate
 from tau.tui.text.wrap import wrap
 from tau.tui.widgets.list_parts import DESCRIPTION_ROWS
-from tau.tui.widgets.live import Live
-from tau.tui.widgets.setting import Done, Setting, Value
+from tau.tui.widgets.live import LiveComponent
+from tau.tui.widgets.setting import SettingDone, SettingRow, Value
 from tau.tui.widgets.settings_list import SettingsList
 from tau.tui.widgets.tab_bar import Tab, TabBar
 
@@ -51,14 +51,14 @@ INFO_ROWS = 2
 
 async def choose_settings(app: "App") -> None:
     """Show all settings until the person has had enough; each change is in the file at once."""
-    choosing = SettingsPicker(app)
+    choosing = SettingsSelector(app)
     try:
         await app.dialogs.ask(choosing.open)
     finally:
         choosing.close()
 
 
-class SettingsPicker:
+class SettingsSelector:
     """The values that are in force, and what a change of one of them does."""
 
     def __init__(self, app: "App") -> None:
@@ -139,7 +139,7 @@ class SettingsPicker:
             with suppress(ValidationError):
                 show(self._app, with_value(self._loaded.settings, key, value))
 
-    def _reading(self, setting: Setting, done: Done) -> "Component":
+    def _reading(self, setting: SettingRow, done: SettingDone) -> "Component":
         file = self._app.paths.settings
         lines = (
             f"Now: {setting.value or '{}'}",
@@ -147,10 +147,10 @@ class SettingsPicker:
             f"It is an object with names of its own. Write it in {file}, or:",
             f"tau config set {setting.key} '{{\"name\": ...}}'",
         )
-        return Reading(self._app, lines, lambda: done(None))
+        return HelpText(self._app, lines, lambda: done(None))
 
 
-class SettingsBody(Live):
+class SettingsBody(LiveComponent):
     """Tabs, the settings of one of them, and facts about the highlighted one. A search looks in all tabs."""
 
     def __init__(self, app: "App", facts_of: Callable[[str], str]) -> None:
@@ -160,7 +160,7 @@ class SettingsBody(Live):
         self.on_reset: Callable[[str], None] | None = None
         self._tabs = {tab.name: tab.keys for tab in tabs()}
         self._bar = TabBar(app.theme, app.keys, [Tab(name, name) for name in self._tabs])
-        self._all: dict[str, Setting] = {}
+        self._all: dict[str, SettingRow] = {}
         self._info_rows = INFO_ROWS
         self._parts: list[Sequence[str]] = []
         self._rows: list[str] = []
@@ -173,7 +173,7 @@ class SettingsBody(Live):
     def focused(self, focused: bool) -> None:
         self.list.focused = focused
 
-    def set_rows(self, rows: dict[str, Setting]) -> None:
+    def set_rows(self, rows: dict[str, SettingRow]) -> None:
         """The settings with their values of now."""
         self._all = rows
         self._fill()
@@ -244,7 +244,7 @@ class SettingsBody(Live):
         return self._app.editor.render(width)[:1] if is_wanted and self._info_rows else []
 
 
-class Reading(Live):
+class HelpText(LiveComponent):
     """A text to read; a key closes it."""
 
     def __init__(self, app: "App", lines: Sequence[str], close: Callable[[], None]) -> None:

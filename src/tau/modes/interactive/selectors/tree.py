@@ -32,12 +32,12 @@ SUMMARIES = (
 )
 
 
-class Wish(NamedTuple):
+class TreeSelection(NamedTuple):
     kind: Literal["go", "label"]
     id: str
 
 
-class Summary(NamedTuple):
+class SummaryChoice(NamedTuple):
     """Whether what is left behind is summarised, and what the user asks of that."""
 
     wanted: bool
@@ -49,7 +49,7 @@ async def choose_entry(app: "App") -> None:
     session = app.session
     if session is None:
         raise TauError("The session is still being opened; try again in a moment.")
-    picker = TreePicker(app, session)
+    picker = TreeSelector(app, session)
     while (wish := await app.dialogs.ask(picker.open)) is not None and app.session is session:
         if wish.kind == "label":
             await picker.label(wish.id)
@@ -57,7 +57,7 @@ async def choose_entry(app: "App") -> None:
             return
 
 
-class TreePicker:
+class TreeSelector:
     """The tree in its panel; it is the same one when the person comes back to it."""
 
     def __init__(self, app: "App", session: "Session") -> None:
@@ -68,15 +68,15 @@ class TreePicker:
         self.view.on_shown = self._count
         self._count()
 
-    def open(self, done: Callable[[Wish | None], None]) -> "Component":
+    def open(self, done: Callable[[TreeSelection | None], None]) -> "Component":
         """The panel, which answers with a wish."""
 
         def label() -> None:
             row = self.view.selected
             if row is not None:
-                done(Wish("label", row.id))
+                done(TreeSelection("label", row.id))
 
-        self.view.on_select = lambda id: done(Wish("go", id))
+        self.view.on_select = lambda id: done(TreeSelection("go", id))
         self.view.on_cancel = lambda: done(None)
         self.panel.actions[LABEL] = label
         self.view.changed()
@@ -97,7 +97,7 @@ class TreePicker:
         if session.tree.is_at(id):
             app.say("Already at this point.")
             return True
-        summary: Summary | None = Summary(False)
+        summary: SummaryChoice | None = SummaryChoice(False)
         if app.settings.branch_summary.enabled:
             summary = await ask_summary(app)
         if summary is None:
@@ -117,7 +117,7 @@ class TreePicker:
             _arrive(app, move)
         return True
 
-    async def _move(self, id: str, summary: Summary) -> "Move | None":
+    async def _move(self, id: str, summary: SummaryChoice) -> "Move | None":
         """Go there at once, or behind a loader that can be stopped while the summary is written."""
         session = self._session
         if not summary.wanted:
@@ -166,7 +166,7 @@ class TreePicker:
         self.panel.set_title(note=f"{self.view.filter}, {count:,} {'entry' if count == 1 else 'entries'}")
 
 
-async def ask_summary(app: "App") -> Summary | None:
+async def ask_summary(app: "App") -> SummaryChoice | None:
     """Whether what is left is summarised; None leads back to the tree."""
     while True:
         answer = await pick(
@@ -176,9 +176,9 @@ async def ask_summary(app: "App") -> Summary | None:
             case None:
                 return None
             case "none":
-                return Summary(False)
+                return SummaryChoice(False)
             case "plain":
-                return Summary(True)
+                return SummaryChoice(True)
         instructions = await ask_line(
             app,
             "What matters in the summary?",
@@ -186,7 +186,7 @@ async def ask_summary(app: "App") -> Summary | None:
             verb="go",
         )
         if instructions is not None:
-            return Summary(True, instructions.strip() or None)
+            return SummaryChoice(True, instructions.strip() or None)
 
 
 def _arrive(app: "App", move: "Move") -> None:

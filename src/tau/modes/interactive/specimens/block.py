@@ -1,35 +1,35 @@
 """A specimen as the block that the transcript of a session would show."""
 
-from tau.modes.interactive.blocks.call import Call
-from tau.modes.interactive.blocks.scene import Scene
+from tau.modes.interactive.blocks.call import ToolCallState
+from tau.modes.interactive.blocks.scene import BlockContext
 from tau.modes.interactive.blocks.tool import ToolBlock
 from tau.modes.interactive.specimens.case import CWD, Specimen
-from tau.modes.interactive.view import ToolView
+from tau.modes.interactive.view import ToolCallView
 from tau.tui.input.bindings import Keymap
 from tau.tui.style import Theme
 from tau.tui.terminal.port import Capabilities
 
 
-class ShownCall(Call):
+class ShownCall(ToolCallState):
     """A call that stands still."""
 
     __slots__ = ("_shown",)
 
-    def __init__(self, scene: Scene, view: ToolView) -> None:
+    def __init__(self, scene: BlockContext, view: ToolCallView) -> None:
         super().__init__(scene, view.name, view.name, view.args)
         self._shown = view
         self.state = view.state
 
-    def view(self, *, expanded: bool) -> ToolView:
+    def view(self, *, expanded: bool) -> ToolCallView:
         return self._shown._replace(expanded=expanded)
 
 
-def scene_of(theme: Theme, keys: Keymap, capabilities: Capabilities = Capabilities()) -> Scene:  # noqa: B008
+def scene_of(theme: Theme, keys: Keymap, capabilities: Capabilities = Capabilities()) -> BlockContext:  # noqa: B008
     """What the blocks of a gallery share."""
-    return Scene(theme, keys, cwd=lambda: CWD, now=lambda: 0.0, capabilities=lambda: capabilities)
+    return BlockContext(theme, keys, cwd=lambda: CWD, now=lambda: 0.0, capabilities=lambda: capabilities)
 
 
-def block_of(specimen: Specimen, scene: Scene) -> ToolBlock:
+def block_of(specimen: Specimen, scene: BlockContext) -> ToolBlock:
     """The block with all calls of the specimen."""
     first, *others = specimen.views
     block = ToolBlock(scene, ShownCall(scene, first))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from tau.agent.calls import STOPPED
 from tau.ai.wire import TextContent, UserContent
 from tau.coding.approval import refusal
-from tau.modes.interactive.view import State, ToolView
+from tau.modes.interactive.view import CallState, ToolCallView
 
 CWD = Path("/home/ada/shop")
 
@@ -17,7 +17,7 @@ class Specimen(NamedTuple):
 
     name: str
     about: str
-    views: tuple[ToolView, ...]
+    views: tuple[ToolCallView, ...]
 
     @property
     def tool(self) -> str:
@@ -43,11 +43,11 @@ REFUSED = Result(refusal("do this", "ask me first next time"), elapsed_ms=None)
 
 
 def one(
-    tool: str, name: str, about: str, state: State, args: dict[str, Any], result: Result | None = None
+    tool: str, name: str, about: str, state: CallState, args: dict[str, Any], result: Result | None = None
 ) -> Specimen:
     """One call in one state."""
     known = result or Result(elapsed_ms=None)
-    view = ToolView(tool, args, state, CWD, known.content, known.details, elapsed_ms=known.elapsed_ms)
+    view = ToolCallView(tool, args, state, CWD, known.content, known.details, elapsed_ms=known.elapsed_ms)
     return Specimen(f"{tool}/{name}", about, (view,))
 
 

@@ -12,7 +12,7 @@ from tau.coding.output import OutputMeta, Truncation
 from tau.coding.tools.read import ReadDetails, SummaryDetails
 from tau.coding.tools.write import WriteDetails
 from tau.modes.interactive.specimens.case import CWD, Result, Specimen, in_all_states, one
-from tau.modes.interactive.view import ToolView
+from tau.modes.interactive.view import ToolCallView
 
 MODULE = '''"""What an order costs."""
 
@@ -141,14 +141,14 @@ def _summary() -> ReadDetails:
 
 
 def _group() -> Specimen:
-    def view(path: str, text: str, details: ReadDetails) -> ToolView:
-        return ToolView("read", {"path": path}, "done", CWD, Result(text).content, details)
+    def view(path: str, text: str, details: ReadDetails) -> ToolCallView:
+        return ToolCallView("read", {"path": path}, "done", CWD, Result(text).content, details)
 
     missing = Result("There is no file src/shop/taxes.py. Did you mean src/shop/prices.py?")
     views = (
         view("src/shop/prices.py", SHOWN, _whole()),
         view(f"{CWD}/src/shop/orders.py", SUMMARY, _summary()),
-        ToolView("read", {"path": "src/shop/taxes.py"}, "failed", CWD, missing.content),
+        ToolCallView("read", {"path": "src/shop/taxes.py"}, "failed", CWD, missing.content),
         view("src/shop/prices.py:10-13", PART, _part()),
     )
     return Specimen("read/group", "Several that follow each other.", views)

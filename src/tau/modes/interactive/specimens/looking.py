@@ -1,6 +1,6 @@
 """Specimens of searching, and of changing code by its structure."""
 
-from tau.coding.tools.ast_edit import AstEditDetails, ChangedFile
+from tau.coding.tools.ast_edit import AstEditDetails, AstEditFile
 from tau.coding.tools.ast_grep import AstGrepDetails
 from tau.coding.tools.find import FindDetails
 from tau.coding.tools.inspect_image import InspectImageDetails
@@ -61,7 +61,7 @@ REWRITE_DIFF = """--- a/src/shop/{name}.py
          return amount
 """
 CHANGED = [
-    ChangedFile(
+    AstEditFile(
         path=f"src/shop/{name}.py",
         replacements=1,
         added=1,

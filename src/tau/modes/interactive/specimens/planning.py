@@ -3,8 +3,8 @@
 from typing import Any
 
 from tau.coding.checkpoints import Checkpoint
-from tau.coding.todo_list import Completed, TodoItem, TodoPhase
-from tau.coding.tools.ask import Answer, AskDetails
+from tau.coding.todo_list import CompletedTask, TodoItem, TodoPhase
+from tau.coding.tools.ask import AskAnswer, AskDetails
 from tau.coding.tools.rewind import RewindDetails
 from tau.coding.tools.todo import TodoDetails
 from tau.modes.interactive.specimens.case import Result, in_all_states, one
@@ -25,7 +25,9 @@ PHASES = (
     TodoPhase("Prove", (TodoItem("Write a test for each case"), TodoItem("Run all tests"))),
 )
 TODO = TodoDetails(
-    phases=PHASES, storage="session", completed_tasks=[Completed("Change", "Check the discount in total()")]
+    phases=PHASES,
+    storage="session",
+    completed_tasks=[CompletedTask("Change", "Check the discount in total()")],
 )
 REPORT = """The rounding differs because `quantize` is called *before* the tax:
 
@@ -47,10 +49,10 @@ QUESTIONS: dict[str, Any] = {
         {"id": "error", "question": "Which error?", "options": ["ValueError", "A new DiscountError"]},
     ]
 }
-CHOSEN = Answer(id="place", question="Where should the discount be checked?", selected=["In Order"])
-TYPED = Answer(id="error", question="Which error?", text="The one that carts.py uses")
-LATE = Answer(id="place", question="Where?", selected=["In Order"], timed_out=True)
-ALSO_LATE = Answer(id="error", question="Which error?", selected=["ValueError"], timed_out=True)
+CHOSEN = AskAnswer(id="place", question="Where should the discount be checked?", selected=["In Order"])
+TYPED = AskAnswer(id="error", question="Which error?", text="The one that carts.py uses")
+LATE = AskAnswer(id="place", question="Where?", selected=["In Order"], timed_out=True)
+ALSO_LATE = AskAnswer(id="error", question="Which error?", selected=["ValueError"], timed_out=True)
 ISSUES = (
     '{"total": 2, "issues": [{"key": "SHOP-12", "title": "Discount above 100 %"}, '
     '{"key": "SHOP-14", "title": "Rounding"}]}'

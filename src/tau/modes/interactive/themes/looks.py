@@ -42,7 +42,7 @@ _SAFE = {
 }
 
 
-class Look(NamedTuple):
+class Appearance(NamedTuple):
     """What the screen is made of before it shows anything."""
 
     tokens: Mapping[str, StyleSpec]
@@ -60,12 +60,12 @@ def look_of(
     environ: Mapping[str, str],
     background: Background = "dark",
     theme: ThemeFile | None = None,
-) -> Look:
+) -> Appearance:
     """The look that the settings ask for; `theme` is the one they mean, if it has been read already."""
     display = settings.display
     linear = display.screen_reader
     theme = theme or wanted_theme(settings, background)
-    return Look(
+    return Appearance(
         tokens=tokens_of(theme, color_blind=settings.theme.color_blind),
         depth=capabilities.color_depth,
         symbols=SIGNS["ascii" if linear else _signs(settings, environ)],
@@ -141,12 +141,12 @@ def use_theme(app: "App", name: str) -> None:
     """Show everything in this theme from now on. Raises ConfigError."""
     theme = load_theme(name)
     app.theme_watch.follow(name, theme)
-    wear(app, theme)
+    apply_theme(app, theme)
 
 
 def use_background(app: "App", background: Background) -> None:
     """The terminal told its ground: change to the theme for it. What scrolled away keeps its colours."""
-    wear(app, followed_theme(app, background))
+    apply_theme(app, followed_theme(app, background))
 
 
 def followed_theme(app: "App", background: Background) -> ThemeFile:
@@ -161,7 +161,7 @@ def followed_theme(app: "App", background: Background) -> ThemeFile:
     return theme
 
 
-def wear(app: "App", theme: ThemeFile) -> None:
+def apply_theme(app: "App", theme: ThemeFile) -> None:
     """Draw everything in these colours."""
     app.theme.use(tokens_of(theme, color_blind=app.settings.theme.color_blind))
     app.screen.invalidate()

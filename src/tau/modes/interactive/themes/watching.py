@@ -88,7 +88,7 @@ class ThemeWatch:
             return
         self._suspect = self._told = ""
         self._good[name] = theme
-        looks.wear(self._app, theme)
+        looks.apply_theme(self._app, theme)
 
     def _tell(self) -> None:
         """Once for each mistake, not for each time that the file is saved with it."""

@@ -5,34 +5,42 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tau.tui.widgets.markdown.limits import LONG_CHARS, SAMPLE_ROWS
 from tau.tui.widgets.markdown.pieces import pieces
-from tau.tui.widgets.markdown.place import HIDDEN, HTML_HEAD_LINES, Block, Level, Place, Rest, head_of
+from tau.tui.widgets.markdown.place import (
+    HIDDEN,
+    HTML_HEAD_LINES,
+    BlockRange,
+    NestingLevel,
+    PartialBlock,
+    ResumePoint,
+    head_of,
+)
 
 if TYPE_CHECKING:
-    from tau.tui.widgets.markdown.parse import Node
+    from tau.tui.widgets.markdown.parse import BlockNode
 
 
-class Cut(NamedTuple):
+class StablePrefix(NamedTuple):
     """How far a text is finished."""
 
     line: int
     """Lines before this one are."""
-    place: Place
-    leaf: "Node | None" = None
+    place: ResumePoint
+    leaf: "BlockNode | None" = None
     """The block in which it is, if it is inside one that has no blocks in it."""
     offset: int = 0
     """How much of the text of a paragraph is finished."""
 
 
 def find_cut(
-    blocks: Sequence[Block], place: Place, enough: int, size_from: Callable[[int], int]
-) -> Cut | None:
+    blocks: Sequence[BlockRange], place: ResumePoint, enough: int, size_from: Callable[[int], int]
+) -> StablePrefix | None:
     """The place furthest down up to which a text is finished, whatever comes; None if there is none.
 
     It looks into the last block only while more than `enough` characters stand behind the place found so far.
     """
-    best: Cut | None = None
-    path: tuple[Level, ...] = ()
-    around: Block | None = None
+    best: StablePrefix | None = None
+    path: tuple[NestingLevel, ...] = ()
+    around: BlockRange | None = None
     columns = 0
     while blocks:
         last = blocks[-1]
@@ -42,27 +50,29 @@ def find_cut(
         was_shown = place.was_shown if around is None else around.is_continued
         was_shown = was_shown or any(block.node.kind != "definition" for block in blocks[:at])
         if at and (was_shown or around is None):
-            here = Place(path, blocks[at].gap, was_shown, head=head_of(path))
+            here = ResumePoint(path, blocks[at].gap, was_shown, head=head_of(path))
             if last.node.kind == "list" and last is blocks[at] and last.children:
                 here = here._replace(gap=last.children[0].gap)
-            best = Cut(blocks[at].node.start, here)
+            best = StablePrefix(blocks[at].node.start, here)
         if best and size_from(best.line) <= enough:
             break
         if last.node.kind == "list":
             item = last.children[-1]
             if len(last.children) > 1:
                 number = -1 if item.number is None else item.number
-                best = Cut(item.node.start, Place(path, item.gap, True, number, head=head_of(path)))
-            level = Level("item", item.node.indent - columns, item.node.markup, item.number, item.task)
+                best = StablePrefix(
+                    item.node.start, ResumePoint(path, item.gap, True, number, head=head_of(path))
+                )
+            level = NestingLevel("item", item.node.indent - columns, item.node.markup, item.number, item.task)
             path, columns, around, blocks = (*path, level), item.node.indent, item, item.children
         elif last.node.kind == "quote":
-            path, columns, around, blocks = (*path, Level("quote")), 0, last, last.children
+            path, columns, around, blocks = (*path, NestingLevel("quote")), 0, last, last.children
         else:
             return _leaf_cut(last, path, place) or best
     return best
 
 
-def _leaf_cut(block: Block, path: tuple[Level, ...], place: Place) -> Cut | None:
+def _leaf_cut(block: BlockRange, path: tuple[NestingLevel, ...], place: ResumePoint) -> StablePrefix | None:
     """A place inside a block that has lines or text only."""
     node = block.node
     if node.kind == "fence":
@@ -88,11 +98,17 @@ def _leaf_cut(block: Block, path: tuple[Level, ...], place: Place) -> Cut | None
     return None
 
 
-def _rest_cut(node: "Node", line: int, path: tuple[Level, ...], kind: str, *inside: str) -> Cut:
-    return Cut(line, Place(path, rest=Rest(kind), was_shown=True, head=head_of(path, inside)), node)
+def _rest_cut(
+    node: "BlockNode", line: int, path: tuple[NestingLevel, ...], kind: str, *inside: str
+) -> StablePrefix:
+    return StablePrefix(
+        line, ResumePoint(path, rest=PartialBlock(kind), was_shown=True, head=head_of(path, inside)), node
+    )
 
 
-def _paragraph_cut(block: Block, path: tuple[Level, ...], place: Place) -> Cut | None:
+def _paragraph_cut(
+    block: BlockRange, path: tuple[NestingLevel, ...], place: ResumePoint
+) -> StablePrefix | None:
     node = block.node
     text = node.content
     last_line = text.rfind("\n") + 1
@@ -107,6 +123,6 @@ def _paragraph_cut(block: Block, path: tuple[Level, ...], place: Place) -> Cut |
     line = node.start + text.count("\n", 0, piece.start)
     starts_line = piece.join == "\n"
     head = head_of(path, [HIDDEN] if starts_line else [])
-    rest = Rest("paragraph", join=piece.join)
-    place = Place(path, rest=rest, was_shown=True, head=head, is_in_line=not starts_line)
-    return Cut(line, place, node, piece.start)
+    rest = PartialBlock("paragraph", join=piece.join)
+    place = ResumePoint(path, rest=rest, was_shown=True, head=head, is_in_line=not starts_line)
+    return StablePrefix(line, place, node, piece.start)

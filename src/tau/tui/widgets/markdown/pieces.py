@@ -7,7 +7,7 @@ from tau.tui.widgets.markdown.limits import PARAGRAPH_CHARS, PIECE_CHARS
 _TRIES = 16
 
 
-class Piece(NamedTuple):
+class ParagraphChunk(NamedTuple):
     """A part [start, end) of a paragraph's text."""
 
     start: int
@@ -16,19 +16,19 @@ class Piece(NamedTuple):
     """What was between it and the one before: a newline, a blank, or nothing."""
 
 
-def pieces(text: str, start: int = 0) -> list[Piece]:
+def pieces(text: str, start: int = 0) -> list[ParagraphChunk]:
     """The pieces of a text; one, unless it is long. With a `start`, the text is the rest of a long one.
 
     Where a piece ends depends on the text from its start to a bit behind its end only, and not on how much
     more has arrived.
     """
-    found: list[Piece] = []
+    found: list[ParagraphChunk] = []
     join = ""
     while len(text) - start > (2 * PIECE_CHARS if start else PARAGRAPH_CHARS):
         end, following, next_join = _end_of_piece(text, start)
-        found.append(Piece(start, end, join))
+        found.append(ParagraphChunk(start, end, join))
         start, join = following, next_join
-    found.append(Piece(start, len(text), join))
+    found.append(ParagraphChunk(start, len(text), join))
     return found
 
 

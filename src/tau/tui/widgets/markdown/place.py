@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from tau.tui.widgets.highlight import Highlighter
-    from tau.tui.widgets.markdown.parse import Node
+    from tau.tui.widgets.markdown.parse import BlockNode
     from tau.tui.widgets.markdown.table import Columns
 
 HIDDEN = "x"
@@ -19,7 +19,7 @@ HTML_HEAD_LINES = 2
 TASK_CHARS = 4
 
 
-class Level(NamedTuple):
+class NestingLevel(NamedTuple):
     """One block around the place: a quote or an item of a list."""
 
     kind: str
@@ -42,7 +42,7 @@ class Level(NamedTuple):
         return "> " if self.kind == "quote" else " " * self.indent
 
 
-class Rest(NamedTuple):
+class PartialBlock(NamedTuple):
     """A block of which a part was shown before."""
 
     kind: str
@@ -53,17 +53,17 @@ class Rest(NamedTuple):
     """What stands between the pieces of a paragraph; None: the next begins a row."""
 
 
-class Place(NamedTuple):
+class ResumePoint(NamedTuple):
     """Where reading goes on."""
 
-    path: tuple[Level, ...] = ()
+    path: tuple[NestingLevel, ...] = ()
     gap: bool = False
     """A blank row stands before what comes next."""
     was_shown: bool = False
     """Something stands before it in the block around it."""
     number: int | None = None
     """What comes next goes on with a list, and this is the item's number (-1 for a list of bullets)."""
-    rest: Rest | None = None
+    rest: PartialBlock | None = None
     head: tuple[str, ...] = ()
     """The lines that lead there; they are not shown."""
     is_in_line: bool = False
@@ -84,11 +84,11 @@ class Place(NamedTuple):
         return sum([2 if level.kind == "item" else 1 for level in self.path])
 
 
-class Block(NamedTuple):
+class BlockRange(NamedTuple):
     """A block of the tree and its part in the whole text."""
 
-    node: "Node"
-    children: "tuple[Block, ...]" = ()
+    node: "BlockNode"
+    children: "tuple[BlockRange, ...]" = ()
     gap: bool = False
     is_continued: bool = False
     """Its beginning was shown before."""
@@ -98,7 +98,7 @@ class Block(NamedTuple):
     """What stands in the brackets of an item that is a task: a blank or an x."""
 
 
-def head_of(path: Sequence[Level], inside: Sequence[str] = ()) -> tuple[str, ...]:
+def head_of(path: Sequence[NestingLevel], inside: Sequence[str] = ()) -> tuple[str, ...]:
     """Lines that open the blocks of a path, and then some more inside."""
     lines: list[str] = []
     before = ""
@@ -109,20 +109,22 @@ def head_of(path: Sequence[Level], inside: Sequence[str] = ()) -> tuple[str, ...
     return (*lines, *[before + line for line in inside])
 
 
-def placed(nodes: "Sequence[Node]", lines: Sequence[str], place: Place) -> tuple[Block, ...]:
+def placed(nodes: "Sequence[BlockNode]", lines: Sequence[str], place: ResumePoint) -> tuple[BlockRange, ...]:
     """The blocks that were read from a place, without what only leads there."""
     return _Placing(lines, place).blocks(nodes, 0, True, False)
 
 
 class _Placing:
-    def __init__(self, lines: Sequence[str], place: Place) -> None:
+    def __init__(self, lines: Sequence[str], place: ResumePoint) -> None:
         self._lines = lines
         self._place = place
 
-    def blocks(self, nodes: "Sequence[Node]", depth: int, leads: bool, in_item: bool) -> tuple[Block, ...]:
+    def blocks(
+        self, nodes: "Sequence[BlockNode]", depth: int, leads: bool, in_item: bool
+    ) -> tuple[BlockRange, ...]:
         """The blocks inside one; `leads`: its first ones lead to the place or begin there."""
         place = self._place
-        found: list[Block] = []
+        found: list[BlockRange] = []
         was_shown = False
         rest = list(nodes)
         if leads and depth:
@@ -141,54 +143,54 @@ class _Placing:
             was_shown = was_shown or node.kind != "definition"
         return tuple(found)
 
-    def _opened(self, node: "Node", depth: int) -> Block:
+    def _opened(self, node: "BlockNode", depth: int) -> BlockRange:
         """A block that leads to the place."""
         if node.kind != "list":
-            return Block(node, self.blocks(node.children, depth + 1, True, False), is_continued=True)
+            return BlockRange(node, self.blocks(node.children, depth + 1, True, False), is_continued=True)
         level = self._place.path[depth]
         number = level.number
         item = node.children[0]
         inside = self.blocks(item.children, depth + 1, True, True)
-        first = Block(item, inside, is_continued=True, number=number, task=level.task)
+        first = BlockRange(item, inside, is_continued=True, number=number, task=level.task)
         following = None if number is None else number + 1
-        return Block(node, (first, *self._items(node.children[1:], depth, following, None, item)))
+        return BlockRange(node, (first, *self._items(node.children[1:], depth, following, None, item)))
 
-    def _first(self, node: "Node", depth: int) -> Block:
+    def _first(self, node: "BlockNode", depth: int) -> BlockRange:
         """The first block at the place."""
         place = self._place
         if place.rest is not None:
-            return Block(node, is_continued=True)
+            return BlockRange(node, is_continued=True)
         return self._block(node, depth, place.gap, place.number)
 
-    def _block(self, node: "Node", depth: int, gap: bool, number: int | None = None) -> Block:
+    def _block(self, node: "BlockNode", depth: int, gap: bool, number: int | None = None) -> BlockRange:
         if node.kind == "list":
             if number is None:
                 number = int(node.children[0].info or "-1")
             first = None if number < 0 else number
-            return Block(node, self._items(node.children, depth, first, gap))
+            return BlockRange(node, self._items(node.children, depth, first, gap))
         if node.kind == "quote":
-            return Block(node, self.blocks(node.children, depth + 1, False, False), gap)
-        return Block(node, gap=gap)
+            return BlockRange(node, self.blocks(node.children, depth + 1, False, False), gap)
+        return BlockRange(node, gap=gap)
 
     def _items(
         self,
-        items: "Sequence[Node]",
+        items: "Sequence[BlockNode]",
         depth: int,
         number: int | None,
         gap: bool | None,
-        before: "Node | None" = None,
-    ) -> tuple[Block, ...]:
+        before: "BlockNode | None" = None,
+    ) -> tuple[BlockRange, ...]:
         """Items with their numbers from `number` on; `gap` is for the first one, if it is known."""
-        found: list[Block] = []
+        found: list[BlockRange] = []
         for item in items:
             children = self.blocks(item.children, depth + 1, False, True)
             has_gap = self._follows_blank(item, before) if gap is None else gap
-            found.append(Block(item, children, has_gap, number=number, task=_task(item)))
+            found.append(BlockRange(item, children, has_gap, number=number, task=_task(item)))
             number = None if number is None else number + 1
             gap, before = None, item
         return tuple(found)
 
-    def _follows_blank(self, node: "Node", before: "Node | None") -> bool:
+    def _follows_blank(self, node: "BlockNode", before: "BlockNode | None") -> bool:
         """Whether the line above is blank, and not a part of the code that may end there."""
         if not node.start or self._lines[node.start - 1].strip(" \t>"):
             return False
@@ -197,7 +199,7 @@ class _Placing:
         return before is None or before.kind not in ("fence", "html") or before.end < node.start
 
 
-def _task(item: "Node") -> str:
+def _task(item: "BlockNode") -> str:
     """Whether an item begins like `[x] ` or `[ ] `, and with which."""
     first = item.children[0] if item.children else None
     if first is None or first.kind != "paragraph" or len(first.content) <= TASK_CHARS:
