@@ -14,11 +14,11 @@ from statistics import median
 from report import Row, milliseconds, times
 
 from tau.ai.wire import AssistantMessage, Cost, TextContent, ToolCall, ToolResultMessage, Usage, UserMessage
+from tau.coding.cost_report.request_costs import iter_usage
+from tau.coding.cost_report.summary import summarise
 from tau.coding.export.files import ExportFormat, exported
 from tau.coding.export.secrets import Masker
-from tau.coding.session.log import SessionLog
-from tau.coding.usage.rows import iter_usage
-from tau.coding.usage.summary import summarise
+from tau.coding.session.storage.log import SessionLog
 
 BYTES = 10_000_000
 SESSIONS = 1_000

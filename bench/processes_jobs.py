@@ -7,8 +7,8 @@ from statistics import median
 from report import Row, milliseconds
 
 from tau.agent.queue import Queue
-from tau.coding.job_texts import put_result
-from tau.coding.jobs import SessionJobs
+from tau.coding.jobs.delivery import put_result
+from tau.coding.jobs.session_jobs import SessionJobs
 from tau.coding.ports import JobReport
 
 JOBS = 100

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tau.config.theme_files import read_theme, theme_paths
 from tau.modes import interactive
-from tau.modes.interactive.bindings import APP_BINDINGS
+from tau.modes.interactive.key_bindings import APP_BINDINGS
 from tau.modes.interactive.themes.tokens import ROLES, TOKENS, ThemeToken
 from tau.tui.input.bindings import BINDINGS, Binding
 from tau.tui.input.names import label

@@ -20,8 +20,8 @@ from tau.ai.catalog import load_catalog
 from tau.backends.syntax.languages import LANGUAGES
 from tau.cli.help import markdown_table
 from tau.coding.tools import EDIT_MODES, TOOLS, EditMode, ToolParts, ToolSettings
+from tau.config.descriptions import show_value
 from tau.config.settings import describe_settings
-from tau.config.words import show_value
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 BLOCK = re.compile(r"(<!-- table: (\w+)((?: \w+)*) -->\n).*?(<!-- end of table -->)", re.DOTALL)

@@ -7,9 +7,9 @@ from typing import Any
 from tau.ai import dialect as d
 from tau.ai.apis import dialect
 from tau.ai.assembler import Assembler
-from tau.ai.history import normalize_history
 from tau.ai.http import HttpTransport
 from tau.ai.model import Model
+from tau.ai.normalization import normalize_history
 from tau.ai.wire import (
     AssistantMessage,
     ImageContent,

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tau.ai.http import HttpTransport
+from tau.ai.local.context_check import context_warning
 from tau.ai.local.discovery import GUESSED_TOKENS, USUAL_PLACES, DiscoveredServer, discover
-from tau.ai.local.served import context_warning
 from tau.ai.local.servers import MAX_MODELS, ollama_place
 from tau.ai.transport import Response
 

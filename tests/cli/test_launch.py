@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from tau.base.errors import UsageError
-from tau.cli.faces import choose_mode
-from tau.cli.folders import is_home, working_folder
 from tau.cli.launch import options
+from tau.cli.mode_selection import choose_mode
 from tau.cli.parse import parse
+from tau.cli.working_folder import is_home, working_folder
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ from tau.ai.wire import AssistantMessage, TextContent, ToolCall, ToolResultMessa
 from tau.base.errors import SessionError, UsageError
 from tau.cli import sessions_command, sessions_show, sessions_table
 from tau.coding.session import entries as s
-from tau.coding.session.log import SessionLog
-from tau.coding.session.storage import SessionLocked
-from tau.modes.output import OutputStream
+from tau.coding.session.storage.line_storage import SessionLocked
+from tau.coding.session.storage.log import SessionLog
+from tau.modes.output_stream import OutputStream
 from tau.sdk import session_store
-from tests.coding.history.session_files import answer, named, user, write
+from tests.coding.session_index.session_files import answer, named, user, write
 
 
 class Desk:

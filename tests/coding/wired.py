@@ -21,17 +21,19 @@ from tau.ai.model import Model
 from tau.ai.wire import ToolCall, ToolResultMessage, UserMessage, text_of
 from tau.base.run import LocalRunner
 from tau.coding.artifacts import TemporaryArtifacts
+from tau.coding.conflicts.store import ConflictStore
 from tau.coding.context import CodingCall, CodingWorld, ModelRoles
-from tau.coding.local_fs import LocalFileSystem
-from tau.coding.plan_mode import PlanHook, PlanMode
-from tau.coding.previews import PendingChanges
-from tau.coding.readers.conflict_store import ConflictStore
+from tau.coding.files.local_fs import LocalFileSystem
+from tau.coding.files.seen_files import SeenFiles
+from tau.coding.internal_urls.local import LocalUrls
+from tau.coding.internal_urls.router import SchemeRouter
+from tau.coding.pending_changes import PendingChanges
+from tau.coding.plan.mode import PlanHook, PlanMode
 from tau.coding.session.checkpoints import SessionCheckpoints
-from tau.coding.session.log import SessionLog
+from tau.coding.session.session_loop import SessionLoop, SessionParts
+from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.todos import Later, TodoRules, Todos
-from tau.coding.session.work import SessionLoop, SessionParts
-from tau.coding.snapshots import SeenFiles
-from tau.coding.todo_list import MemoryTodos
+from tau.coding.todo.list import MemoryTodos
 from tau.coding.tools import ToolSettings
 from tau.coding.tools.bash import Bash
 from tau.coding.tools.checkpoint import MarkCheckpoint
@@ -40,8 +42,6 @@ from tau.coding.tools.resolve import Resolve
 from tau.coding.tools.rewind import Rewind
 from tau.coding.tools.todo import Todo
 from tau.coding.tools.write import Write
-from tau.coding.urls.local import LocalUrls
-from tau.coding.urls.router import SchemeRouter
 from tau.config.settings import RetrySettings, Settings
 from tests.agent.world import Echo, EchoParams
 

@@ -10,8 +10,8 @@ from tau.ai.apis.anthropic_messages import build_body as anthropic
 from tau.ai.apis.openai_completions import build_body as built_for_openai
 from tau.ai.apis.request import encode
 from tau.ai.dialect import Request, ToolSpec
-from tau.ai.history import normalize_history
 from tau.ai.model import Compat, Model
+from tau.ai.normalization import normalize_history
 from tau.ai.wire import (
     AppMessage,
     AssistantMessage,

@@ -14,9 +14,9 @@ import pytest
 from tau.ai import dialect as d
 from tau.ai.apis import dialect
 from tau.ai.catalog import load_catalog
-from tau.ai.history import normalize_history
 from tau.ai.http import HttpTransport
 from tau.ai.model import Model
+from tau.ai.normalization import normalize_history
 from tau.ai.wire import AppMessage, ToolResultMessage, UserMessage
 from tau.base.errors import ProviderError
 from tau.coding.session.session import Session

@@ -17,7 +17,7 @@ from tau.agent.queue import Prompt, QueueRunner, spoken_text
 from tau.ai.catalog import load_catalog
 from tau.ai.dialect import Request
 from tau.ai.faux import Say
-from tau.ai.history import normalize_history
+from tau.ai.normalization import normalize_history
 from tau.ai.wire import AppMessage, UserMessage
 from tau.coding.session.entries import MessageEntry
 from tau.coding.session.session import Session

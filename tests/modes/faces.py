@@ -11,7 +11,7 @@ import msgspec
 from tau.agent.ui import Ui
 from tau.ai.faux import Faux, FauxStep
 from tau.coding.session.session import Session
-from tau.modes.output import OutputStream
+from tau.modes.output_stream import OutputStream
 from tau.sdk import SessionOptions, create_session
 
 Script = Sequence[Sequence[FauxStep]]

@@ -14,8 +14,8 @@ from tau.ai.faux import Fail, Say, Think, Use, Wait
 from tau.base.errors import ProviderError
 from tau.coding.session.session import Session
 from tau.modes.console import Console
-from tau.modes.lines import LineReader
-from tau.modes.output import OutputStream
+from tau.modes.line_input import LineReader
+from tau.modes.output_stream import OutputStream
 from tau.modes.prompt import UserPrompt
 from tests.modes.faces import Captured, show
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tau.modes.console_ui import ConsoleUi
-from tau.modes.lines import LineReader
-from tau.modes.output import OutputStream
-from tau.modes.transcript import PlainTranscript
+from tau.modes.line_input import LineReader
+from tau.modes.output_stream import OutputStream
+from tau.modes.plain_transcript import PlainTranscript
 
 
 def ask(

@@ -13,8 +13,8 @@ from tau.ai.faux import Fail, Say, Use, Wait
 from tau.base.errors import ProviderError, TauError
 from tau.coding.session.session import Session
 from tau.modes import json as json_mode
-from tau.modes.lines import LineReader
-from tau.modes.output import OutputStream
+from tau.modes.line_input import LineReader
+from tau.modes.output_stream import OutputStream
 from tau.modes.prompt import UserPrompt
 from tests.modes.faces import Captured, show
 

@@ -12,7 +12,7 @@ from tau.ai.faux import Act, Fail, Say, Stop, Think, Use, Wait
 from tau.base.errors import ProviderError, TauError
 from tau.coding.session.session import Session
 from tau.modes import print as print_mode
-from tau.modes.output import OutputStream
+from tau.modes.output_stream import OutputStream
 from tau.modes.prompt import UserPrompt
 from tests.modes.faces import Captured, Script, show
 

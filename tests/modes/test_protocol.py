@@ -10,8 +10,8 @@ from tau.ai.faux import Act, Count, Fail, Say, Stop, Think, Use, Wait
 from tau.base.errors import ProviderError
 from tau.coding.session.session import Session
 from tau.modes import json as json_mode
-from tau.modes.lines import LineReader
-from tau.modes.output import OutputStream
+from tau.modes.line_input import LineReader
+from tau.modes.output_stream import OutputStream
 from tau.modes.prompt import UserPrompt
 from tests.modes import protocol as p
 from tests.modes.faces import Captured, Script, show

@@ -3,17 +3,18 @@
 from collections.abc import Callable, Sequence
 
 import pytest
+from tau.tui.widgets.box import Box
+from tau.tui.widgets.columns import Column, Columns
+from tau.tui.widgets.tree import Tree
+from tau.tui.widgets.tree_nodes import TreeNode
 
 from tau.tui.component import CURSOR_MARKER, Component
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import Key, Paste
 from tau.tui.render.screen import Screen
 from tau.tui.style import DARK_TOKENS, Theme
-from tau.tui.terminal.virtual import VirtualTerminal
 from tau.tui.timer import FakeTimer
 from tau.tui.widgets.autocomplete import Answer, CompletionItem, Suggestions
-from tau.tui.widgets.box import Box
-from tau.tui.widgets.columns import Column, Columns
 from tau.tui.widgets.diff import DiffView
 from tau.tui.widgets.editor.editor import Editor
 from tau.tui.widgets.image import Image
@@ -29,9 +30,8 @@ from tau.tui.widgets.tab_bar import Tab, TabBar
 from tau.tui.widgets.text import Text
 from tau.tui.widgets.toast import ToastStack
 from tau.tui.widgets.transcript import Transcript
-from tau.tui.widgets.tree import Tree
-from tau.tui.widgets.tree_nodes import TreeNode
 from tau.tui.widgets.truncated import TruncatedText
+from tests.support.terminal.virtual import VirtualTerminal
 from tests.tui.stress.bytes_rules import ByteRules
 from tests.tui.stress.hostile import corpus, fuzz
 from tests.tui.stress.mismatch import Mismatch

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from tau.agent.abort import Abort
+from tau.agent.event_stream import events_of
 from tau.agent.events import AgentEvent
 from tau.agent.hooks import Hooks
 from tau.agent.listeners import Listeners
@@ -15,7 +16,6 @@ from tau.agent.output import ToolOutput
 from tau.agent.owner import EventListener, Setup, StreamFunction
 from tau.agent.ports import ToolContext
 from tau.agent.queue import Queue
-from tau.agent.streaming import events_of
 from tau.agent.tool import Tool
 from tau.agent.world import CallContext, NestedCall, World
 from tau.ai.dialect import Delta, Request

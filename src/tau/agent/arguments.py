@@ -11,7 +11,7 @@ from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.base.text import shortened
 
-places = late("tau.base.places")
+error_paths = late("tau.base.error_paths")
 
 P = TypeVar("P", bound=Struct)
 _Schema = dict[str, Any]
@@ -103,8 +103,8 @@ def _wrong_fields(params: type[Struct], schema: _Schema, known: Mapping[str, Any
 
 def _wrong_text(name: str, value: Any, schema: _Schema, definitions: _Schema, error: str) -> str:
     """One field's error. Inside lists and objects we follow the place that msgspec names while we can."""
-    message, steps = places.split_place(error)
-    where = f"`{name}{places.spell(*steps)}`"
+    message, steps = error_paths.split_place(error)
+    where = f"`{name}{error_paths.spell(*steps)}`"
     for step in steps:
         schema = _opened(schema, definitions)
         inner = schema.get("properties", {}).get(step) if isinstance(step, str) else schema.get("items")

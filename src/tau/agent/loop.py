@@ -15,10 +15,10 @@ from tau.agent.abort import Abort, Aborted
 from tau.agent.calls import run_calls
 from tau.agent.owner import Owner, Setup
 from tau.agent.queue import Prompt
-from tau.agent.repeats import FailedCalls
+from tau.agent.repeated_failures import FailedCalls
 from tau.ai.assembler import Assembler
 from tau.ai.dialect import Request
-from tau.ai.history import clean, normalize_history
+from tau.ai.normalization import clean, normalize_history
 from tau.ai.wire import AppMessage, AssistantMessage, StopReason, ToolResultMessage
 from tau.base import log
 from tau.base.clock import now_ms

@@ -16,11 +16,11 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from tau.base import log, strays
-from tau.base.family import end_all
+from tau.base import log, marked_processes
 from tau.base.files import temporary_folder, write_all
-from tau.base.guard import OrphanGuard
+from tau.base.orphan_guard import OrphanGuard
 from tau.base.pipe import Pipe
+from tau.base.process_tree import end_all
 from tau.base.run import ABORT_GRACE_S, RUN_ID, Command, Exit, Limits, ProcessTree, Pty, Stdin
 from tau.base.tasks import shielded
 
@@ -206,7 +206,7 @@ class LocalProcess:
         """TERM to the group, after the grace period KILL to who is left; returns when the process is gone."""
         if self._group_ended:
             return
-        if since is not None and strays.can_be_found():
+        if since is not None and marked_processes.can_be_found():
             await end_all(lambda: self._younger(since), self._limits.grace if grace is None else grace)
         else:
             await self._kill_group(grace)
@@ -227,13 +227,13 @@ class LocalProcess:
 
     async def _kill_group(self, grace: float | None) -> None:
         deadline = self._terminate(grace)
-        strays.send(strays.marked(RUN_ID, self._run_id), signal.SIGTERM)
+        marked_processes.send(marked_processes.marked(RUN_ID, self._run_id), signal.SIGTERM)
         try:
             async with asyncio.timeout_at(deadline):
                 await self._gone.wait()
                 self._child.wait()
                 pause = POLL_S
-                while strays.group_has_processes(self.pid, signal_group=self._signal):
+                while marked_processes.group_has_processes(self.pid, signal_group=self._signal):
                     await asyncio.sleep(pause)
                     pause = min(2 * pause, 20 * POLL_S)
                 self._group_ended = True
@@ -246,11 +246,11 @@ class LocalProcess:
             async with asyncio.timeout(STUCK_S):
                 await self._gone.wait()
         self._group_ended = True
-        await end_all(lambda: strays.marked(RUN_ID, self._run_id), 0)
+        await end_all(lambda: marked_processes.marked(RUN_ID, self._run_id), 0)
 
     def _younger(self, since: float) -> list[int]:
         """The process itself while it lives, and those that it started later than `since`."""
-        found = strays.marked(RUN_ID, self._run_id, since=since)
+        found = marked_processes.marked(RUN_ID, self._run_id, since=since)
         return found if self._gone.is_set() or self.pid in found else [self.pid, *found]
 
     def _watch(self) -> int:

@@ -16,9 +16,9 @@ from tau.base.late import late
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tau.base.guard import OrphanGuard
+    from tau.base.orphan_guard import OrphanGuard
 
-families = late("tau.base.family")
+families = late("tau.base.process_tree")
 process = late("tau.base.process")
 
 ABORT_GRACE_S = 0.08  # where a person has stopped a command, and waits

@@ -10,9 +10,9 @@ from tau.base.errors import TauError, UsageError
 from tau.base.files import typed_path
 from tau.coding.export.files import FORMATS, MASKED, ExportFormat, exported, format_of, write_export
 from tau.coding.export.secrets import Masker, known_secrets, masked_text
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.log import SessionLog
 from tau.config.paths import user_paths
-from tau.modes.output import OutputStream, tell
+from tau.modes.output_stream import OutputStream, tell
 from tau.sdk import session_store
 
 USAGE = (

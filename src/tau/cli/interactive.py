@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 from tau.base.late import late
 from tau.cli import timing
-from tau.cli.folders import config_files, flag_settings, is_home, working_folder
 from tau.cli.parse import ParsedArgs
+from tau.cli.working_folder import config_files, flag_settings, is_home, working_folder
 from tau.config.layers import RunOverrides, load_settings
 from tau.config.paths import Paths, user_paths
 from tau.config.settings import Settings
-from tau.modes.interactive.opening import open_front
+from tau.modes.interactive.early_screen import open_front
 
 if TYPE_CHECKING:
     from tau.agent.ui import Ui
     from tau.coding.session.session import Session
     from tau.modes.interactive.app import App, Opening, SessionSwitch
-    from tau.modes.interactive.front import EarlyScreen
+    from tau.modes.interactive.early_screen import EarlyScreen
     from tau.sdk import SessionOptions
 
 apps = late("tau.modes.interactive.app")
@@ -33,7 +33,7 @@ structs = late("msgspec.structs")
 NEEDED = (
     late("tau.agent.events"),
     late("tau.ai.client"),
-    late("tau.coding.session.work"),
+    late("tau.coding.session.session_loop"),
     late("tau.coding.session.session"),
     late("tau.coding.tools"),
     late("tau.modes.interactive.app"),

@@ -16,22 +16,22 @@ from tau.base.errors import TauError, UsageError
 from tau.base.files import typed_path
 from tau.base.late import late
 from tau.cli import timing
-from tau.cli.folders import config_files, flag_settings, is_home, working_folder
 from tau.cli.parse import ParsedArgs
 from tau.cli.prompts import build_prompts
 from tau.cli.signals import Signals
 from tau.cli.stdin import STDIN, piped_text
+from tau.cli.working_folder import config_files, flag_settings, is_home, working_folder
 from tau.coding.session.session import Session
-from tau.modes.output import OutputStream, tell
+from tau.modes.output_stream import OutputStream, tell
 from tau.modes.prompt import UserPrompt
 from tau.sdk import SessionOptions, create_session
 
 if TYPE_CHECKING:
-    from tau.cli.faces import Face
+    from tau.cli.mode_selection import Face
 
 console = late("tau.modes.console")
 json_mode = late("tau.modes.json")
-lines = late("tau.modes.lines")
+line_input = late("tau.modes.line_input")
 models_table = late("tau.cli.models_table")
 print_mode = late("tau.modes.print")
 
@@ -95,7 +95,7 @@ async def _run(parsed: ParsedArgs, face: "Face", signals: Signals) -> int:
         elif face == "json":
             code = await json_mode.run(session, prompts, out)
         else:
-            source = lines.LineReader(STDIN)
+            source = line_input.LineReader(STDIN)
             signals.stop = _both(source.close, session.abort)
             code = await json_mode.run_lines(session, prompts, source, out)
         timing.mark("the rest of the run")
@@ -103,7 +103,7 @@ async def _run(parsed: ParsedArgs, face: "Face", signals: Signals) -> int:
 
 
 async def _converse(parsed: ParsedArgs, cwd: Path, signals: Signals) -> int:
-    talk = console.Console(lines.LineReader(STDIN), OutputStream())
+    talk = console.Console(line_input.LineReader(STDIN), OutputStream())
     prompts: list[UserPrompt] = build_prompts(parsed.words, "")
     if is_home(cwd) and not parsed.has("allow-home"):
         cwd = await _offer_folder(talk.ui, cwd)

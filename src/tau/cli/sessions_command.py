@@ -12,19 +12,19 @@ from tau.base.errors import SessionError, UsageError
 from tau.base.files import typed_path
 from tau.base.late import late
 from tau.base.text import clean_line
-from tau.coding.history import index as indexes
-from tau.coding.history import search as searching
-from tau.coding.history import trash as trashes
-from tau.coding.history.scan import read_session
-from tau.coding.history.shown import of_folder, title_of
 from tau.coding.session import entries as s
 from tau.coding.session.snippets import one_line
-from tau.coding.session.storage import SessionLocked
-from tau.coding.session.store import SessionStore
+from tau.coding.session.storage import trash as trashes
+from tau.coding.session.storage.line_storage import SessionLocked
+from tau.coding.session.storage.session_store import SessionStore
 from tau.coding.session.titles import NAME_CHARS
+from tau.coding.session_index import index as indexes
+from tau.coding.session_index import search as searching
+from tau.coding.session_index.file_scan import read_session
+from tau.coding.session_index.labels import of_folder, title_of
 from tau.config.layers import load_settings
 from tau.config.paths import current_folder, user_paths
-from tau.modes.output import OutputStream, tell
+from tau.modes.output_stream import OutputStream, tell
 
 conversation = late("tau.cli.sessions_show")
 export_command = late("tau.cli.export_command")

@@ -22,9 +22,9 @@ from tau.ai.wire import (
 from tau.base.clock import from_iso
 from tau.base.text import clean_line, plain
 from tau.coding.session import entries as s
-from tau.coding.session.log import SessionLog
 from tau.coding.session.snippets import UNKNOWN, call_line, one_line, spoken
-from tau.modes.output import OutputStream
+from tau.coding.session.storage.log import SessionLog
+from tau.modes.output_stream import OutputStream
 
 RESULT_CHARS = 100  # of a tool's output
 MORE = "-- Enter: more, q and Enter: stop -- "

@@ -8,11 +8,11 @@ from unicodedata import combining, east_asian_width
 
 from tau.base.clock import iso
 from tau.base.text import clean_line
-from tau.coding.history.index import SessionRow
-from tau.coding.history.search import SessionHit, SessionHits
-from tau.coding.history.shown import age_text, folder_text, speaker, title_of
-from tau.coding.history.trash import TrashedSession
+from tau.coding.session.storage.trash import TrashedSession
 from tau.coding.session.titles import UNTITLED
+from tau.coding.session_index.index import SessionRow
+from tau.coding.session_index.labels import age_text, folder_text, speaker, title_of
+from tau.coding.session_index.search import SessionHit, SessionHits
 
 ID_CHARS = 8
 MODEL_COLUMNS = 17

@@ -17,8 +17,8 @@ from tau.cli.signals import Signals
 from tau.cli.stdin import STDIN
 from tau.config.layers import load_settings
 from tau.config.paths import current_folder, user_paths
-from tau.modes.lines import InputInterrupted, LineReader
-from tau.modes.output import OutputStream, tell
+from tau.modes.line_input import InputInterrupted, LineReader
+from tau.modes.output_stream import OutputStream, tell
 
 USAGE = "Write it as tau shell [-C FOLDER] [-t MILLISECONDS] [--no-snapshot]; each line is a command."
 MAX_MS = 3_600_000

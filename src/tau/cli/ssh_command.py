@@ -20,7 +20,7 @@ from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.config.paths import Paths, current_folder, user_paths
-from tau.modes.output import OutputStream, tell
+from tau.modes.output_stream import OutputStream, tell
 
 asyncio = late("asyncio")
 connecting = late("tau.backends.ssh.connections")

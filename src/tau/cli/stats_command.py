@@ -10,14 +10,14 @@ from tau.base.clock import now_ms
 from tau.base.errors import TauError, UsageError
 from tau.base.files import typed_path
 from tau.base.late import late
-from tau.coding.usage.rows import iter_usage
-from tau.coding.usage.summary import UsageSummary, as_json, start_of_day, summarise
-from tau.coding.usage.table import usage_lines
+from tau.coding.cost_report.request_costs import iter_usage
+from tau.coding.cost_report.summary import UsageSummary, as_json, start_of_day, summarise
+from tau.coding.cost_report.table import usage_lines
 from tau.config.layers import load_settings
 from tau.config.paths import current_folder, user_paths
-from tau.modes.output import OutputStream, tell
+from tau.modes.output_stream import OutputStream, tell
 
-chart = late("tau.coding.usage.chart")
+chart = late("tau.coding.cost_report.chart")
 export_files = late("tau.coding.export.files")
 
 USAGE = (

@@ -11,14 +11,14 @@ from tau.base.errors import UsageError
 from tau.base.files import typed_path
 from tau.base.run import LocalRunner
 from tau.coding.session.entries import decode_header
-from tau.coding.session.store import SessionStore
-from tau.coding.undo.commands import recover
-from tau.coding.undo.history import FOLDER_NAME
-from tau.coding.undo.records import FILE_NAME
+from tau.coding.session.storage.session_store import SessionStore
+from tau.coding.undo.command_watch import recover
+from tau.coding.undo.file_history import FOLDER_NAME
+from tau.coding.undo.journal import FILE_NAME
 from tau.coding.undo.report import plan_lines, result_lines, summary, turn_lines
 from tau.coding.undo.undo import Undo
 from tau.config.paths import current_folder
-from tau.modes.output import OutputStream, tell
+from tau.modes.output_stream import OutputStream, tell
 from tau.sdk import session_store
 
 USAGE = "Write it as tau undo [--list] [--dry-run] [--redo] [--force] [--session ID] [TURNS] [PATH ...]."

@@ -10,11 +10,11 @@ from msgspec.structs import fields
 
 from tau.base.errors import ConfigError
 from tau.base.late import late
+from tau.config.descriptions import describe_type, show_value
 from tau.config.json_file import JsonFile
-from tau.config.words import describe_type, show_value
 
 difflib = late("difflib")
-places = late("tau.base.places")
+error_paths = late("tau.base.error_paths")
 
 # Fields whose values are never shown, not even in an error.
 SECRET = frozenset({"apiKey", "headers"})
@@ -66,7 +66,7 @@ def unknown_fields(
 
 def spell(*way: str | int) -> str:
     """A way in words: `providers.x.models[0]`."""
-    return str(places.spell(*way)).removeprefix(".")
+    return str(error_paths.spell(*way)).removeprefix(".")
 
 
 def _wrong(source: JsonFile, way: FieldPath, value: Any, annotation: Any) -> ConfigError:
@@ -76,7 +76,7 @@ def _wrong(source: JsonFile, way: FieldPath, value: Any, annotation: Any) -> Con
 
 def _explain(source: JsonFile, way: FieldPath, plain: Any, annotation: Any, text: str) -> ConfigError:
     """The decoder's complaint in our words. It tells the way to the value, but hides the keys of objects."""
-    _, steps = places.split_place(text)
+    _, steps = error_paths.split_place(text)
     value = plain
     for step in steps:
         annotation = _inside(annotation, step)

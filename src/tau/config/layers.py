@@ -11,8 +11,8 @@ from tau.base.errors import UsageError
 from tau.base.files import mode_of
 from tau.config.json_file import JsonFile, read_json
 from tau.config.paths import Paths, project_dir
+from tau.config.setting_values import near_names, wrong_value
 from tau.config.settings import Settings, setting_groups, settings_by_key
-from tau.config.values import near_names, wrong_value
 
 Layer = Literal["default", "user", "project", "file", "flag"]
 

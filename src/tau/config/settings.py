@@ -8,8 +8,13 @@ from msgspec.json import schema
 from msgspec.structs import fields
 
 from tau.ai.model import ThinkingLevel
-from tau.config.appearance import DisplaySettings, InteractionSettings, StatusLineSettings, ThemesSettings
-from tau.config.words import describe_type
+from tau.config.descriptions import describe_type
+from tau.config.interface_settings import (
+    DisplaySettings,
+    InteractionSettings,
+    StatusLineSettings,
+    ThemesSettings,
+)
 
 ApprovalMode = Literal["ask", "workspace", "yolo"]
 QueueMode = Literal["one-at-a-time", "all"]

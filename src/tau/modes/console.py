@@ -11,14 +11,14 @@ from tau.base.tasks import spawn
 from tau.base.version import VERSION
 from tau.coding.session.session import Session
 from tau.modes.console_ui import ConsoleUi
-from tau.modes.lines import InputInterrupted, LineReader
-from tau.modes.output import OutputStream
+from tau.modes.exit_status import DONE, INTERRUPTED, NOBODY_READS, code_of, judge
+from tau.modes.line_input import InputInterrupted, LineReader
+from tau.modes.output_stream import OutputStream
+from tau.modes.plain_transcript import PlainTranscript
 from tau.modes.prompt import UserPrompt
-from tau.modes.transcript import PlainTranscript
-from tau.modes.verdict import DONE, INTERRUPTED, NOBODY_READS, code_of, judge
 
 commands = late("tau.modes.console_commands")
-idle = late("tau.modes.idle")
+idle_tasks = late("tau.modes.idle_tasks")
 
 HELP = """\
 Type a message and press Enter. A backslash at the end of a line continues it; pasted lines stay together.
@@ -180,7 +180,7 @@ class Console:
         if session is None or not self._lines.is_terminal or not session.compaction.settings.idle_enabled:
             return await self._lines.next()
         async with asyncio.TaskGroup() as tasks:
-            aside = spawn(tasks, idle.while_idle(session, naming=False))
+            aside = spawn(tasks, idle_tasks.while_idle(session, naming=False))
             try:
                 return await self._lines.next()
             finally:

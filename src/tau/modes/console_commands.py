@@ -8,8 +8,8 @@ from tau.agent.abort import Aborted
 from tau.base.errors import TauError
 from tau.base.late import late
 from tau.coding.session.session import Session
-from tau.coding.session.tree import drawn
-from tau.modes.transcript import PlainTranscript
+from tau.coding.session.tree_rows import drawn
+from tau.modes.plain_transcript import PlainTranscript
 
 COMMANDS = """\
 /compact [FOCUS]   put a summary in the place of the older part of the conversation

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 from tau.agent.ui import NoticeLevel
 from tau.base.errors import TauError
 from tau.base.text import plain
-from tau.modes.lines import InputInterrupted, LineReader
-from tau.modes.transcript import PlainTranscript
+from tau.modes.line_input import InputInterrupted, LineReader
+from tau.modes.plain_transcript import PlainTranscript
 
 YES, NO = ("y", "yes"), ("n", "no")
 END_OF_TEXT = "."

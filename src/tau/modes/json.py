@@ -14,11 +14,11 @@ from tau.base.sizes import KIB
 from tau.base.tasks import spawn
 from tau.coding.session.session import Session
 from tau.modes.event_json import EventEncoder, encode
-from tau.modes.lines import LineReader
-from tau.modes.output import OutputStream, tell
+from tau.modes.event_lines import notice_line
+from tau.modes.exit_status import DONE, INTERRUPTED, NOBODY_READS, ExitStatus, code_of, judge
+from tau.modes.line_input import LineReader
+from tau.modes.output_stream import OutputStream, tell
 from tau.modes.prompt import UserPrompt
-from tau.modes.remarks import notice_line
-from tau.modes.verdict import DONE, INTERRUPTED, NOBODY_READS, ExitStatus, code_of, judge
 
 MAX_WAITING = 1000
 BATCH_BYTES = 256 * KIB

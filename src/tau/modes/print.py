@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from tau.agent.events import AgentEvent, CompactionEnd, CompactionStart, Notice, RetryStart
 from tau.agent.loop import Outcome
 from tau.coding.session.session import Session
-from tau.modes.output import OutputStream, tell
+from tau.modes.event_lines import compaction_line, notice_line, retry_line
+from tau.modes.exit_status import DONE, INTERRUPTED, judge
+from tau.modes.output_stream import OutputStream, tell
 from tau.modes.prompt import UserPrompt
-from tau.modes.remarks import compaction_line, notice_line, retry_line
-from tau.modes.verdict import DONE, INTERRUPTED, judge
 
 STDERR = 2
 

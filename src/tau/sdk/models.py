@@ -14,9 +14,9 @@ from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.coding.context import ModelRoles
-from tau.coding.models import ModelRequest, ModelResolver, ResolvedModel
-from tau.coding.plan_mode import resumed_model
-from tau.coding.session.log import SessionLog
+from tau.coding.model_resolver import ModelRequest, ModelResolver, ResolvedModel
+from tau.coding.plan.mode import resumed_model
+from tau.coding.session.storage.log import SessionLog
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
 from tau.config.models_file import load_models_file, merge
@@ -26,7 +26,7 @@ from tau.sdk.options import SessionOptions
 
 fallback = late("tau.coding.session.fallback")
 faux = late("tau.ai.faux")
-raw_events = late("tau.ai.raw_events")
+exchange_log = late("tau.ai.exchange_log")
 
 
 class SessionModels(Struct, frozen=True):
@@ -56,7 +56,7 @@ async def open_models(
     catalog = merge(load_catalog(), file)
     auth = AuthFile(paths.auth)
     credentials = KeyCredentials(catalog, auth, runner, environ, flags=keys, models=file.keys)
-    watched = http if options.ui is None else raw_events.watched(http)  # a person may want to look
+    watched = http if options.ui is None else exchange_log.watched(http)  # a person may want to look
     client = Client(watched, credentials, timeouts)
     if options.stream is not None:
         found = ResolvedModel(model=faux.FAUX_MODEL)

@@ -5,8 +5,6 @@ from typing import NamedTuple
 
 from tau.tui.input.key import InputEvent
 
-# The focused component puts it where the next character would appear; the renderer takes it out of every row
-# and places the real cursor there. Text from outside is cleaned and so cannot contain it.
 CURSOR_MARKER = "\x1b_tau:cursor\x1b\\"
 
 
@@ -66,3 +64,14 @@ class CachedComponent(Component):
 
     def _drawn(self, width: int) -> Sequence[str]:
         raise NotImplementedError
+
+
+class LiveComponent(Component):
+    """A component none of whose rows is ever final."""
+
+    def seam(self) -> CommitBoundary:
+        return CommitBoundary(0)
+
+
+# The focused component puts it where the next character would appear; the renderer takes it out of every row
+# and places the real cursor there. Text from outside is cleaned and so cannot contain it.

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tau.base.errors import ToolError
 from tau.coding.edits import apply_patch
 from tau.coding.edits.change import summary
+from tau.coding.edits.multi_file_patch import apply_patch as apply_sections
 from tau.coding.edits.placement import patched
-from tau.coding.edits.plan import WrittenChange
-from tau.coding.edits.sections import apply_patch as apply_sections
 from tau.coding.edits.splices import spliced
+from tau.coding.edits.transaction import WrittenChange
 from tests.coding.context import CallContext
 
 CODE = """class Alpha:

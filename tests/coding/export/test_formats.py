@@ -12,8 +12,8 @@ from tau.base.errors import UsageError
 from tau.coding.export.files import exported, format_of, write_export
 from tau.coding.export.markdown import fenced
 from tau.coding.session import entries as s
-from tau.coding.session.log import SessionLog
 from tau.coding.session.stats import UsageStats
+from tau.coding.session.storage.log import SessionLog
 from tests.coding.export.sample import DIFF, TIME, answer, picture, sample_session
 from tests.coding.export.test_html import NASTY
 

@@ -13,7 +13,7 @@ from tau.ai.wire import ImageContent, TextContent, ThinkingContent, ToolCall, To
 from tau.coding.export.files import ExportFormat, exported
 from tau.coding.export.secrets import Masker, known_secrets, secret_variables
 from tau.coding.session import entries as s
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.log import SessionLog
 from tests.coding.export.sample import TIME, answer, picture, result
 
 # Put together, so that nobody's scanner takes this file for a leak. None of them is real.

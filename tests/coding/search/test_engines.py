@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tau.base.errors import ToolError
 from tau.base.run import LocalRunner
 from tau.coding.search import engine, rg
-from tau.coding.search.patterns import across_line_ends, is_multiline, lenient
 from tau.coding.search.query import Query, SearchRequest, SearchScope
+from tau.coding.search.regex_repair import across_line_ends, is_multiline, lenient
 from tests.coding.search.worlds import asked_python, asked_rg, make, needs_rg
 
 atoms = st.sampled_from(

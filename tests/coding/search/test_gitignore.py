@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from tau.coding.search import rg
 from tau.coding.search.gitignore import IgnoreRules
 from tau.coding.search.query import SearchScope
-from tau.coding.search.tree import tree
-from tau.coding.walk import walk
+from tau.coding.search.walk import tree, walk
 from tests.coding.search.worlds import make, needs_rg
 
 NAMES = [
@@ -158,7 +157,7 @@ def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytes
 
 def test_a_large_folder_comes_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(tmp_path, {f"{number}": "" for number in range(10)})
-    monkeypatch.setattr("tau.coding.search.tree.PIECE_ENTRIES", 4)
+    monkeypatch.setattr("tau.coding.search.walk.PIECE_ENTRIES", 4)
     assert [len(piece.entries) for piece in tree(str(tmp_path))] == [4, 4, 2]
 
 

@@ -9,7 +9,7 @@ import pytest
 from tau.agent.ports import ToolContext
 from tau.coding.ports import Resource
 from tau.coding.search import rg
-from tau.coding.search.python import ScopeFiles, matching_lines, text_of
+from tau.coding.search.fallback_search import ScopeFiles, matching_lines, text_of
 from tau.coding.search.query import SearchRequest
 
 needs_rg = pytest.mark.skipif(rg.locate() is None, reason="ripgrep is not installed")

@@ -20,14 +20,14 @@ from tau.base.errors import ProviderError
 from tau.base.run import LocalRunner
 from tau.coding.artifacts import TemporaryArtifacts
 from tau.coding.context import CodingWorld, ModelRoles
-from tau.coding.local_fs import LocalFileSystem
+from tau.coding.files.local_fs import LocalFileSystem
+from tau.coding.files.seen_files import SeenFiles
+from tau.coding.internal_urls.router import SchemeRouter
 from tau.coding.session.fallback import Fallbacks
-from tau.coding.session.log import SessionLog
-from tau.coding.session.runs import RoomReason
-from tau.coding.session.work import SessionLoop, SessionParts
-from tau.coding.snapshots import SeenFiles
-from tau.coding.todo_list import MemoryTodos
-from tau.coding.urls.router import SchemeRouter
+from tau.coding.session.session_loop import SessionLoop, SessionParts
+from tau.coding.session.storage.log import SessionLog
+from tau.coding.session.supervisor import RoomReason
+from tau.coding.todo.list import MemoryTodos
 from tau.config.settings import RetrySettings, Settings
 from tests.agent.world import Echo, names
 

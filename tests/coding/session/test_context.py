@@ -15,7 +15,7 @@ from tau.ai.wire import (
 )
 from tau.coding.session import entries as s
 from tau.coding.session.context import Context, build_context
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.log import SessionLog
 
 
 def entry_of(chance: random.Random, ids: list[str]) -> s.KnownEntry:

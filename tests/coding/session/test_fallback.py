@@ -16,7 +16,7 @@ from tau.ai.wire import AssistantMessage
 from tau.base.errors import ProviderError, UsageError
 from tau.base.run import LocalRunner
 from tau.coding.session.fallback import resolver
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.log import SessionLog
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
 from tau.config.settings import RetrySettings

@@ -24,9 +24,9 @@ from tau.ai.wire import (
     UserMessage,
 )
 from tau.coding.session import entries as s
-from tau.coding.session.fork import fork
-from tau.coding.session.log import SessionLog
 from tau.coding.session.stats import ModelUsage, UsageStats, added, booked, cache_hit_rate, counts
+from tau.coding.session.storage.fork import fork
+from tau.coding.session.storage.log import SessionLog
 from tests.coding.session.rig import scripted
 
 COUNTS = st.integers(0, 10**9)

@@ -18,7 +18,7 @@ from tau.base import log as log_file
 from tau.base.errors import ProviderError, SessionError
 from tau.base.text import clean_line
 from tau.coding.session import entries as s
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.titles import (
     READ_CHARS,
     TITLE_CHARS,

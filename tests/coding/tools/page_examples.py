@@ -36,9 +36,9 @@ from tau.ai.model import Model
 from tau.ai.wire import AssistantMessage, TextContent, Usage
 from tau.base.errors import ToolError
 from tau.coding.context import ModelRoles
+from tau.coding.internal_urls.docs import DocsUrls
+from tau.coding.internal_urls.local import LocalUrls
 from tau.coding.tools import TOOLS, ToolParts, ToolSettings
-from tau.coding.urls.docs import DocsUrls
-from tau.coding.urls.local import LocalUrls
 from tests.coding.context import CallContext, call_now, text_of
 
 LEADS = {

@@ -12,8 +12,8 @@ from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.agent.ports import Stat
 from tau.base.errors import ToolError
-from tau.coding.local_fs import LocalFileSystem
-from tau.coding.previews import PendingChange, PendingChanges
+from tau.coding.files.local_fs import LocalFileSystem
+from tau.coding.pending_changes import PendingChange, PendingChanges
 from tau.coding.tools import ast_edit as module
 from tau.coding.tools import create_tools
 from tau.coding.tools.ast_edit import AstEdit, AstEditParams, Rewrite

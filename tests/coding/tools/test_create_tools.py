@@ -4,7 +4,7 @@ import pytest
 
 from tau.backends.ssh.hosts import SshHost
 from tau.base.errors import UsageError
-from tau.coding.outside import SessionResources
+from tau.coding.resources import SessionResources
 from tau.coding.tools import EDIT_MODES, TOOLS, ToolSettings, create_tools
 
 

@@ -13,8 +13,8 @@ from tau.ai.faux import FAUX_MODEL, Act, Faux, Say, Use, Wait
 from tau.ai.wire import CustomMessage, ToolCall, ToolResultMessage
 from tau.ai.wire import text_of as words_in
 from tau.base.errors import ToolError
-from tau.coding.job_texts import JobSnapshot, put_result, take_back_result
-from tau.coding.jobs import SessionJobs
+from tau.coding.jobs.delivery import JobSnapshot, put_result, take_back_result
+from tau.coding.jobs.session_jobs import SessionJobs
 from tau.coding.ports import JobReport
 from tau.coding.tools.job import CancelOutcome, JobParams, JobTool
 from tests.coding.background import Clock, Desk, endless, failing, run, saying, settle, waiting

@@ -8,7 +8,7 @@ import pytest
 
 from tau.agent.output import ToolOutput
 from tau.base.errors import ToolError
-from tau.coding.todo_list import CompletedTask, MemoryTodos, TodoItem, TodoPhase
+from tau.coding.todo.list import CompletedTask, MemoryTodos, TodoItem, TodoPhase
 from tau.coding.tools.todo import Todo, TodoDetails
 from tests.coding.context import text_of
 

@@ -16,12 +16,12 @@ from tau.coding.session.session import Session
 from tau.config.layers import RunOverrides, load_settings
 from tau.config.paths import user_paths
 from tau.modes.interactive.app import App, SessionSwitch
-from tau.modes.interactive.front import EarlyScreen
-from tau.modes.interactive.themes.looks import look_of
+from tau.modes.interactive.early_screen import EarlyScreen
+from tau.modes.interactive.themes.appearance import look_of
 from tau.modes.prompt import UserPrompt
 from tau.sdk import SessionOptions, create_session
-from tau.tui.terminal.virtual import VirtualTerminal
 from tau.tui.timer import Timer
+from tests.support.terminal.virtual import VirtualTerminal
 
 PATIENCE_S = 8.0
 

@@ -7,7 +7,7 @@ import pytest
 
 from tau.agent.calls import NOT_STARTED, STOPPED
 from tau.agent.events import ToolResult
-from tau.ai.apis.failure import ANOTHER_KEY, ANOTHER_MODEL
+from tau.ai.apis.error_response import ANOTHER_KEY, ANOTHER_MODEL
 from tau.ai.wire import (
     BashExecutionMessage,
     ImageContent,
@@ -17,19 +17,19 @@ from tau.ai.wire import (
     ToolResultMessage,
     Usage,
 )
-from tau.modes.interactive.bindings import APP_BINDINGS
-from tau.modes.interactive.blocks.assistant import TextBlock
-from tau.modes.interactive.blocks.call import ToolCallState
-from tau.modes.interactive.blocks.notice import NoticeBlock
-from tau.modes.interactive.blocks.piece import KEPT_CHARS, first_lines, kept
-from tau.modes.interactive.blocks.scene import BlockContext
-from tau.modes.interactive.blocks.shell_line import UserExecutionBlock
-from tau.modes.interactive.blocks.summary import CustomBlock, SummaryBlock, compaction_title
-from tau.modes.interactive.blocks.thinking import TAIL_ROWS, ThinkingBlock
-from tau.modes.interactive.blocks.tool import ToolBlock, plainly_drawn
-from tau.modes.interactive.blocks.turn_end import TurnEndBlock, UsageLine
-from tau.modes.interactive.blocks.user import FOLDED_LINES, UserBlock
-from tau.modes.interactive.view import ToolCallView
+from tau.modes.interactive.key_bindings import APP_BINDINGS
+from tau.modes.interactive.tool_views.view import ToolCallView
+from tau.modes.interactive.transcript.assistant import TextBlock
+from tau.modes.interactive.transcript.block import KEPT_CHARS, first_lines, kept
+from tau.modes.interactive.transcript.block_context import BlockContext
+from tau.modes.interactive.transcript.notice import NoticeBlock
+from tau.modes.interactive.transcript.summary import CustomBlock, SummaryBlock, compaction_title
+from tau.modes.interactive.transcript.thinking import TAIL_ROWS, ThinkingBlock
+from tau.modes.interactive.transcript.tool import ToolBlock, plainly_drawn
+from tau.modes.interactive.transcript.tool_call import ToolCallState
+from tau.modes.interactive.transcript.turn_end import TurnEndBlock, UsageLine
+from tau.modes.interactive.transcript.user import FOLDED_LINES, UserBlock
+from tau.modes.interactive.transcript.user_execution import UserExecutionBlock
 from tau.tui.input.bindings import Keymap
 from tau.tui.style import ASCII, DARK_TOKENS, PLAIN, Theme
 from tau.tui.text.clean import strip_styles
@@ -293,7 +293,7 @@ def test_a_renderer_that_fails_leaves_a_plain_form(stage: Stage, monkeypatch: py
     def broken(*_: object) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("tau.modes.interactive.render.table.draw", broken)
+    monkeypatch.setattr("tau.modes.interactive.tool_views.registry.draw", broken)
     call, block = running(stage.scene)
     call.finish(result("\n".join(f"line {number}" for number in range(30))))
     rows = shown(block)

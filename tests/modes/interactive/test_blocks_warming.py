@@ -3,12 +3,12 @@
 import subprocess
 import sys
 
-from tau.modes.interactive.blocks.warming import DELAY_S, MarkdownPreload
+from tau.modes.interactive.transcript.markdown_preload import DELAY_S, MarkdownPreload
 from tau.tui.timer import FakeTimer
 
 SCRIPT = """
 import sys, threading
-from tau.modes.interactive.blocks.warming import DELAY_S, Warming
+from tau.modes.interactive.transcript.markdown_preload import DELAY_S, Warming
 from tau.tui.timer import FakeTimer
 timer = FakeTimer()
 warming = Warming(timer)

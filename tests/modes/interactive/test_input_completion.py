@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tau.modes.interactive.editing import files as files_module
+from tau.modes.interactive.composer import file_index as files_module
 from tau.tui.widgets.autocomplete import CompletionItem, Suggestions
 from tests.modes.interactive.rig import Rig, rigged, run
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tau.tui.input.burst import PasteDetector
 from tau.tui.input.key import Key, Paste
+from tau.tui.input.paste_detector import PasteDetector
 from tau.tui.terminal.replies import DeviceAttributes
 from tests.tui.input.typed import END, START, Typed
 

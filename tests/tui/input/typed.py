@@ -1,6 +1,6 @@
 """A buffer with a clock that is moved by hand, and what came out of it."""
 
-from tau.tui.input.buffer import InputDecoder
+from tau.tui.input.decoder import InputDecoder
 from tau.tui.input.key import InputEvent, Key, Paste
 from tau.tui.terminal.replies import TerminalReply
 from tau.tui.timer import FakeTimer

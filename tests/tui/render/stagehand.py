@@ -7,9 +7,9 @@ from tau.tui.component import CURSOR_MARKER, CommitBoundary, Component
 from tau.tui.input.key import InputEvent, Key
 from tau.tui.render.screen import Screen
 from tau.tui.style import Theme
-from tau.tui.terminal.virtual import VirtualTerminal
 from tau.tui.timer import FakeTimer
 from tau.tui.widgets.transcript import Block, Transcript
+from tests.support.terminal.virtual import VirtualTerminal
 
 
 class Lines(Component):

@@ -3,8 +3,8 @@
 from random import Random
 
 from tau.tui.render.patch import patch
-from tau.tui.render.prepare import RowSanitizer, SafeRow
-from tau.tui.terminal.virtual import VirtualTerminal
+from tau.tui.render.row_sanitizer import RowSanitizer, SafeRow
+from tests.support.terminal.virtual import VirtualTerminal
 
 GATE = RowSanitizer(30)
 

@@ -9,10 +9,10 @@ from tau.tui.component import CURSOR_MARKER
 from tau.tui.images import kitty
 from tau.tui.render import compose, emit, ledger, paint
 from tau.tui.render.audit import Audit
+from tau.tui.render.frame_loop import FrameLoop
 from tau.tui.render.paint import Painter
 from tau.tui.render.patch import patch as patch_row
-from tau.tui.render.prepare import RowSanitizer, SafeRow
-from tau.tui.render.stage import FrameLoop
+from tau.tui.render.row_sanitizer import RowSanitizer, SafeRow
 from tau.tui.widgets.transcript import Transcript
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tau.tui.component import CommitBoundary, Component
-from tau.tui.terminal.virtual import VirtualTerminal
+from tests.support.terminal.virtual import VirtualTerminal
 from tests.tui.second_opinion.recording import Event
 
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from tau.tui.input.buffer import InputDecoder
+from tau.tui.input.decoder import InputDecoder
 from tau.tui.input.key import InputEvent, Key, Paste
 from tau.tui.terminal import sequences
 from tau.tui.terminal.probes import EXPIRY_MS, KEYBOARD_MS, Probes, kinds_to_ask
 from tau.tui.terminal.replies import TerminalReply
-from tau.tui.terminal.virtual import Answers, VirtualTerminal
 from tau.tui.timer import FakeTimer
+from tests.support.terminal.virtual import Answers, VirtualTerminal
 from tests.tui.terminal.watching import Kept
 
 XTERM = {"TERM": "xterm-256color"}

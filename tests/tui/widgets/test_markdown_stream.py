@@ -12,7 +12,7 @@ from tau.tui.style import DARK_TOKENS, PLAIN, StyleSpec, Theme
 from tau.tui.text.clean import strip_styles
 from tau.tui.text.width import visible_width
 from tau.tui.widgets import highlight
-from tau.tui.widgets.markdown import Markdown, build, cutting, document, inline, parse, pieces
+from tau.tui.widgets.markdown import Markdown, build, document, inline, paragraph_chunks, parse, stable_prefix
 from tau.tui.widgets.markdown.document import MarkdownDocument
 from tau.tui.widgets.markdown.inline import MarkdownStyle
 from tau.tui.widgets.markdown.layout import ShapeLayout
@@ -96,7 +96,7 @@ def read_streamed(text: str, seed: int, definitions: object = None) -> list[str]
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits that short texts reach too."""
     small = {"LONG_CHARS": 14, "PARAGRAPH_CHARS": 28, "PIECE_CHARS": 8, "SAMPLE_ROWS": 2, "MAX_LEVEL": 8}
-    for module in (build, cutting, document, inline, parse, pieces):
+    for module in (build, stable_prefix, document, inline, parse, paragraph_chunks):
         for name, value in small.items():
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, value)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tau.tui.component import CommitBoundary
-from tau.tui.render.live import STABLE_PREFIX_COMMIT_FRAMES
+from tau.tui.render.live_commit import STABLE_PREFIX_COMMIT_FRAMES
 from tau.tui.widgets.transcript import Transcript
 from tests.tui.render.stagehand import Growing, Lines, Wrapped, numbered
 

@@ -1,6 +1,6 @@
 """The demo model's child process: llama.cpp's server on a loopback port, alive only as long as its parent.
 
-The parent writes one `ServerLaunch` as JSON to standard input and reads lines from standard output: one `ServerReady`
+The parent writes one `ServerLaunch` as JSON to stdin and reads lines from stdout: one `ServerReady`
 when the server answers, anything else is for the log.
 """
 

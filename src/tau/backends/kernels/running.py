@@ -5,9 +5,9 @@ from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any, Protocol
 
-from tau.backends.kernels.bridge import answer
 from tau.backends.kernels.cells import CellEnd, CellHost, Listen
 from tau.backends.kernels.channel import HostCall
+from tau.backends.kernels.host_calls import answer
 from tau.base import log
 from tau.base.errors import TauError
 

@@ -17,9 +17,9 @@ from msgspec import Raw, Struct, json
 from tau.base.errors import ConfigError, UsageError
 from tau.base.files import typed_path
 from tau.base.text import clean_line, shortened
+from tau.config.descriptions import show_value
 from tau.config.json_file import JsonFile, change_json, read_json
 from tau.config.paths import PROJECT_FOLDER, Paths, project_dir, repo_root
-from tau.config.words import show_value
 
 MAX_HOSTS = 100
 MAX_WARNINGS = 20

@@ -7,8 +7,8 @@ from itertools import islice
 from msgspec import Struct
 
 from tau.backends.syntax.languages import MAX_PARSED_CHARS
-from tau.backends.syntax.readings import HOLE, rule_for
-from tau.backends.syntax.rewriting import Substitution, substituted
+from tau.backends.syntax.pattern_parser import HOLE, rule_for
+from tau.backends.syntax.substitution import Substitution, substituted
 from tau.backends.syntax.trees import Node, parse
 from tau.base.errors import ToolError
 

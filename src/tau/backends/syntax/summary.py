@@ -7,8 +7,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from tau.backends.syntax.foldable import Fold, foldable
-from tau.backends.syntax.folds import FOLDS
+from tau.backends.syntax.fold_finder import Fold, foldable
+from tau.backends.syntax.fold_rules import FOLDS
 from tau.backends.syntax.languages import MAX_SUMMARY_BYTES, MAX_SUMMARY_LINES, language_of
 from tau.backends.syntax.trees import parse
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from tau.base.errors import ToolError
 from tau.coding.edits.hunks import HunkRow, PatchHunk
-from tau.coding.edits.sections import MultiFilePatch, PatchSection
-from tau.coding.edits.wrapping import unwrapped
-from tau.coding.paths import resolve
+from tau.coding.edits.multi_file_patch import MultiFilePatch, PatchSection
+from tau.coding.edits.patch_wrapper import unwrapped
+from tau.coding.files.paths import resolve
 
 _BEGIN = re.compile(r"\*\*\*\s*Begin Patch\s*$", re.IGNORECASE)
 _END = re.compile(r"\*\*\*\s*End Patch\s*$", re.IGNORECASE)

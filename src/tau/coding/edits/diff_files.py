@@ -7,8 +7,8 @@ from pathlib import Path
 from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.coding.edits.hunks import PatchHunk
-from tau.coding.edits.sections import PatchSection
-from tau.coding.paths import resolve
+from tau.coding.edits.multi_file_patch import PatchSection
+from tau.coding.files.paths import resolve
 
 datetime = late("datetime")
 

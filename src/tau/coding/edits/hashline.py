@@ -8,12 +8,12 @@ from tau.agent.output import ToolOutput
 from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.coding.edits.change import FileChange
-from tau.coding.edits.plan import Guard, WrittenChange, change_files
 from tau.coding.edits.report import details, remember
 from tau.coding.edits.source import FileSource, bytes_of, text_of
-from tau.coding.paths import resolve, shown
+from tau.coding.edits.transaction import Guard, WrittenChange, change_files
+from tau.coding.files.paths import resolve, shown
+from tau.coding.files.seen_files import key_of
 from tau.coding.ports import CodingContext
-from tau.coding.snapshots import key_of
 
 notebook = late("tau.coding.readers.notebook")
 syntax = late("tau.backends.syntax.blocks")

@@ -8,14 +8,14 @@ from tau.agent.ports import ToolContext
 from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.coding.edits.change import FileChange, update
+from tau.coding.edits.exact_match import MAX_SPANS, apart, find, line_at, replacements
 from tau.coding.edits.lines import line_numbers
-from tau.coding.edits.matching import MAX_SPANS, apart, find, line_at, replacements
-from tau.coding.edits.plan import Guard, WrittenChange, change_files
 from tau.coding.edits.source import FileSource, text_of
 from tau.coding.edits.splices import Splice
-from tau.coding.paths import real
+from tau.coding.edits.transaction import Guard, WrittenChange, change_files
+from tau.coding.files.paths import real
 
-approximate = late("tau.coding.edits.approximate")
+fuzzy_match = late("tau.coding.edits.fuzzy_match")
 not_found = late("tau.coding.edits.not_found")
 
 MAX_PLACES = 20
@@ -74,7 +74,7 @@ def match(text: str, wanted: Replacement, name: str) -> ReplaceMatch:
     """Where the text stands: exactly, else almost. Raises ToolError if nowhere, or if it is not clear."""
     spans = find(text, wanted.old)
     if not spans:
-        almost: ReplaceMatch | None = approximate.match(text, wanted, name) if wanted.fuzzy else None
+        almost: ReplaceMatch | None = fuzzy_match.match(text, wanted, name) if wanted.fuzzy else None
         if almost is not None:
             return almost
         reason = not_found.why_not_found(text, wanted.old)

@@ -7,7 +7,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from tau.agent.output import ToolOutput
 from tau.coding.edits.change import FileChange, summary
-from tau.coding.edits.plan import WrittenChange
+from tau.coding.edits.transaction import WrittenChange
 from tau.coding.ports import CodingContext
 
 

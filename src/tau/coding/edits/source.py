@@ -9,7 +9,7 @@ from tau.agent.ports import Stat, ToolContext
 from tau.base.errors import ToolError
 from tau.base.sizes import MIB, format_bytes
 from tau.base.text import DecodedText, NotText, decode, encode, is_binary
-from tau.coding.paths import failure, shown
+from tau.coding.files.paths import failure, shown
 
 MAX_FILE_BYTES = 64 * MIB
 

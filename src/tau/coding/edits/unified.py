@@ -6,8 +6,8 @@ from pathlib import Path
 from tau.base.errors import ToolError
 from tau.coding.edits.diff_files import DiffFile
 from tau.coding.edits.hunks import HunkRow, PatchHunk
-from tau.coding.edits.sections import MultiFilePatch, PatchSection
-from tau.coding.edits.wrapping import unwrapped
+from tau.coding.edits.multi_file_patch import MultiFilePatch, PatchSection
+from tau.coding.edits.patch_wrapper import unwrapped
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _LOOSE_HUNK = re.compile(r"@@(?!@)\s*(.*?)\s*(?:@@.*)?$")

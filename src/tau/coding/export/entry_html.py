@@ -21,9 +21,9 @@ from tau.ai.wire import (
     UserMessage,
 )
 from tau.coding.export import cards
-from tau.coding.export.colours import escape as escape_text
-from tau.coding.export.frame import money_text, tokens_text
-from tau.coding.export.prose import prose
+from tau.coding.export.markdown_html import prose
+from tau.coding.export.page import money_text, tokens_text
+from tau.coding.export.syntax_colors import escape as escape_text
 from tau.coding.session import entries as s
 from tau.coding.session.snippets import one_line, spoken
 from tau.coding.session.stats import counts

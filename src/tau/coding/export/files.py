@@ -10,11 +10,11 @@ from typing import Literal, get_args
 from tau.base.errors import UsageError
 from tau.base.files import mode_of, write_all
 from tau.base.sizes import KIB
-from tau.coding.export import frame, html, json, markdown
+from tau.coding.export import html, json, markdown, page
+from tau.coding.export.branches import ExportedSession
 from tau.coding.export.secrets import Masker
-from tau.coding.export.story import ExportedSession
-from tau.coding.session.log import SessionLog
 from tau.coding.session.stats import UsageStats
+from tau.coding.session.storage.log import SessionLog
 
 ExportFormat = Literal["html", "markdown", "json", "pi"]
 FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
@@ -28,7 +28,7 @@ _SUFFIXES: dict[str, ExportFormat] = {
     ".json": "json",
 }
 _WRITE_BYTES = 256 * KIB
-_MARKS = (frame.MARK.encode(), markdown.MARK.encode(), json.MARK)
+_MARKS = (page.MARK.encode(), markdown.MARK.encode(), json.MARK)
 
 
 def format_of(path: Path) -> ExportFormat | None:

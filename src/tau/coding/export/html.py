@@ -8,8 +8,9 @@ from msgspec import Struct
 from tau.ai.wire import AssistantMessage, ToolCall, ToolResultMessage
 from tau.base.clock import iso, now_ms
 from tau.base.version import VERSION
+from tau.coding.export.branches import TOLD, BranchSegment, ExportedSession
 from tau.coding.export.entry_html import EntryView, messages, note, show
-from tau.coding.export.frame import (
+from tau.coding.export.page import (
     data_file,
     fact,
     money_text,
@@ -20,11 +21,10 @@ from tau.coding.export.frame import (
     usage_table,
 )
 from tau.coding.export.secrets import masked_text
-from tau.coding.export.story import TOLD, BranchSegment, ExportedSession
 from tau.coding.session import entries as s
 from tau.coding.session.context import EntryNode
 from tau.coding.session.stats import UsageStats
-from tau.coding.session.tree import labels_of
+from tau.coding.session.tree_rows import labels_of
 
 OUTLINE_ROWS = 2_000
 OUTLINE_LEVELS = 6

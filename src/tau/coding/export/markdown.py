@@ -21,10 +21,10 @@ from tau.ai.wire import (
 )
 from tau.base.clock import iso, now_ms
 from tau.base.version import VERSION
-from tau.coding.export.colours import language_of_file
-from tau.coding.export.frame import money_text, percent_text, tokens_text
+from tau.coding.export.branches import ExportedSession
+from tau.coding.export.page import money_text, percent_text, tokens_text
 from tau.coding.export.secrets import masked_text
-from tau.coding.export.story import ExportedSession
+from tau.coding.export.syntax_colors import language_of_file
 from tau.coding.session import entries as s
 from tau.coding.session.snippets import one_line
 from tau.coding.session.stats import UsageStats

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from tau.base.late import late
+from tau.coding.files.paths import LineRange, Selector
 from tau.coding.output import OutputLimits, Truncation, notice, take, with_notice
-from tau.coding.paths import LineRange, Selector
 from tau.config.settings import SummarizeSettings
 
 hashline_format = late("tau.hashline.format")

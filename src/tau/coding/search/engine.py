@@ -101,7 +101,7 @@ async def _start(request: SearchRequest, runner: Runner, seconds: float) -> run.
             return await runner.start(rg.command(program, request), cwd=root, limits=limits)
         except FileNotFoundError:
             rg.locate.cache_clear()  # it was removed meanwhile
-    argv = [sys.executable, "-P", "-W", "ignore", "-m", "tau.coding.search.python"]
+    argv = [sys.executable, "-P", "-W", "ignore", "-m", "tau.coding.search.fallback_search"]
     # The library's own JSON, because file names may hold bytes that are no text.
     stdin = json.dumps(to_builtins(request)).encode()
     return await runner.start(argv, cwd=root, limits=limits, stdin=stdin)

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from tau.base.sizes import MIB
-from tau.coding.paths import LineRange, real, shown
+from tau.coding.files.paths import LineRange, real, shown
 from tau.coding.ports import CodingContext
 from tau.coding.search import engine
 from tau.coding.search.content import FileContent, content_of, read_lines
@@ -25,7 +25,7 @@ from tau.coding.search.pages import (
 from tau.coding.search.query import Query, SearchScope
 from tau.coding.search.rg import is_in_git, is_kind
 from tau.coding.search.sources import SearchSource, Sources
-from tau.coding.walk import pieces
+from tau.coding.search.walk import pieces
 
 MIN_SECONDS = 2.0  # for the page, when finding the files has used up the time
 MAX_WHOLE_BYTES = 32 * MIB  # of a file: beyond it, no tag

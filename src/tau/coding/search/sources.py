@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.base.text import NotText, decode
-from tau.coding.path_lists import PathTarget
-from tau.coding.paths import LineRange, shown
+from tau.coding.files.path_arguments import PathTarget
+from tau.coding.files.paths import LineRange, shown
 from tau.coding.ports import CodingContext, Resource
 from tau.coding.search.globs import BadGlob, matcher
 
-archive = late("tau.coding.readers.archive")
+archive = late("tau.coding.readers.archives.archive")
 
 MAX_PAGES = 1000  # of one scheme
 

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from tau.agent.owner import Complete
 from tau.ai.dialect import Request
-from tau.ai.history import clean
 from tau.ai.model import Model
+from tau.ai.normalization import clean
 from tau.ai.wire import AppMessage, AssistantMessage, Usage, UserMessage
 from tau.base.clock import now_ms
 from tau.base.errors import ProviderError

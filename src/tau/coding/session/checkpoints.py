@@ -20,12 +20,12 @@ from tau.base.clock import now_ms
 from tau.base.errors import SessionError
 from tau.base.late import late
 from tau.base.text import shortened
-from tau.coding.checkpoints import Checkpoint
+from tau.coding.ports import Checkpoint
+from tau.coding.session.branch_state import BranchState, tool_result
 from tau.coding.session.context import EntryNode
 from tau.coding.session.entries import BranchSummaryEntry, MessageEntry
-from tau.coding.session.log import SessionLog
-from tau.coding.session.newest import BranchState, tool_result
 from tau.coding.session.reminders import goes_on, is_last_word, remind, withdraw
+from tau.coding.session.storage.log import SessionLog
 
 file_ops = late("tau.coding.session.compaction.file_ops")
 

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from tau.ai.history import cleaned
+from tau.ai.normalization import cleaned
 from tau.ai.wire import AppMessage, AssistantContent, Usage, UserContent
 
 VERSION = 3

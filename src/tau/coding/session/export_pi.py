@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from tau.coding.session import entries as s
-from tau.coding.session.blobs import Blobs
 from tau.coding.session.context import EntryNode
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.blobs import Blobs
+from tau.coding.session.storage.log import SessionLog
 
 
 def pi_lines(log: SessionLog) -> Iterator[bytes]:

@@ -14,7 +14,7 @@ from tau.base.errors import ConfigError, ProviderError, UsageError
 from tau.base.run import Runner
 from tau.base.text import sentence
 from tau.coding.session.entries import CustomEntry
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.log import SessionLog
 from tau.config.credentials import KeyCredentials
 from tau.config.settings import RetrySettings
 

@@ -15,22 +15,22 @@ from tau.base.errors import TauError
 from tau.base.late import late
 from tau.coding.session.activities import Activities
 from tau.coding.session.compaction.compactor import Compactor
+from tau.coding.session.queue_file import persist_queue
+from tau.coding.session.session_loop import SessionLoop, SessionParts
 from tau.coding.session.stats import UsageStats
-from tau.coding.session.waiting import persist_queue
-from tau.coding.session.work import SessionLoop, SessionParts
 
 if TYPE_CHECKING:
-    from tau.coding.session.navigation import Move, TreeNavigator
-    from tau.coding.session.python_lines import UserPython
-    from tau.coding.session.shell import UserShell
     from tau.coding.session.titles import SessionTitle
+    from tau.coding.session.tree_navigation import Move, TreeNavigator
+    from tau.coding.session.user_python import UserPython
+    from tau.coding.session.user_shell import UserShell
 
-again = late("tau.coding.session.again")
-navigation = late("tau.coding.session.navigation")
-streaming = late("tau.agent.streaming")
+retry = late("tau.coding.session.retry")
+tree_navigation = late("tau.coding.session.tree_navigation")
+event_stream = late("tau.agent.event_stream")
 titles = late("tau.coding.session.titles")
-user_python = late("tau.coding.session.python_lines")
-user_shell = late("tau.coding.session.shell")
+user_python = late("tau.coding.session.user_python")
+user_shell = late("tau.coding.session.user_shell")
 
 CLOSED = "This session is closed; open it again to go on."
 CLOSE_S = 5  # for what runs to end and be recorded
@@ -95,7 +95,7 @@ class Session:
     def tree(self) -> "TreeNavigator":
         """The tree of entries; `goto` moves in it."""
         parts = self._parts
-        tree: TreeNavigator = navigation.TreeNavigator(
+        tree: TreeNavigator = tree_navigation.TreeNavigator(
             self.log, parts.hooks, parts.complete, lambda: self.model, parts.settings.branch_summary
         )
         return tree
@@ -151,13 +151,13 @@ class Session:
         if self._closed:
             raise TauError(CLOSED)
         with self.activities.begin(run=True) as abort:
-            if again.rewind_failed_turn(self.log) and moved is not None:
+            if retry.rewind_failed_turn(self.log) and moved is not None:
                 moved()
             return await self._work.send(None, abort)
 
     def stream(self, text: str, images: Sequence[ImageContent] = ()) -> AsyncGenerator[AgentEvent, None]:
         """`prompt`, as the events that it causes. Who leaves early stops the run."""
-        events: AsyncGenerator[AgentEvent, None] = streaming.events_of(
+        events: AsyncGenerator[AgentEvent, None] = event_stream.events_of(
             self.subscribe, lambda: self.prompt(text, images)
         )
         return events

@@ -14,7 +14,7 @@ from tau.ai.wire import AssistantMessage, Cost, Usage
 from tau.base.clock import from_iso
 from tau.coding.session.context import EntryNode
 from tau.coding.session.entries import UsageEntry
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.log import SessionLog
 
 ANSWER = "answer"
 _PAID = frozenset({"message", "compaction", "branch_summary", "usage"})

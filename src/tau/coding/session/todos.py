@@ -14,12 +14,12 @@ from tau.ai.wire import CustomMessage, UserMessage
 from tau.base import log as logfile
 from tau.base.clock import now_ms
 from tau.base.errors import SessionError, TauError
+from tau.coding.session.branch_state import BranchState, tool_result
 from tau.coding.session.context import EntryNode
 from tau.coding.session.entries import CustomEntry, CustomMessageEntry
-from tau.coding.session.log import SessionLog
-from tau.coding.session.newest import BranchState, tool_result
 from tau.coding.session.reminders import goes_on, is_last_word, remind, withdraw
-from tau.coding.todo_list import (
+from tau.coding.session.storage.log import SessionLog
+from tau.coding.todo.list import (
     Phases,
     TodoItem,
     TodoOp,

@@ -11,13 +11,13 @@ from tau.ai.model import Model
 from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.coding.output import OutputLimits
-from tau.coding.outside import SessionResources
-from tau.coding.previews import PendingChanges
+from tau.coding.pending_changes import PendingChanges
+from tau.coding.resources import SessionResources
 from tau.config.settings import SummarizeSettings
 
 if TYPE_CHECKING:
     from tau.coding.edits.change import FileChange
-    from tau.coding.edits.plan import Guard
+    from tau.coding.edits.transaction import Guard
 
 _ask = late("tau.coding.tools.ask")
 _ast_edit = late("tau.coding.tools.ast_edit")
@@ -29,7 +29,7 @@ _edit_hashline = late("tau.coding.tools.edit_hashline")
 _edit_patch = late("tau.coding.tools.edit_patch")
 _eval = late("tau.coding.tools.eval")
 _find = late("tau.coding.tools.find")
-_generated = late("tau.coding.readers.generated")
+_generated = late("tau.coding.edits.generated")
 _inspect_image = late("tau.coding.tools.inspect_image")
 _job = late("tau.coding.tools.job")
 _read = late("tau.coding.tools.read")

@@ -14,19 +14,20 @@ from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.base.sizes import MIB
 from tau.base.text import decode, encode
-from tau.coding import diff, path_lists
-from tau.coding.change_rows import change_rows
-from tau.coding.code_files import CodeFile, FileReadReport, SourceScope, scope_of
+from tau.coding.edits import diff
 from tau.coding.edits.change import FileChange
-from tau.coding.edits.plan import Guard, apply_changes
-from tau.coding.edits.turns import turns
+from tau.coding.edits.diff import change_rows
+from tau.coding.edits.file_locks import turns
+from tau.coding.edits.transaction import Guard, apply_changes
+from tau.coding.files import path_arguments
+from tau.coding.files.source_files import CodeFile, FileReadReport, SourceScope, scope_of
 from tau.coding.output import OutputLimits, OutputMeta, notice, truncate, with_notice
+from tau.coding.pending_changes import PendingChange, PendingChanges
 from tau.coding.ports import CodingContext
-from tau.coding.previews import PendingChange, PendingChanges
 from tau.coding.tools.ast_grep import scope_notes
 
 patterns = late("tau.backends.syntax.patterns")
-readings = late("tau.backends.syntax.readings")
+pattern_parser = late("tau.backends.syntax.pattern_parser")
 trees = late("tau.backends.syntax.trees")
 
 MAX_OPS = 50
@@ -91,7 +92,7 @@ class AstEdit(Tool[AstEditParams]):
 
     def effects(self, params: AstEditParams, cwd: Path) -> Effects:
         """Reads only: what is written is declared by the call that applies the preview."""
-        entries = path_lists.entries(params.paths, cwd)
+        entries = path_arguments.entries(params.paths, cwd)
         return Effects(reads=tuple(entry.base for entry in entries if not entry.url))
 
     async def run(self, params: AstEditParams, ctx: CodingContext) -> ToolOutput:
@@ -103,7 +104,7 @@ class AstEdit(Tool[AstEditParams]):
             _rewrite(file, ops, plan, self._guard)
         if not plan.staged:
             for op in ops:
-                readings.check_any(op.pat, sorted(reading.languages))
+                pattern_parser.check_any(op.pat, sorted(reading.languages))
             details = _details("unchanged", scope, reading, plan)
             nothing = [f"[{note}]" for note in scope_notes(scope, reading)]
             return ToolOutput.text(with_notice("No matches found", "\n".join(nothing)), details)
@@ -118,7 +119,7 @@ def _checked(ops: Sequence[Rewrite]) -> list[Any]:
         raise ToolError(f"{len(ops)} ops are too many for one call, at most {MAX_OPS} are taken.")
     seen: set[str] = set()
     for op in ops:
-        readings.check_shape(op.pat)
+        pattern_parser.check_shape(op.pat)
         if op.pat.strip() in seen:
             raise ToolError(f"The pattern `{op.pat.strip()}` is there twice; give each pattern one `out`.")
         seen.add(op.pat.strip())
@@ -126,7 +127,7 @@ def _checked(ops: Sequence[Rewrite]) -> list[Any]:
 
 
 def _rewrite(file: CodeFile, ops: Sequence[Any], plan: _Plan, guard: Guard | None) -> None:
-    usable = [op for op in ops if readings.is_code(op.pat, file.language)]
+    usable = [op for op in ops if pattern_parser.is_code(op.pat, file.language)]
     old = file.decoded.text
     result = patterns.rewrite(usable, old, file.language)
     plan.overlapping += result.overlapping

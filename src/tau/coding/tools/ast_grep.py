@@ -11,8 +11,8 @@ from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.late import late
-from tau.coding import path_lists
-from tau.coding.code_files import MAX_FILES, SECONDS, CodeFile, FileReadReport, SourceScope, scope_of
+from tau.coding.files import path_arguments
+from tau.coding.files.source_files import MAX_FILES, SECONDS, CodeFile, FileReadReport, SourceScope, scope_of
 from tau.coding.output import EntryLimit, OutputMeta, with_notice
 from tau.coding.ports import CodingContext
 from tau.coding.search.pages import (
@@ -25,7 +25,7 @@ from tau.coding.search.pages import (
 )
 
 patterns = late("tau.backends.syntax.patterns")
-readings = late("tau.backends.syntax.readings")
+pattern_parser = late("tau.backends.syntax.pattern_parser")
 
 LINES_OF_MATCH = 8  # of a long match only the beginning is shown
 
@@ -77,7 +77,7 @@ class AstGrep(Tool[AstGrepParams]):
         return text
 
     def effects(self, params: AstGrepParams, cwd: Path) -> Effects:
-        entries = path_lists.entries(params.paths, cwd)
+        entries = path_arguments.entries(params.paths, cwd)
         return Effects(reads=tuple(entry.base for entry in entries if not entry.url))
 
     async def run(self, params: AstGrepParams, ctx: CodingContext) -> ToolOutput:
@@ -86,9 +86,9 @@ class AstGrep(Tool[AstGrepParams]):
         skip = 0 if scope.single else params.skip
         cap = MATCHES_IN_ONE_FILE if scope.single else MATCHES_PER_FILE
         found = _Found(page=[])
-        readings.check_shape(params.pat)
+        pattern_parser.check_shape(params.pat)
         async for file in reading.files(scope, [patterns.words(params.pat)], ctx):
-            if not readings.is_code(params.pat, file.language):
+            if not pattern_parser.is_code(params.pat, file.language):
                 continue
             matches = patterns.search(params.pat, file.decoded.text, file.language)
             if matches and skip <= found.total < skip + PAGE_FILES:
@@ -96,7 +96,7 @@ class AstGrep(Tool[AstGrepParams]):
                 found.page.append(_hits(file, matches, cap, tag))
             found.total += bool(matches)
         if not found.total:
-            readings.check_any(params.pat, sorted(reading.languages))
+            pattern_parser.check_any(params.pat, sorted(reading.languages))
         page = render(found.page, before=0, after=LINES_OF_MATCH - 1, single=scope.single)
         return _report(params, scope, reading, found, page, skip)
 

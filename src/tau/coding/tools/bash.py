@@ -19,19 +19,19 @@ from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.base.run import IN_TERMINAL, QUIET
 from tau.base.text import clean_line, shortened
+from tau.coding.files.paths import failure, resolve, shown
 from tau.coding.output import OutputMeta, OutputSink
-from tau.coding.paths import failure, resolve, shown
 from tau.coding.ports import CodingContext, JobWork
 from tau.coding.tools import ToolSettings
 
 if TYPE_CHECKING:
     from tau.backends.shell.session import RunningShellCommand, ShellSession
-    from tau.coding.running_command import ReportProgress, RunningCommand
-    from tau.coding.shell_text import TrimmedCommand
+    from tau.coding.shell.rewrite import TrimmedCommand
+    from tau.coding.shell.running_command import ReportProgress, RunningCommand
 
-commands = late("tau.coding.running_command")
+commands = late("tau.coding.shell.running_command")
 sessions = late("tau.backends.shell.session")
-shell_text = late("tau.coding.shell_text")
+rewrite = late("tau.coding.shell.rewrite")
 shlex = late("shlex")
 
 __all__ = ["QUIET", "Bash", "BashDetails", "BashOptions", "BashParams"]
@@ -153,7 +153,7 @@ class Bash(Tool[BashParams]):
         if params.pty and params.in_background:
             raise ToolError("A command with `pty` cannot run in the background; leave one of the two out.")
         if self._options.intercept:
-            reason = shell_text.better_tool(params.command, self._options.tools)
+            reason = rewrite.better_tool(params.command, self._options.tools)
             if reason is not None:
                 raise ToolError(reason)
 
@@ -162,12 +162,12 @@ class Bash(Tool[BashParams]):
         here = cwd if self._shell is None else self._shell.cwd
         folder = None if params.cwd is None else resolve(params.cwd, cwd)
         command, stay = params.command.strip("\n"), False
-        folded = shell_text.fold_cd(command)
+        folded = rewrite.fold_cd(command)
         if folded is not None and (there := resolve(folded.folder, folder or here)).is_dir():
             command, folder, stay = folded.rest, there, params.cwd is None
         limited = None
         if self._options.strip_limits and not params.pty:
-            limited = shell_text.without_limit(command, self._limits.lines)
+            limited = rewrite.without_limit(command, self._limits.lines)
         return PreparedCommand(
             command=command if limited is None else limited.command,
             folder=folder,
@@ -274,13 +274,13 @@ async def _with_paths(command: str, ctx: CodingContext) -> str:
     """The command with the files behind addresses of ours in their place."""
     parts: list[str] = []
     done = 0
-    for match in shell_text.internal_urls(command):
+    for match in rewrite.internal_urls(command):
         resource = await ctx.urls.resolve(match[0], ctx)
         if resource.path is None:
             raise ToolError(f"{match[0]} has no file that a command could use; read shows what it holds.")
         parts += [
             command[done : match.start()],
-            shell_text.quoted_at(command, match.start(), str(resource.path)),
+            rewrite.quoted_at(command, match.start(), str(resource.path)),
         ]
         done = match.end()
     return "".join((*parts, command[done:]))

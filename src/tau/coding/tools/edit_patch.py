@@ -11,9 +11,9 @@ from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.errors import ToolError
 from tau.base.late import late
-from tau.coding.edits.plan import Guard
+from tau.coding.edits.multi_file_patch import MultiFilePatch, apply_patch
 from tau.coding.edits.report import report
-from tau.coding.edits.sections import MultiFilePatch, apply_patch
+from tau.coding.edits.transaction import Guard
 from tau.coding.ports import CodingContext
 
 envelope = late("tau.coding.edits.apply_patch")

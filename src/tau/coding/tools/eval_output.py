@@ -17,10 +17,10 @@ from tau.base.late import late
 from tau.base.sizes import KIB
 from tau.coding.output import OutputLimits, OutputMeta, OutputSink, truncate
 
-documents = late("tau.coding.documents.limits")
-html = late("tau.coding.documents.html")
+documents = late("tau.coding.readers.documents.limits")
+html = late("tau.coding.readers.documents.html")
 images = late("tau.coding.images")
-markdown = late("tau.coding.documents.markdown")
+markdown = late("tau.coding.readers.documents.markdown")
 
 MAX_IMAGES = 20
 MAX_JSON_OUTPUTS = 50

@@ -19,26 +19,26 @@ from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.base.sizes import format_bytes
 from tau.base.text import NotText, decode, is_binary
+from tau.coding.files.paths import Selector, failure, resolve, shown, split_selector
 from tau.coding.output import EntryLimit, OutputLimits, OutputMeta
-from tau.coding.paths import Selector, failure, resolve, shown, split_selector
 from tau.coding.ports import CodingContext
 from tau.coding.readers import names_archive, names_database
 from tau.coding.readers.text import PageOptions, TextPage, page
 from tau.coding.tools import ToolSettings
 
-archive = late("tau.coding.readers.archive")
-conflicts = late("tau.coding.readers.conflicts")
+archive = late("tau.coding.readers.archives.archive")
+markers = late("tau.coding.conflicts.markers")
 difflib = late("difflib")
-documents = late("tau.coding.documents.apart")
-document_limits = late("tau.coding.documents.limits")
+documents = late("tau.coding.readers.documents.worker")
+document_limits = late("tau.coding.readers.documents.limits")
 image_files = late("tau.ai.images")
 image_headers = late("tau.coding.image_headers")
-large = late("tau.coding.readers.large")
+large_file = late("tau.coding.readers.large_file")
 images = late("tau.coding.images")
 notebook = late("tau.coding.readers.notebook")
-sqlite = late("tau.coding.readers.sqlite")
-tree = late("tau.coding.readers.tree")
-walking = late("tau.coding.walk")
+database = late("tau.coding.readers.sqlite.database")
+directory = late("tau.coding.readers.directory")
+walking = late("tau.coding.search.walk")
 
 SUFFIX_SECONDS = 5
 DOCUMENTS = (".pdf", ".docx", ".pptx", ".xlsx", ".epub", ".rtf", ".doc", ".ppt", ".xls")
@@ -131,9 +131,9 @@ class Read(Tool[ReadParams]):
                     ReadTarget(inside.name, found.path, inside.data), inside.selector, ctx
                 )
         if names_database(text):
-            found = await sqlite.find(text, ctx.cwd, ctx.fs)
+            found = await database.find(text, ctx.cwd, ctx.fs)
             if found is not None:
-                answer = await sqlite.read(found)
+                answer = await database.read(found)
                 return _listed(str(found.path), "database", answer.text, answer.limit)
         return None
 
@@ -149,12 +149,12 @@ class Read(Tool[ReadParams]):
             raise ToolError(await _missing_text(path, name, ctx))
         if stat.is_dir:
             first = selector.ranges[0].first if selector.ranges else 1
-            listing = await tree.directory_tree(path, ctx.fs, first_entry=first)
+            listing = await directory.directory_tree(path, ctx.fs, first_entry=first)
             return _listed(str(path), "directory", listing.text, listing.limit)
         if stat.mode and not modes.S_ISREG(stat.mode):
             raise ToolError(f"{name} is a device, pipe or socket, not a file; reading it might never end.")
-        if stat.size > large.LARGE_BYTES and path.suffix.lower() not in DOCUMENTS:
-            part = await large.large_page(path, name, stat.size, selector, self._first_lines, ctx.fs)
+        if stat.size > large_file.LARGE_BYTES and path.suffix.lower() not in DOCUMENTS:
+            part = await large_file.large_page(path, name, stat.size, selector, self._first_lines, ctx.fs)
             return ToolOutput.text(part.text, _details(ReadTarget(name, path, b""), part))
         source = ReadTarget(name, path, await ctx.fs.read(path), stat, editable=True)
         output = await self._show(source, selector, ctx)
@@ -188,7 +188,7 @@ class Read(Tool[ReadParams]):
         if source.path is None or not source.editable:
             raise ToolError(f"{source.name} cannot be written to, so its conflicts cannot be resolved.")
         numbered = ctx.conflicts.record(source.path, text)
-        return _listed(str(source.path), "conflicts", conflicts.render(source.name, numbered), None)
+        return _listed(str(source.path), "conflicts", markers.render(source.name, numbered), None)
 
     def _paged(
         self, source: ReadTarget, text: str, remark: str, selector: Selector, ctx: CodingContext

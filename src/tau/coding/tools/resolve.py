@@ -9,8 +9,8 @@ from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.errors import ToolError
+from tau.coding.pending_changes import PendingChanges
 from tau.coding.ports import CodingContext
-from tau.coding.previews import PendingChanges
 
 
 class ResolveParams(Struct, frozen=True):

@@ -13,13 +13,13 @@ from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.errors import ToolError
 from tau.base.late import late
-from tau.coding import path_lists
+from tau.coding.files import path_arguments
+from tau.coding.files.paths import failure
 from tau.coding.output import EntryLimit, OutputMeta, with_notice
-from tau.coding.paths import failure
 from tau.coding.ports import CodingContext
 from tau.coding.search import pages
-from tau.coding.search.patterns import across_line_ends, is_multiline, lenient
 from tau.coding.search.query import Query
+from tau.coding.search.regex_repair import across_line_ends, is_multiline, lenient
 
 if TYPE_CHECKING:
     from tau.coding.search.hits import SearchHits, SearchOptions
@@ -90,7 +90,7 @@ class Search(Tool[SearchParams]):
         return text
 
     def effects(self, params: SearchParams, cwd: Path) -> Effects:
-        entries = path_lists.entries(params.paths, cwd, selectors=True)
+        entries = path_arguments.entries(params.paths, cwd, selectors=True)
         return Effects(reads=tuple(entry.base for entry in entries if not entry.url))
 
     async def run(self, params: SearchParams, ctx: CodingContext) -> ToolOutput:
@@ -103,11 +103,11 @@ class Search(Tool[SearchParams]):
             seconds=SECONDS,
             tagged=self._tagged,
         )
-        entries = path_lists.entries(params.paths, ctx.cwd, selectors=True)
+        entries = path_arguments.entries(params.paths, ctx.cwd, selectors=True)
         missing: list[str] = []
         if len(entries) > 1:
-            entries, missing = path_lists.partition(entries)
-        scope = path_lists.scope_text(entries, ctx.cwd)
+            entries, missing = path_arguments.partition(entries)
+        scope = path_arguments.scope_text(entries, ctx.cwd)
         try:
             # Most searches need no folder for copies: it is made when the first text wants one.
             with _Scratch() as scratch:

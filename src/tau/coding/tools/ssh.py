@@ -18,7 +18,7 @@ from tau.base.errors import ToolError
 from tau.base.run import Exit, Limits
 from tau.base.text import clean_line, shortened
 from tau.coding.output import OutputLimits, OutputMeta, OutputSink, notice, with_notice
-from tau.coding.shell_result import ending_of
+from tau.coding.shell.result import ending_of
 
 if TYPE_CHECKING:
     from tau.backends.ssh.command import RemoteCommand

@@ -6,7 +6,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
-from tau.coding.todo_list import (
+from tau.coding.todo.list import (
     MARKS,
     CompletedTask,
     Phases,

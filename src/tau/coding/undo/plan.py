@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tau.coding.undo.states import FileState, leads_elsewhere, same_content
+from tau.coding.undo.file_state import FileState, leads_elsewhere, same_content
 from tau.coding.undo.turns import TurnFileChange, UndoTurn
 
 CHANGED_SINCE = "changed since"

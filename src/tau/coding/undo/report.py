@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tau.base.sizes import format_bytes
 from tau.base.text import shortened
-from tau.coding.paths import shown
-from tau.coding.undo import states
+from tau.coding.files.paths import shown
+from tau.coding.undo import file_state
+from tau.coding.undo.file_state import FileState
 from tau.coding.undo.plan import UndoConflict, UndoPlan, UndoStep
-from tau.coding.undo.states import FileState
 from tau.coding.undo.turns import UndoTurn
 from tau.coding.undo.undo import UndoResult
 
@@ -110,6 +110,6 @@ def _why_unkept(state: FileState) -> str:
         return "git has it in another form"
     if state.readable:
         return "it is not kept any more"
-    if state.size > states.MAX_FILE_BYTES:
-        return f"it was larger than {format_bytes(states.MAX_FILE_BYTES)}"
+    if state.size > file_state.MAX_FILE_BYTES:
+        return f"it was larger than {format_bytes(file_state.MAX_FILE_BYTES)}"
     return "it could not be read"

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tau.coding.undo.records import (
+from tau.coding.undo.file_state import FileState
+from tau.coding.undo.journal import (
     ChangeIntent,
     ChangeOutcome,
     ObservedChange,
@@ -15,7 +16,6 @@ from tau.coding.undo.records import (
     TurnRecord,
     UndoDone,
 )
-from tau.coding.undo.states import FileState
 
 
 class TurnFileChange(Struct, frozen=True, kw_only=True):

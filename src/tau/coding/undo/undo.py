@@ -10,11 +10,11 @@ from msgspec import Struct
 
 from tau.base.errors import SessionError, UsageError
 from tau.base.files import locked, make_private, sync_folder, write_atomic
-from tau.coding.undo.history import FileHistory
-from tau.coding.undo.kept import ContentStore, unheard
+from tau.coding.undo.content_store import ContentStore, unheard
+from tau.coding.undo.file_history import FileHistory
+from tau.coding.undo.file_state import FileState, look, same_content
+from tau.coding.undo.journal import TurnKind, UndoDone, load
 from tau.coding.undo.plan import CHANGED_SINCE, UndoConflict, UndoPlan, UndoStep, make_plan
-from tau.coding.undo.records import TurnKind, UndoDone, load
-from tau.coding.undo.states import FileState, look, same_content
 from tau.coding.undo.turns import UndoTurn, turns_of
 
 NOT_KEPT = "its present content could not be kept, so it is left as it is"

@@ -17,26 +17,26 @@ from tau.coding.session.session import Session
 from tau.config.layers import RunOverrides
 from tau.config.paths import Paths
 from tau.config.settings import Settings
-from tau.modes.idle import while_idle
-from tau.modes.interactive.attention import Notifications
-from tau.modes.interactive.banner import Banner
-from tau.modes.interactive.commands.commands import CommandController
-from tau.modes.interactive.dialogs import Dialogs
-from tau.modes.interactive.events import EventController
-from tau.modes.interactive.front import EarlyScreen
-from tau.modes.interactive.input import InputController
-from tau.modes.interactive.lane import ActivityLine
-from tau.modes.interactive.status_line import StatusLine
-from tau.modes.interactive.themes import looks
-from tau.modes.interactive.themes.watching import ThemeWatch
-from tau.modes.interactive.ui import ScreenUi
-from tau.modes.interactive.welcome import Welcome
+from tau.modes.exit_status import judge
+from tau.modes.idle_tasks import while_idle
+from tau.modes.interactive.commands.command_controller import CommandController
+from tau.modes.interactive.dialogs.dialog_host import Dialogs
+from tau.modes.interactive.early_screen import EarlyScreen
+from tau.modes.interactive.event_controller import EventController
+from tau.modes.interactive.input_controller import InputController
+from tau.modes.interactive.status.activity_line import ActivityLine
+from tau.modes.interactive.status.error_banner import Banner
+from tau.modes.interactive.status.notifications import Notifications
+from tau.modes.interactive.status.status_line import StatusLine
+from tau.modes.interactive.themes import appearance
+from tau.modes.interactive.themes.theme_watcher import ThemeWatch
+from tau.modes.interactive.transcript.welcome import Welcome
+from tau.modes.interactive.ui_controller import ScreenUi
 from tau.modes.prompt import UserPrompt
-from tau.modes.verdict import judge
 from tau.tui.terminal.port import Background
 
-farewells = late("tau.modes.interactive.farewell")
-warming = late("tau.modes.interactive.render.warming")
+farewells = late("tau.modes.interactive.exit_message")
+preload = late("tau.modes.interactive.tool_views.preload")
 
 
 class SessionSwitch(NamedTuple):
@@ -123,7 +123,7 @@ class App:
         self._task = asyncio.current_task()
         self.input.attach()
         self.welcome.show()
-        looks.followed_theme(self, self.background)
+        appearance.followed_theme(self, self.background)
         for problem in self.front.problems:
             self.say(problem, "warning")
         try:
@@ -262,7 +262,7 @@ class App:
         """While the model thinks, load what drawing its first answer takes."""
         if not self._warmed:
             self._warmed = True
-            self.start(asyncio.to_thread(warming.warm))
+            self.start(asyncio.to_thread(preload.warm))
 
     def _not_idle(self) -> None:
         """There is something to do: what the session does for itself in the meantime ends."""
@@ -274,7 +274,7 @@ class App:
         """The terminal told whether it is dark or light."""
         if background != self.background and self.settings.theme.background == "auto":
             self.background = background
-            looks.use_background(self, background)
+            appearance.use_background(self, background)
 
     def say(self, text: str, level: NoticeLevel = "info") -> None:
         """A line in the transcript that is not part of the conversation."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from tau.tui.images.marks import image_rows
 from tau.tui.render.patch import patch
-from tau.tui.render.prepare import BLANK, SafeRow
+from tau.tui.render.row_sanitizer import BLANK, SafeRow
 
 BEGIN_SYNC = "\x1b[?2026h"
 END_SYNC = "\x1b[?2026l"

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from tau.tui.component import Component
 from tau.tui.render.compose import take_marker
-from tau.tui.render.prepare import BLANK, RowSanitizer, SafeRow
+from tau.tui.render.row_sanitizer import BLANK, RowSanitizer, SafeRow
 from tau.tui.text.cut import cut, fit, pad
 
 Anchor = Literal[

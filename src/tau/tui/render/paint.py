@@ -10,7 +10,7 @@ from tau.tui.render.audit import Audit
 from tau.tui.render.compose import EMPTY_FRAME, Frame, take_marker
 from tau.tui.render.ledger import Ledger, LedgerStep, advance, restart
 from tau.tui.render.overlays import Overlay, cover
-from tau.tui.render.prepare import BLANK, RowSanitizer, SafeRow
+from tau.tui.render.row_sanitizer import BLANK, RowSanitizer, SafeRow
 from tau.tui.terminal.port import Capabilities
 
 Emitter = Literal["none", "cursor", "full", "scroll", "diff", "seam"]

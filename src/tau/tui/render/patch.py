@@ -3,7 +3,7 @@
 import re
 from functools import cache
 
-from tau.tui.render.prepare import SafeRow
+from tau.tui.render.row_sanitizer import SafeRow
 from tau.tui.text.sgr import Styles, escape_pattern
 from tau.tui.text.width import NARROW, WIDE, visible_width
 

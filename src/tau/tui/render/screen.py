@@ -34,11 +34,11 @@ from collections.abc import Callable
 from tau.base.late import late
 from tau.tui.component import Component
 from tau.tui.input.key import InputEvent
+from tau.tui.render.frame_loop import FrameLoop, FrameStats
 from tau.tui.render.overlays import Overlay, OverlayOptions
 from tau.tui.render.paint import KeepRows
 from tau.tui.render.routing import CONSUMED, Consumed, InputListener, Routing
-from tau.tui.render.stage import FrameLoop, FrameStats
-from tau.tui.render.told import TerminalReports
+from tau.tui.render.terminal_reports import TerminalReports
 from tau.tui.style import Theme
 from tau.tui.terminal.port import Terminal
 from tau.tui.timer import Timer

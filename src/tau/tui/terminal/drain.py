@@ -4,7 +4,7 @@ import os
 import select
 import time
 
-from tau.tui.input.buffer import InputDecoder
+from tau.tui.input.decoder import InputDecoder
 from tau.tui.input.key import InputEvent
 from tau.tui.terminal.probes import Probes
 from tau.tui.terminal.replies import DeviceAttributes, TerminalReply

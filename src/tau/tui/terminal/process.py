@@ -12,10 +12,10 @@ from tau.tui.terminal.output import TerminalLoop, TerminalOutput
 from tau.tui.terminal.port import Capabilities, Watcher
 
 if TYPE_CHECKING:
-    from tau.tui.terminal.live import ActiveTerminal
+    from tau.tui.terminal.active_terminal import ActiveTerminal
 
 clipboard = late("tau.tui.terminal.clipboard")
-live = late("tau.tui.terminal.live")
+active_terminal = late("tau.tui.terminal.active_terminal")
 notify = late("tau.tui.terminal.notify")
 signal = late("signal")
 
@@ -70,7 +70,7 @@ class ProcessTerminal:
         self._size = self._measured()
         if self._loop is not None:
             self._output = TerminalOutput(self._stdout_fd, self._loop, self._gone)
-            self._live = live.ActiveTerminal(
+            self._live = active_terminal.ActiveTerminal(
                 self._stdin_fd, self._output, self._loop, watcher, self._env, self._platform, self._resized
             )
             self._live.begin()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from tau.tui.component import Component
+from tau.tui.component import Component, LiveComponent
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import InputEvent
 from tau.tui.style import Theme
@@ -10,7 +10,6 @@ from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
 from tau.tui.timer import Handle, Timer
-from tau.tui.widgets.live import LiveComponent
 
 INTERVAL_S = 0.08
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Generic
 
+from tau.tui.component import LiveComponent
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import InputEvent, Key
 from tau.tui.style import Theme
@@ -16,7 +17,6 @@ from tau.tui.widgets.list_parts import (
     moved_by,
     position_row,
 )
-from tau.tui.widgets.live import LiveComponent
 from tau.tui.widgets.select_items import Choices, SelectItem, T
 from tau.tui.widgets.select_rows import ItemRows
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from tau.tui.component import Component
+from tau.tui.component import Component, LiveComponent
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import InputEvent, Key
 from tau.tui.style import Theme
@@ -22,7 +22,6 @@ from tau.tui.widgets.list_parts import (
     position_row,
     spoken_rows,
 )
-from tau.tui.widgets.live import LiveComponent
 from tau.tui.widgets.select_items import Choices, SelectItem
 from tau.tui.widgets.select_list import SelectList
 from tau.tui.widgets.setting import SettingRow, Value, choice_names, cleaned, parsed, shown_value, stepped

@@ -3,13 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from tau.tui.component import CachedComponent, Component
+from tau.tui.component import CachedComponent, Component, LiveComponent
 from tau.tui.style import Theme
 from tau.tui.text.clean import clean
 from tau.tui.text.cut import truncate
 from tau.tui.text.wrap import wrap
 from tau.tui.timer import Handle, Timer
-from tau.tui.widgets.live import LiveComponent
 
 ToastLevel = Literal["info", "success", "warning", "error"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from tau.tui.component import CommitBoundary, Component
-from tau.tui.render.live import LiveCommit
+from tau.tui.render.live_commit import LiveCommit
 from tau.tui.rows import RowLog, RowPart, Rows
 
 

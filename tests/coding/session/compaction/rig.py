@@ -15,8 +15,8 @@ from tau.agent.hooks import Hooks
 from tau.agent.owner import Setup
 from tau.ai.catalog import load_catalog
 from tau.ai.dialect import Request
-from tau.ai.history import normalize_history
 from tau.ai.model import Model
+from tau.ai.normalization import normalize_history
 from tau.ai.wire import (
     AppMessage,
     AssistantContent,
@@ -31,7 +31,7 @@ from tau.coding.session.compaction.compactor import Compactor
 from tau.coding.session.compaction.estimate import request_tokens
 from tau.coding.session.compaction.limits import limit_tokens
 from tau.coding.session.compaction.meter import Meter
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.log import SessionLog
 from tau.config.settings import CompactionSettings
 from tests.support.validators import validate_anthropic, validate_openai
 

@@ -8,7 +8,7 @@ from tau.agent.events import AgentEvent, Compacted, CompactionEnd, CompactionSta
 from tau.ai.faux import Fail, Faux, FauxStep, Say, Use
 from tau.ai.wire import UserMessage
 from tau.base.errors import ProviderError
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.log import SessionLog
 from tests.coding.session.compaction.rig import GOOD, problems
 from tests.coding.session.rig import QUICK_RETRIES, scripted
 

@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from tau.modes.interactive.commands import table
-from tau.modes.interactive.commands.commands import MODULES
+from tau.modes.interactive.commands.command_controller import MODULES
 
 WANTED = [
     *("help", "settings", "model", "thinking", "resume", "new", "name", "session", "tree", "branch", "fork"),

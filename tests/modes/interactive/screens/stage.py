@@ -18,11 +18,11 @@ from tau.ai.faux import FauxStep
 from tau.ai.model import Model, Price
 from tau.base.errors import TauError
 from tau.base.version import VERSION
-from tau.modes.interactive.dialogs import Dialogs
+from tau.modes.interactive.dialogs.dialog_host import Dialogs
 from tau.tui.style import UNICODE
-from tau.tui.terminal.virtual import VirtualTerminal
 from tau.tui.timer import Handle
 from tests.modes.interactive.rig import Rig, rigged
+from tests.support.terminal.virtual import VirtualTerminal
 
 HOME = "/home/adalovelace"
 """How the home folder is shown; the real one has a path of the same length, so that nothing moves."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tau.tui.input.buffer import InputDecoder
+from tau.tui.input.decoder import InputDecoder
 from tau.tui.input.key import InputEvent, Key
 from tau.tui.terminal.replies import TerminalReply
 from tau.tui.timer import FakeTimer

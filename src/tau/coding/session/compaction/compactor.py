@@ -17,8 +17,8 @@ from tau.base.errors import NothingToDo, SessionError, TauError
 from tau.base.late import late
 from tau.coding.session.compaction.limits import SMALLEST_ROOM_TOKENS
 from tau.coding.session.compaction.meter import ContextMeasurement, Meter
-from tau.coding.session.compaction.needs import CompactionReason, CompactionTarget, CompactionTrigger
-from tau.coding.session.log import SessionLog
+from tau.coding.session.compaction.trigger import CompactionReason, CompactionTarget, CompactionTrigger
+from tau.coding.session.storage.log import SessionLog
 from tau.config.settings import CompactionSettings
 
 if TYPE_CHECKING:
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from tau.coding.session.compaction.shrink import CompactionEdits, CompactionInput
 
 handoffs = late("tau.coding.session.compaction.handoff")
-pruning = late("tau.coding.session.compaction.prune")
+pruning = late("tau.coding.session.compaction.stale_reads")
 shaking = late("tau.coding.session.compaction.shake")
 stats = late("tau.coding.session.stats")
 work = late("tau.coding.session.compaction.shrink")
-writing = late("tau.coding.session.compaction.writing")
+log_changes = late("tau.coding.session.compaction.log_changes")
 
 _Action = Literal["context-full", "handoff", "shake"]
 
@@ -110,7 +110,7 @@ class Compactor:
                 if not await self._allowed(job.messages):
                     raise TauError("A hook refused the compaction.")
                 changes: CompactionEdits = await work.shrink(job)
-            result: CompactionResult | None = writing.write(self._log, changes, leaf)
+            result: CompactionResult | None = log_changes.write(self._log, changes, leaf)
         finally:
             self.running = False
         self._needs.met(setup.model)
@@ -128,7 +128,7 @@ class Compactor:
             changed = shaking.shaken(messages, reading.costs, protected_tokens=0, min_saved_tokens=0)
             if not changed:
                 raise NothingToDo("There is no heavy output to drop.")
-            saved: int = writing.replace_messages(self._log, reading, changed)
+            saved: int = log_changes.replace_messages(self._log, reading, changed)
             return saved
         finally:
             self.running = False
@@ -169,7 +169,7 @@ class Compactor:
         action: _Action = "context-full",
         focus: str = "",
     ) -> "CompactionInput":
-        job: CompactionInput = writing.make_job(
+        job: CompactionInput = log_changes.make_job(
             self._log,
             self._complete,
             self.settings,
@@ -204,7 +204,7 @@ class Compactor:
             if changes is None:
                 end = CompactionEnd(action, None, False, False, skipped=True)
                 return False
-            result = writing.write(self._log, changes, leaf)
+            result = log_changes.write(self._log, changes, leaf)
             self._needs.met(setup.model)
             end = CompactionEnd(action, result, False, reason in ("overflow", "incomplete"))
             return True
@@ -268,4 +268,4 @@ class Compactor:
         if not any(isinstance(message, ToolResultMessage) and message.tool_name == "read" for message in new):
             return False
         stale = pruning.recent_stale_reads(reading.items, reading.costs, self._log.header.cwd)
-        return bool(stale) and writing.replace_messages(self._log, reading, stale) > 0
+        return bool(stale) and log_changes.replace_messages(self._log, reading, stale) > 0

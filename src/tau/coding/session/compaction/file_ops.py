@@ -10,7 +10,7 @@ from msgspec import Struct
 from tau.agent.calls import STOPPED
 from tau.ai.wire import AppMessage, AssistantMessage, ToolCall, ToolResultMessage, text_of
 from tau.base.errors import ToolError
-from tau.coding.paths import split_selector
+from tau.coding.files.paths import split_selector
 from tau.coding.session.compaction.estimate import text_tokens
 from tau.coding.session.compaction.shorten import plain
 from tau.hashline.format import parse_header

@@ -14,7 +14,7 @@ from tau.ai.model import Model
 from tau.ai.wire import AppMessage, AssistantMessage
 from tau.coding.session.compaction.estimate import frame_tokens, message_tokens, usage_tokens
 from tau.coding.session.context import ContextItem
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.log import SessionLog
 
 # An entry of these kinds changes what was sent before it: what a server counted earlier no longer holds.
 _REWRITES = frozenset({"compaction", "context_edit"})

@@ -14,7 +14,7 @@ from tau.base import log
 from tau.base.errors import NothingToDo, ProviderError, TauError
 from tau.base.tasks import spawn
 from tau.coding.session.compaction import plan as plans
-from tau.coding.session.compaction import prune, shake
+from tau.coding.session.compaction import shake, stale_reads
 from tau.coding.session.compaction import summary as summaries
 from tau.coding.session.compaction.cut import CutPoint
 from tau.coding.session.compaction.digest import digest
@@ -89,8 +89,8 @@ async def shrink(job: CompactionInput) -> CompactionEdits:
     """Raises TauError where the context cannot be made smaller, or need not be and no summary was made."""
     view = plans.ContextView(job.messages, job.costs)
     if job.settings.supersede_reads:
-        protected = shake.protected_from(view.messages, view.costs, prune.PROTECTED_TOKENS)
-        view.edit(prune.stale_reads(view.messages, view.costs, job.cwd, changed_before=protected))
+        protected = shake.protected_from(view.messages, view.costs, stale_reads.PROTECTED_TOKENS)
+        view.edit(stale_reads.stale_reads(view.messages, view.costs, job.cwd, changed_before=protected))
     previous = summary_tokens(job.previous) if job.previous else 0
     if job.action == "shake":
         view.edit(shake.shaken(view.messages, view.costs))

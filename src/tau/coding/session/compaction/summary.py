@@ -7,8 +7,8 @@ from typing import Literal, assert_never
 from msgspec import Struct
 
 from tau.ai.dialect import Request
-from tau.ai.history import clean, ran_text
 from tau.ai.model import Model
+from tau.ai.normalization import clean, ran_text
 from tau.ai.wire import (
     AppMessage,
     AssistantMessage,

@@ -23,17 +23,17 @@ from tau.ai.wire import (
 )
 from tau.base.clock import now_ms
 from tau.base.errors import UsageError
-from tau.coding.export.frame import money_text, percent_text, tokens_text
-from tau.coding.history.shown import folder_text
+from tau.coding.cost_report.request_costs import iter_usage
+from tau.coding.cost_report.summary import UsageSummary, start_of_day, summarise
+from tau.coding.export.page import money_text, percent_text, tokens_text
 from tau.coding.session.compaction.estimate import frame_tokens, json_tokens, message_tokens, text_tokens
 from tau.coding.session.compaction.limits import limit_tokens
 from tau.coding.session.session import Session
 from tau.coding.session.stats import cache_hit_rate, counts
-from tau.coding.usage.rows import iter_usage
-from tau.coding.usage.summary import UsageSummary, start_of_day, summarise
+from tau.coding.session_index.labels import folder_text
 from tau.modes.interactive.app import App
-from tau.modes.interactive.commands.saying import columns, count, session_of, width_of
-from tau.modes.interactive.selectors.session_files import place_of
+from tau.modes.interactive.commands.shared_text import columns, count, session_of, width_of
+from tau.modes.interactive.selectors.session_actions import place_of
 
 BAR_COLUMNS = 60
 _SIGNS, _PLAIN_SIGNS = "█▓▒░▚▞▙▟▛▜", "#=+*%@o&$x"

@@ -11,19 +11,19 @@ from tau.base.errors import TauError, UsageError
 from tau.base.files import mode_of, typed_path
 from tau.base.late import late
 from tau.base.sizes import format_bytes
-from tau.coding.export.frame import money_text, tokens_text
-from tau.coding.session.navigation import Move
+from tau.coding.export.page import money_text, tokens_text
 from tau.coding.session.session import Session
-from tau.coding.session.store import SessionStore
+from tau.coding.session.storage.session_store import SessionStore
 from tau.coding.session.titles import UNTITLED, first_words
+from tau.coding.session.tree_navigation import Move
 from tau.modes.interactive.app import App, SessionSwitch
-from tau.modes.interactive.commands.saying import columns, count, next_session, session_of
+from tau.modes.interactive.commands.shared_text import columns, count, next_session, session_of
 
 branches = late("tau.modes.interactive.selectors.branch")
 sdk = late("tau.sdk")
-sessions = late("tau.modes.interactive.selectors.sessions")
-trees = late("tau.modes.interactive.selectors.tree")
-trash = late("tau.coding.history.trash")
+session_selector = late("tau.modes.interactive.selectors.session_selector")
+trees = late("tau.modes.interactive.selectors.tree_selector")
+trash = late("tau.coding.session.storage.trash")
 
 SHOWN_ID_CHARS = 8
 
@@ -37,7 +37,7 @@ async def new(app: App, rest: str) -> None:
 async def resume(app: App, rest: str) -> None:
     """Choose one, or go on with the one of this id."""
     if not rest:
-        await sessions.choose_session(app)
+        await session_selector.choose_session(app)
         return
     session = session_of(app)
     path = _found(session, rest)

@@ -12,15 +12,15 @@ from tau.base.errors import TauError
 from tau.base.late import late
 from tau.base.run import Limits, LocalRunner
 from tau.base.sizes import format_bytes
-from tau.modes.interactive.question_parts import DialogChoice
-from tau.modes.interactive.questions import ChoicePanel
+from tau.modes.interactive.dialogs.basic import ChoicePanel
+from tau.modes.interactive.dialogs.parts import DialogChoice
 from tau.tui.component import Component
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
 
 caches = late("tau.modes.interactive.debug.caches")
-exporting = late("tau.modes.interactive.commands.exporting")
+export = late("tau.modes.interactive.commands.export")
 logs = late("tau.modes.interactive.debug.logs")
 profiling = late("tau.modes.interactive.debug.profiling")
 reports = late("tau.modes.interactive.debug.report")
@@ -92,7 +92,7 @@ async def _profile(app: "App") -> bool:
 
 
 async def _transcript(app: "App") -> bool:
-    await exporting.export(app, "")
+    await export.export(app, "")
     return False
 
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tau.base.late import late
-from tau.modes.interactive.question_parts import DialogFrame
-from tau.modes.interactive.questions import CANCEL, PAGE_DOWN, PAGE_UP
+from tau.modes.interactive.dialogs.basic import CANCEL, PAGE_DOWN, PAGE_UP
+from tau.modes.interactive.dialogs.parts import DialogFrame
 from tau.tui.input.key import InputEvent, Key
 from tau.tui.text.wrap import wrap
 from tau.tui.widgets.scroll_view import ScrollView
@@ -14,7 +14,7 @@ from tau.tui.widgets.text import Text
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
 
-clipboard = late("tau.modes.interactive.editing.clipboard")
+clipboard = late("tau.modes.interactive.composer.clipboard")
 
 START, END = "tui.editor.cursorLineStart", "tui.editor.cursorLineEnd"
 

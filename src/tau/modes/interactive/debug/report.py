@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import DecodeError, json
 
-from tau.ai.raw_events import kept
+from tau.ai.exchange_log import kept
 from tau.base.errors import TauError
 from tau.base.files import make_private
 from tau.base.sizes import MIB, format_bytes

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tau.ai.raw_events import ExchangeLog, kept
+from tau.ai.exchange_log import ExchangeLog, kept
 from tau.modes.interactive.debug.pager import Pager, PagerAction
 from tau.modes.interactive.debug.secrets import masker_for
 from tau.tui.component import Component

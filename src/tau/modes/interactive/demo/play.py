@@ -20,9 +20,8 @@ from tau.config.settings import Settings, setting_values
 from tau.modes.interactive.app import App, SessionSwitch
 from tau.modes.interactive.demo.repository import make_repository
 from tau.modes.interactive.demo.script import ENDING, OPENING, REQUEST, answers
-from tau.modes.interactive.front import EarlyScreen
-from tau.modes.interactive.opening import open_front
-from tau.modes.interactive.selectors.applying import LIVE_GROUPS
+from tau.modes.interactive.early_screen import EarlyScreen, open_front
+from tau.modes.interactive.selectors.setting_changes import LIVE_GROUPS
 from tau.sdk import SessionOptions, create_session
 
 # It stands in the status line all the time, so that nobody takes it for a real one.

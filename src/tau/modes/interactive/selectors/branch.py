@@ -11,12 +11,12 @@ from tau.modes.interactive.selectors.pick_list import pick
 from tau.tui.widgets.select_list import SelectItem
 
 if TYPE_CHECKING:
-    from tau.coding.session.log import SessionLog
-    from tau.coding.session.navigation import BranchPoint
+    from tau.coding.session.storage.log import SessionLog
+    from tau.coding.session.tree_navigation import BranchPoint
     from tau.modes.interactive.app import App
 
 apps = late("tau.modes.interactive.app")
-forks = late("tau.coding.session.fork")
+forks = late("tau.coding.session.storage.fork")
 snippets = late("tau.coding.session.snippets")
 
 SHOWN_CHARS = 300

@@ -18,10 +18,10 @@ from tau.modes.interactive.selectors.pick_list import pick
 from tau.tui.widgets.select_list import SelectItem
 
 if TYPE_CHECKING:
-    from tau.coding.session.log import SessionLog
+    from tau.coding.session.storage.log import SessionLog
     from tau.modes.interactive.app import App
 
-clipboard = late("tau.modes.interactive.editing.clipboard")
+clipboard = late("tau.modes.interactive.composer.clipboard")
 
 MAX_MESSAGES = 300
 """How far back one can go: so many messages that have a text."""

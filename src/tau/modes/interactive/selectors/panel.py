@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tau.agent.ui import NoticeLevel
 from tau.modes.interactive.selectors.keys import label, pressed
-from tau.tui.component import Component
+from tau.tui.component import Component, LiveComponent
 from tau.tui.input.key import InputEvent
 from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap
 from tau.tui.widgets.input_field import InputField
-from tau.tui.widgets.live import LiveComponent
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App

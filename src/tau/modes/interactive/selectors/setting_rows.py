@@ -7,11 +7,11 @@ from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from msgspec import json
 
+from tau.config.descriptions import show_value
 from tau.config.layers import LoadedSettings
 from tau.config.settings import Setting as Declared
 from tau.config.settings import describe_settings, setting_values
-from tau.config.words import show_value
-from tau.modes.interactive.selectors.applying import takes_effect
+from tau.modes.interactive.selectors.setting_changes import takes_effect
 from tau.tui.widgets.setting import SettingKind, SettingRow, Value
 
 TABS: Mapping[str, tuple[str, ...]] = {

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from tau.coding.session.tree import MAX_LEVELS, TreeRow, prefix
+from tau.coding.session.tree_rows import MAX_LEVELS, TreeRow, prefix
 from tau.tui.text.cut import fit, truncate
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.list_parts import spoken_rows

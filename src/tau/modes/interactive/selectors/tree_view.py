@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, get_args
 
-from tau.coding.session.tree import TREE_FILTERS, TreeFilter, TreeRow, current
+from tau.coding.session.tree_rows import TREE_FILTERS, TreeFilter, TreeRow, current
 from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, MIN_LIST_ROWS
 from tau.modes.interactive.selectors.tree_rows import TreeRowStyle, in_lines, in_words
+from tau.tui.component import LiveComponent
 from tau.tui.input.key import InputEvent
 from tau.tui.text.wrap import wrap
 from tau.tui.widgets.list_parts import FilterLine, moved, moved_by, position_row
-from tau.tui.widgets.live import LiveComponent
 
 if TYPE_CHECKING:
     from tau.coding.session.session import Session
@@ -31,7 +31,7 @@ _EMPTY = {
 
 
 class TreeView(LiveComponent):
-    """Rows as `coding/session/tree.py` makes them; they are asked for again when a key has changed them.
+    """Rows as `coding/session/tree_rows.py` makes them; they are asked for again when a key has changed them.
 
     A fold hides all below an entry. Only an entry that begins a branch, or from which several go off, folds;
     from any other the key leads up to the next one that does, and the other key down to it.

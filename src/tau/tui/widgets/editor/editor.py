@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tau.tui.component import Component
+from tau.tui.component import Component, LiveComponent
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import InputEvent
 from tau.tui.style import Theme
@@ -14,7 +14,6 @@ from tau.tui.widgets.editor.draft import EditorDraft
 from tau.tui.widgets.editor.history import History
 from tau.tui.widgets.editor.model import EditorModel
 from tau.tui.widgets.editor.view import EditorStyle, EditorView
-from tau.tui.widgets.live import LiveComponent
 
 MAX_ROWS = 12
 

@@ -6,12 +6,18 @@ from typing import TYPE_CHECKING
 from tau.tui.text.clean import clean, clean_line
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.highlight import Highlighter
-from tau.tui.widgets.markdown.cutting import StablePrefix
 from tau.tui.widgets.markdown.inline import Inline, MarkdownStyle
 from tau.tui.widgets.markdown.limits import PARAGRAPH_CHARS, SAMPLE_ROWS
-from tau.tui.widgets.markdown.pieces import pieces
-from tau.tui.widgets.markdown.place import HIDDEN, HTML_HEAD_LINES, TASK_CHARS, BlockRange, PartialBlock
+from tau.tui.widgets.markdown.paragraph_chunks import pieces
+from tau.tui.widgets.markdown.resume_point import (
+    HIDDEN,
+    HTML_HEAD_LINES,
+    TASK_CHARS,
+    BlockRange,
+    PartialBlock,
+)
 from tau.tui.widgets.markdown.shapes import BoxShape, CodeShape, RuleShape, Shape, TableShape, TextShape
+from tau.tui.widgets.markdown.stable_prefix import StablePrefix
 from tau.tui.widgets.markdown.table import Columns
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from tau.base.late import late
 from tau.tui.text.clean import clean_line
 from tau.tui.widgets.markdown.build import Builder
-from tau.tui.widgets.markdown.cutting import StablePrefix, find_cut
 from tau.tui.widgets.markdown.hold import is_undecided
 from tau.tui.widgets.markdown.inline import Inline, MarkdownStyle
 from tau.tui.widgets.markdown.limits import LINE_CHARS, PARAGRAPH_CHARS, PIECE_CHARS, SETTLE_CHARS
-from tau.tui.widgets.markdown.place import HIDDEN, BlockRange, ResumePoint, placed
+from tau.tui.widgets.markdown.resume_point import HIDDEN, BlockRange, ResumePoint, placed
 from tau.tui.widgets.markdown.shapes import CodeShape, Shape
+from tau.tui.widgets.markdown.stable_prefix import StablePrefix, find_cut
 
 base_text = late("tau.base.text")
 parser = late("tau.tui.widgets.markdown.parse")

@@ -9,7 +9,7 @@ from tau.base.late import late
 from tau.tui.style import Style, Theme
 from tau.tui.text.clean import clean, clean_line, link
 from tau.tui.widgets.markdown.limits import CACHED_TEXTS, PARAGRAPH_CHARS
-from tau.tui.widgets.markdown.mend import mended
+from tau.tui.widgets.markdown.open_markup import mended
 
 parser = late("tau.tui.widgets.markdown.parse")
 
