@@ -136,7 +136,7 @@ def _add(paths: Paths, wish: _SshArgs) -> int:
     }
     path = managed_file(_scope(wish) or "user", paths, current_folder())
     add_host(path, name, {field: value for field, value in fields.items() if value is not None})
-    OutputStream().text(f"SshHost {name} is now in {path}.\n")
+    OutputStream().text(f"Host {name} is now in {path}.\n")
     host = _load(paths).hosts.get(name)
     if host is None or host.source != path:
         tell(f"In this folder {name} of another file wins." if host else f"{name} cannot be used yet.")
@@ -149,7 +149,7 @@ def _remove(paths: Paths, wish: _SshArgs) -> int:
     files = [managed_file(one, paths, current_folder()) for one in (SCOPES if scope is None else (scope,))]
     for path in files:
         if remove_host(path, name):
-            OutputStream().text(f"SshHost {name} was taken out of {path}.\n")
+            OutputStream().text(f"Host {name} was taken out of {path}.\n")
             return 0
     elsewhere = _load(paths).hosts.get(name)
     if elsewhere is not None:

@@ -8,10 +8,10 @@ from tau.tui.timer import FakeTimer
 
 SCRIPT = """
 import sys, threading
-from tau.modes.interactive.transcript.markdown_preload import DELAY_S, Warming
+from tau.modes.interactive.transcript.markdown_preload import DELAY_S, MarkdownPreload
 from tau.tui.timer import FakeTimer
 timer = FakeTimer()
-warming = Warming(timer)
+warming = MarkdownPreload(timer)
 warming.soon()
 assert "markdown_it" not in sys.modules
 timer.advance(DELAY_S)

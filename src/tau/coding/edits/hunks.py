@@ -82,9 +82,9 @@ def splices_of(lines: TextLines, places: Sequence[HunkPlacement]) -> list[Splice
         for run in _runs(lines, place):
             splice = _splice(lines, run, place)
             if splices and splices[-1].end > splice.start:
-                raise ToolError(f"PatchHunk {place.hunk.number} changes lines that another hunk changes too.")
+                raise ToolError(f"Hunk {place.hunk.number} changes lines that another hunk changes too.")
             if splices and _glued(splices[-1], splice):
-                raise ToolError(f"PatchHunk {place.hunk.number} follows a line that ends without a newline.")
+                raise ToolError(f"Hunk {place.hunk.number} follows a line that ends without a newline.")
             splices.append(splice)
     return [one for one in splices if lines.text[one.start : one.end] != one.text]
 

@@ -59,7 +59,7 @@ def _search(lines: TextLines, hunk: PatchHunk, name: str) -> _Search:
             continue
         found = _within(lines, hunk, places)
         return _at_end(lines, hunk, found) if hunk.at_end else found
-    raise ToolError(f"PatchHunk {hunk.number} does not fit {name}. {_why(lines, hunk)}")
+    raise ToolError(f"Hunk {hunk.number} does not fit {name}. {_why(lines, hunk)}")
 
 
 def _attempts(rows: tuple[HunkRow, ...]) -> Iterator[tuple[tuple[HunkRow, ...], int]]:
@@ -83,18 +83,16 @@ def _insertion(lines: TextLines, hunk: PatchHunk, name: str) -> _Search:
     if hunk.scopes:
         found = list(_scope_lines(lines, hunk.scopes))
         if not found:
-            raise ToolError(f"PatchHunk {hunk.number} does not fit {name}: no line says `{hunk.scopes[-1]}`.")
-        notes = [f"PatchHunk {hunk.number} has no old lines; its lines follow line {found[0] + 1}."]
+            raise ToolError(f"Hunk {hunk.number} does not fit {name}: no line says `{hunk.scopes[-1]}`.")
+        notes = [f"Hunk {hunk.number} has no old lines; its lines follow line {found[0] + 1}."]
         return _Search([HunkPlacement(hunk, at + 1, 0, hunk.rows) for at in found], notes)
     if hunk.line is None or hunk.at_end or not len(lines):
         notes = []
         if len(lines) and not hunk.at_end:
-            notes = [
-                f"PatchHunk {hunk.number} has no old lines; its lines were added at the end of the file."
-            ]
+            notes = [f"Hunk {hunk.number} has no old lines; its lines were added at the end of the file."]
         return _Search([HunkPlacement(hunk, len(lines), 0, hunk.rows)], notes)
     if hunk.line > len(lines):
-        raise ToolError(f"PatchHunk {hunk.number} does not fit {name}, which has {len(lines)} lines.")
+        raise ToolError(f"Hunk {hunk.number} does not fit {name}, which has {len(lines)} lines.")
     return _Search([HunkPlacement(hunk, hunk.line, 0, hunk.rows)], [])
 
 
@@ -103,7 +101,7 @@ def _at_end(lines: TextLines, hunk: PatchHunk, search: _Search) -> _Search:
     places = [place for place in search.places if place.end >= last]
     if places:
         return _Search(places, search.notes)
-    note = f"PatchHunk {hunk.number} is not at the end of the file, as the patch says."
+    note = f"Hunk {hunk.number} is not at the end of the file, as the patch says."
     return _Search(search.places, [*search.notes, note])
 
 
@@ -113,9 +111,7 @@ def _within(lines: TextLines, hunk: PatchHunk, places: list[HunkPlacement]) -> _
         return _Search(places, [])
     starts = list(_scope_lines(lines, hunk.scopes))
     if not starts:
-        return _Search(
-            places, [f"PatchHunk {hunk.number}: no line says `{hunk.scopes[-1]}`; found without it."]
-        )
+        return _Search(places, [f"Hunk {hunk.number}: no line says `{hunk.scopes[-1]}`; found without it."])
     inside: dict[int, HunkPlacement] = {}
     after: dict[int, HunkPlacement] = {}
     for start in starts:
@@ -124,11 +120,7 @@ def _within(lines: TextLines, hunk: PatchHunk, places: list[HunkPlacement]) -> _
         inside |= {place.at: place for place in below if place.at < stop}
         after |= {place.at: place for place in below}
     chosen = inside or after or {place.at: place for place in places}
-    notes = (
-        []
-        if inside or after
-        else [f"PatchHunk {hunk.number} stands above `{hunk.scopes[-1]}`, not below it."]
-    )
+    notes = [] if inside or after else [f"Hunk {hunk.number} stands above `{hunk.scopes[-1]}`, not below it."]
     return _Search([chosen[at] for at in sorted(chosen)], notes)
 
 
@@ -204,7 +196,7 @@ def _use_line_numbers(searches: list[_Search], last: int) -> list[str]:
 def _offset_note(place: HunkPlacement, moved: int) -> str:
     lines = f"{abs(moved)} line{'s' if abs(moved) != 1 else ''}"
     where = f"{lines} {'below' if moved > 0 else 'above'} what" if moved else "as"
-    return f"PatchHunk {place.hunk.number} was found at line {place.at + 1}, {where} its header says."
+    return f"Hunk {place.hunk.number} was found at line {place.at + 1}, {where} its header says."
 
 
 def _left_out(place: HunkPlacement) -> int:

@@ -94,12 +94,10 @@ class _Reader:
         self._check_length(number, header, old_left, new_left)
         if not rows:
             raise ToolError(
-                f"PatchHunk {number} (`{header[:100]}`) has no lines; the patch may have been cut off."
+                f"Hunk {number} (`{header[:100]}`) has no lines; the patch may have been cut off."
             )
         if said is not None and (old_left or new_left):
-            file.notes.append(
-                f"PatchHunk {number} has not as many lines as its header says; it was counted anew."
-            )
+            file.notes.append(f"Hunk {number} has not as many lines as its header says; it was counted anew.")
         scope = loose[1] if said is None and loose is not None and loose[1] not in ("", "...") else ""
         return PatchHunk(
             number=number,

@@ -140,7 +140,7 @@ class PlanMode:
         """The system prompt, with what a model that plans must know."""
         if not self.on:
             return prompt
-        template = (Path(__file__).parent / "prompts" / "plan.md").read_text(encoding="utf-8")
+        template = (Path(__file__).parents[1] / "prompts" / "plan.md").read_text(encoding="utf-8")
         return f"{prompt}\n\n{fill(template.strip(), plan_file=PLAN_FILE)}"
 
     def offer(self) -> None:

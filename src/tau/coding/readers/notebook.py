@@ -67,7 +67,7 @@ def to_text(data: bytes) -> str:
     for number, cell in enumerate(notebook.cells):
         if any("\ud800" <= letter <= "\udfff" for letter in cell.text):
             raise ToolError(
-                f"NotebookCell {number} holds half a character (a lone surrogate); read the file with :raw."
+                f"Cell {number} holds half a character (a lone surrogate); read the file with :raw."
             )
         source = re.sub(_ESCAPED_MARKER, lambda match: "\\" + match[0], cell.text)
         parts.append(f"# %% [{cell.kind}] cell:{number}\n{source}\n")

@@ -248,7 +248,7 @@ def _cleaned(item: CompletionItem) -> CompletionItem:
 
 
 def _place(theme: Theme, at: int, count: int) -> str:
-    return f"CompletionItem {at + 1} of {count}" if theme.linear else f"  {at + 1}/{count}"
+    return f"Item {at + 1} of {count}" if theme.linear else f"  {at + 1}/{count}"
 
 
 def _row(theme: Theme, item: CompletionItem, chosen: bool, label_cells: int, width: int) -> str:

@@ -118,7 +118,7 @@ def test_two_parts_are_joined_under_a_heading() -> None:
 def test_a_digest_tells_the_first_and_the_latest_wishes_within_its_room(room: int) -> None:
     messages: list[AppMessage] = []
     for number in range(60):
-        messages += [user(f"SummaryRequest {number}: {words(40)}"), says(f"Done with {number}.")]
+        messages += [user(f"Wish {number}: {words(40)}"), says(f"Done with {number}.")]
     text = digest(messages, "", room)
     assert text_tokens(text) <= room
     assert "120 older messages" in text

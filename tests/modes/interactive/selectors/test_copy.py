@@ -45,7 +45,7 @@ def test_the_last_answer_comes_first_with_its_code() -> None:
     assert [(part.name, part.group) for part in parts] == [
         ("All of it", "Last answer"),
         ("Code: python", "Last answer"),
-        ("CodeBlock", "Last answer"),
+        ("Code", "Last answer"),
         ("You", "Earlier"),
         ("Answer", "Earlier"),
         ("You", "Earlier"),

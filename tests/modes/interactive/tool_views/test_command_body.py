@@ -167,16 +167,16 @@ def test_a_call_of_job_says_what_it_does(args: dict[str, Any], shown: str) -> No
 def test_what_the_first_calls_need_can_be_loaded_ahead() -> None:
     script = (
         "import sys\n"
-        "from tau.modes.interactive.tool_views import table, warming\n"
+        "from tau.modes.interactive.tool_views import preload, registry\n"
         "assert 'pygments' not in sys.modules\n"
         "assert 'tau.modes.interactive.tool_views.bash' not in sys.modules\n"
-        "warming.warm()\n"
+        "preload.warm()\n"
         "from pathlib import Path\n"
-        "from tau.modes.interactive.tool_views.view import ToolView\n"
+        "from tau.modes.interactive.tool_views.view import ToolCallView\n"
         "from tools.gallery.widgets.printed import theme_of\n"
         "known = set(sys.modules)\n"
         "for name, args in (('bash', {'command': 'ls'}), ('write', {'path': 'a.py', 'content': 'x = 1'})):\n"
-        "    found = table.draw(ToolView(name, args, 'streaming', Path('/')), theme_of('dark'))\n"
+        "    found = registry.draw(ToolCallView(name, args, 'streaming', Path('/')), theme_of('dark'))\n"
         "    [part.render(80) for part in found.body]\n"
         "print(sorted(set(sys.modules) - known))\n"
     )

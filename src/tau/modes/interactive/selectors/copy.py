@@ -81,7 +81,7 @@ def copy_parts(messages: Iterable[AppMessage], most: int = MAX_MESSAGES) -> Iter
         group = "Last answer" if last else "Earlier" if answers else "Since the last answer"
         yield CopyItem("All of it" if last else who, group, text)
         for code in code_blocks(text) if who != "Command" else ():
-            yield CopyItem(f"Code: {code.language}" if code.language else "CodeBlock", group, code.text)
+            yield CopyItem(f"Code: {code.language}" if code.language else "Code", group, code.text)
 
 
 def words_of(message: AppMessage) -> tuple[str, str] | None:

@@ -69,7 +69,7 @@ class SessionSelector:
         self._wake = asyncio.Event()
         self._list = SessionList(app, self._current)
         self._body = SessionBody(app, self._list)
-        self._panel = Panel(app, "SessionChoices", self._body, hints=self._hints, fit=self._body.fit)
+        self._panel = Panel(app, "Sessions", self._body, hints=self._hints, fit=self._body.fit)
         self._panel.on_key = self._wake.set
         self._panel.actions |= {PATH: self._toggle_path, SORT: self._toggle_sort}
 
