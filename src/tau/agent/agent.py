@@ -11,7 +11,7 @@ from tau.agent.event_stream import events_of
 from tau.agent.events import AgentEvent
 from tau.agent.hooks import Hooks
 from tau.agent.listeners import Listeners
-from tau.agent.loop import Outcome, run
+from tau.agent.loop import Outcome, run_loop
 from tau.agent.output import ToolOutput
 from tau.agent.owner import EventListener, Setup, StreamFunction
 from tau.agent.ports import ToolContext
@@ -107,11 +107,11 @@ class Agent:
         self._abort = abort = Abort()
         try:
             if message is None:
-                return await run(self._owner, [], abort)
+                return await run_loop(self._owner, [], abort)
             taken = await self._owner.hooks.input(message)
             if taken is None:
                 return Outcome(message=None, messages=[])
-            return await run(self._owner, [taken], abort)
+            return await run_loop(self._owner, [taken], abort)
         finally:
             self._abort = None
 

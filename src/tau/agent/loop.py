@@ -45,7 +45,7 @@ class ModelAnswer(Struct, frozen=True):
     cancelled: bool = False
 
 
-async def run(owner: Owner, prompts: Sequence[Prompt], abort: Abort) -> Outcome:
+async def run_loop(owner: Owner, prompts: Sequence[Prompt], abort: Abort) -> Outcome:
     """Work on `prompts` (none: go on from where the history stands) until the model stops."""
     loop = _Run(owner, abort)
     owner.emit(e.AgentStart())

@@ -33,7 +33,7 @@ structs = late("msgspec.structs")
 NEEDED = (
     late("tau.agent.events"),
     late("tau.ai.client"),
-    late("tau.coding.session.session_loop"),
+    late("tau.coding.session.runner"),
     late("tau.coding.session.session"),
     late("tau.coding.tools"),
     late("tau.modes.interactive.app"),

@@ -216,7 +216,7 @@ def test_a_users_own_choice_of_a_model_ends_it() -> None:
         go(driver)
         driver.models.default = other_model("a" if same else "mine")
         if same:
-            driver.work.runs.user_chose_model()
+            driver.recovery.user_chose_model()
         driver.fallbacks._clock_ms = lambda: 10**15
         go(driver)
         assert used(driver)[-1] == ("a" if same else "mine")

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from tau.agent.abort import Abort
 from tau.agent.events import AgentEvent, TurnEnd
 from tau.ai.faux import Act, Fail, Say, Stop, Use
 from tau.ai.wire import CustomMessage, UserMessage
@@ -227,16 +226,11 @@ def test_an_edit_that_is_too_large_is_refused(tmp_path: Path) -> None:
 
 def test_a_reminder_that_came_too_late_is_taken_back(tmp_path: Path) -> None:
     work = Wired([[INIT], [Say("Enough.")]], tmp_path)
-    abort = Abort()
 
     def stop(event: AgentEvent) -> None:
         if isinstance(event, TurnEnd) and not event.tool_results:
-            abort.abort()
-
-    async def main() -> None:
-        await work.run([UserMessage("go", 1)], abort)
+            work.abort()
 
     work.subscribe(stop)
-    asyncio.run(main())
-    work.artifacts.close()
+    work.go()
     assert len(reminders(work)) == 1 and not work.queue.waiting()

@@ -1,10 +1,10 @@
-"""Runs the loop, and decides in one place what becomes of a run that failed.
+"""Decides in one place how to recover from a failed run.
 
-A request that is too large needs room, one with a picture that is refused goes without it, one that failed
-for a passing reason is sent again after a wait and then to another model; all else ends the run.
+A request that is too large is compacted, one with a refused image is sent without it, one that failed for a
+transient reason is retried after a delay and then sent to a fallback model; any other failure ends the run.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -13,12 +13,10 @@ from msgspec.structs import replace
 
 from tau.agent.abort import Abort, Aborted
 from tau.agent.events import AgentEvent, MessageEnd, Notice, RetryEnd, RetryStart
-from tau.agent.loop import Outcome, run
-from tau.agent.owner import Owner
-from tau.agent.queue import Prompt
+from tau.agent.loop import Outcome
 from tau.ai.model import Model
 from tau.ai.wire import AssistantMessage, TextContent, ThinkingContent, ToolResultMessage
-from tau.base import log
+from tau.base import log as log_file
 from tau.base.errors import ProviderError, TauError
 from tau.base.late import late
 from tau.base.text import sentence
@@ -40,79 +38,90 @@ RoomReason = Literal["threshold", "overflow", "incomplete"]
 
 
 class CompactContext(Protocol):
-    """Compacts the conversation; True where it has become smaller. Aborted, it returns or raises Aborted."""
+    """Compacts the conversation; True if it got smaller. On an abort it returns or raises Aborted."""
 
     def __call__(self, abort: Abort, /, *, reason: RoomReason) -> Awaitable[bool]: ...
 
 
-class RunSupervisor:
-    """One per session. `make_room` is the compaction; without one, what is too large fails.
+class RunRecovery:
+    """One per session. Without `compact`, a request that is too large fails.
 
-    `fallbacks` is there where the user has set chains of models to fall back to.
+    `fallbacks` is set if the user has configured fallback chains.
     """
 
     def __init__(
-        self, owner: Owner, history: SessionLog, retry: RetrySettings, model: Callable[[], Model]
+        self,
+        *,
+        log: SessionLog,
+        settings: RetrySettings,
+        model: Callable[[], Model],
+        emit: Callable[[AgentEvent], None],
+        compact: CompactContext | None,
+        fallbacks: "Fallbacks | None",
     ) -> None:
-        self._owner = owner
-        self._history = history
-        self._retry = retry
+        self._log = log
+        self._retry = settings
         self._model = model
+        self._emit = emit
+        self._compact = compact
+        self._fallbacks = fallbacks
         self._waiting: Abort | None = None
         self._attempt = 0  # retries since the last answer
         self._compactions = 0  # since the last answer
-        self.fallbacks: Fallbacks | None = None
-        self.make_room: CompactContext | None = None
 
     @property
     def waiting(self) -> bool:
-        """Whether a failed request waits to be sent again."""
+        """Whether a failed request is waiting to be retried."""
         return self._waiting is not None
 
     def cancel_wait(self) -> bool:
-        """Do not wait any longer: the run ends with its failure. False where nothing waits."""
+        """Stop waiting, so that the run ends with its failure. False if nothing is waiting."""
         if self._waiting is None:
             return False
         self._waiting.abort()
         return True
 
     def user_chose_model(self) -> None:
-        """The user has named a model; there is none to return to."""
-        if self.fallbacks is not None:
-            self.fallbacks.user_chose()
+        """Stay on the model that the user chose, rather than return to an earlier one."""
+        if self._fallbacks is not None:
+            self._fallbacks.user_chose()
 
-    async def run(self, prompts: Sequence[Prompt], abort: Abort) -> Outcome:
-        """Work on `prompts` until the model stops, or until nothing more can be done about a failure."""
+    async def begin(self, abort: Abort, *, new_prompt: bool) -> None:
+        """Reset the counters; before a new prompt, return to the first model if it is usable again."""
         self._attempt = self._compactions = 0
-        if prompts and self.fallbacks is not None:
+        if new_prompt and self._fallbacks is not None:
             with suppress(Aborted):
                 async with abort.scope():
-                    await self.fallbacks.before_prompt()
-        ended: Outcome | None = None
+                    await self._fallbacks.before_prompt()
+
+    async def recover(
+        self, outcome: Outcome, rerun: Callable[[Abort], Awaitable[Outcome]], abort: Abort
+    ) -> Outcome:
+        """Rerun the loop until it succeeds or its failure is final."""
+        final: Outcome | None = None
         try:
-            outcome = await run(self._owner, prompts, abort)
-            while (ended := await self._ended(outcome, abort)) is None:
-                again = await run(self._owner, [], abort)
+            while (final := await self._finish_or_retry(outcome, abort)) is None:
+                again = await rerun(abort)
                 outcome = replace(again, messages=[*outcome.messages, *again.messages])
         finally:
             if self._attempt:
-                error = None if ended is None else ended.error
+                error = None if final is None else final.error
                 self._emit(RetryEnd(False, self._attempt, UNSET if error is None else str(error)))
-        return ended
+        return final
 
-    async def room(self, abort: Abort, reason: RoomReason) -> bool:
-        """Ask for a smaller conversation; True where there is one. That this fails is no end of a run."""
-        if self.make_room is None:
+    async def make_room(self, abort: Abort, reason: RoomReason) -> bool:
+        """Compact if needed; True if the conversation got smaller. A failure does not end the run."""
+        if self._compact is None:
             return False
         try:
-            return await self.make_room(abort, reason=reason)
+            return await self._compact(abort, reason=reason)
         except TauError as error:
-            log.error("A compaction failed.", error)
+            log_file.error("A compaction failed.", error)
             self._emit(Notice("warning", f"The conversation could not be compacted: {error}"))
             return False
 
-    def saw(self, event: AgentEvent) -> None:
-        """Called with every event of the session: an answer puts an end to what was counted before it."""
+    def observe(self, event: AgentEvent) -> None:
+        """Reset the counters when the model answers."""
         if not isinstance(event, MessageEnd) or not isinstance(event.message, AssistantMessage):
             return
         message = event.message
@@ -123,11 +132,11 @@ class RunSupervisor:
         if self._attempt:
             self._emit(RetryEnd(True, self._attempt))
         self._attempt = self._compactions = 0
-        if self.fallbacks is not None:
-            self.fallbacks.answered()
+        if self._fallbacks is not None:
+            self._fallbacks.answered()
 
-    async def _ended(self, outcome: Outcome, abort: Abort) -> Outcome | None:
-        """How it ended; None where it is to be run again."""
+    async def _finish_or_retry(self, outcome: Outcome, abort: Abort) -> Outcome | None:
+        """The final outcome, or None to run the loop again."""
         try:
             return await self._judge(outcome, abort)
         except Aborted:
@@ -144,7 +153,7 @@ class RunSupervisor:
         if error.overflow:
             return await self._overflowed(outcome, error, "overflow", abort)
         if error.media:
-            notice = images.quarantine(self._history, self._model(), error)
+            notice = images.quarantine(self._log, self._model(), error)
             if notice is None:
                 return outcome
             self._emit(notice)
@@ -179,11 +188,11 @@ class RunSupervisor:
     async def _overflowed(
         self, outcome: Outcome, error: ProviderError, reason: RoomReason, abort: Abort
     ) -> Outcome | None:
-        if self.make_room is None:
+        if self._compact is None:
             return outcome
         if self._compactions < MAX_COMPACTIONS:
             self._compactions += 1
-            if await self.room(abort, reason) and not abort.aborted:
+            if await self.make_room(abort, reason) and not abort.aborted:
                 return None
         if abort.aborted:
             return replace(outcome, aborted=True)
@@ -226,19 +235,16 @@ class RunSupervisor:
         attempts, self._attempt = self._attempt, 0
         if attempts:
             self._emit(RetryEnd(False, attempts, str(error)))
-        if self.fallbacks is None:
+        if self._fallbacks is None:
             return outcome
         async with abort.scope():
-            return None if await self.fallbacks.apply(error) else outcome
+            return None if await self._fallbacks.apply(error) else outcome
 
     def _window_was_full(self, message: AssistantMessage) -> bool:
         """Cut off below the model's own output limit, and before anything was said."""
         usage = message.usage
         known = usage.input + usage.cache_read + usage.cache_write + usage.output > 0
         return known and not is_usable(message) and usage.output < self._model().max_tokens * CUT_SHARE
-
-    def _emit(self, event: AgentEvent) -> None:
-        self._owner.emit(event)
 
 
 def has_content(message: AssistantMessage) -> bool:
