@@ -439,7 +439,7 @@ def test_a_message_that_the_queue_refuses_stays_in_the_editor(
             await rig.send("waits")
             await asyncio.sleep(0.01)
             await rig.send("one too many")
-            await rig.show("messages are waiting already")
+            await rig.show("The queue is full")
             assert rig.app.editor.text == "one too many"
 
     run(test)

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 images = late("tau.coding.session.refused_images")
 waits = late("tau.coding.session.retry")
 
-MAX_COMPACTIONS = 4  # with no answer in between
+MAX_COMPACTIONS = 4  # without an answer in between
 MAX_EMPTY_RETRIES = 3
-CUT_SHARE = 0.9  # of the output limit: an answer that was cut off below it found the window full
+CUT_SHARE = 0.9  # of the output limit: an answer truncated below this share filled the window
 
 RoomReason = Literal["threshold", "overflow", "incomplete"]
 
@@ -151,7 +151,7 @@ class RunRecovery:
         if not isinstance(error, ProviderError):
             return outcome
         if error.overflow:
-            return await self._overflowed(outcome, error, "overflow", abort)
+            return await self._compact_and_retry(outcome, error, "overflow", abort)
         if error.media:
             notice = images.quarantine(self._log, self._model(), error)
             if notice is None:
@@ -161,31 +161,31 @@ class RunRecovery:
         delay_ms = waits.retry_delay_ms(self._retry, self._attempt + 1, error)
         if delay_ms is not None:
             return None if await self._wait(self._retry.max_retries, delay_ms, str(error), abort) else outcome
-        return await self._given_up(outcome, error, abort)
+        return await self._fall_back(outcome, error, abort)
 
     async def _judge_answer(self, outcome: Outcome, abort: Abort) -> Outcome | None:
-        """An answer that is no failure by itself, but of no use."""
+        """Detect answers that are empty or were truncated by a full window."""
         message = outcome.message
         if message is None:
             return outcome
         if message.stop_reason == "length" and self._window_was_full(message):
-            error = ProviderError("The context window is full: the answer was cut off before it began.")
-            return await self._overflowed(outcome, error, "incomplete", abort)
+            error = ProviderError("The context window is full: the answer was cut off before it started.")
+            return await self._compact_and_retry(outcome, error, "incomplete", abort)
         if message.stop_reason != "stop" or has_content(message) or not self._retry.enabled:
             return outcome
         name = f"{message.provider}/{message.model}"
         if self._attempt < (most := min(MAX_EMPTY_RETRIES, self._retry.max_retries)):
-            told = f"{name} sent an empty answer."
+            told = f"{name} returned an empty response."
             delay_ms = waits.backoff_ms(self._retry, self._attempt + 1)
             return None if await self._wait(most, delay_ms, told, abort) else outcome
         if _follows_results(outcome):
-            return outcome  # it had worked, and may have nothing to add
+            return outcome  # after tool calls, the model may have nothing to add
         error = ProviderError(
-            f"{name} sent nothing but empty answers; ask again, or try another model.", retryable=True
+            f"{name} returned only empty responses; try again, or use another model.", retryable=True
         )
-        return await self._given_up(replace(outcome, error=error), error, abort)
+        return await self._fall_back(replace(outcome, error=error), error, abort)
 
-    async def _overflowed(
+    async def _compact_and_retry(
         self, outcome: Outcome, error: ProviderError, reason: RoomReason, abort: Abort
     ) -> Outcome | None:
         if self._compact is None:
@@ -200,11 +200,11 @@ class RunRecovery:
             "The conversation could not be made small enough; "
             "start a new session, or use a model with a larger context window."
         )
-        told = ProviderError(f"{sentence(str(error))} {advice}", status=error.status, overflow=True)
-        return replace(outcome, error=told)
+        advised = ProviderError(f"{sentence(str(error))} {advice}", status=error.status, overflow=True)
+        return replace(outcome, error=advised)
 
     async def _wait(self, most: int, delay_ms: int, why: str, abort: Abort) -> bool:
-        """Wait for the next attempt; False where the user has had enough of waiting."""
+        """Wait before the next attempt; False if the user cancels the wait."""
         self._attempt += 1
         self._waiting = Abort()
         try:
@@ -219,8 +219,8 @@ class RunRecovery:
             self._waiting = None
         return True
 
-    async def _given_up(self, outcome: Outcome, error: ProviderError, abort: Abort) -> Outcome | None:
-        """This model cannot be had for now. Another one may answer in its place."""
+    async def _fall_back(self, outcome: Outcome, error: ProviderError, abort: Abort) -> Outcome | None:
+        """Switch to a fallback model, if there is one."""
         if not self._retry.enabled or not (error.retryable or error.quota):
             return outcome
         if waits.asks_too_much(self._retry, error):
@@ -228,8 +228,8 @@ class RunRecovery:
             self._emit(
                 Notice(
                     "warning",
-                    f"The server asks for a wait of {_spoken(error.retry_after)}; "
-                    f"retry.maxDelayMs allows {_spoken(self._retry.max_delay_ms / 1000)}.",
+                    f"The server asks for a delay of {_format_duration(error.retry_after)}; "
+                    f"retry.maxDelayMs allows {_format_duration(self._retry.max_delay_ms / 1000)}.",
                 )
             )
         attempts, self._attempt = self._attempt, 0
@@ -241,19 +241,19 @@ class RunRecovery:
             return None if await self._fallbacks.apply(error) else outcome
 
     def _window_was_full(self, message: AssistantMessage) -> bool:
-        """Cut off below the model's own output limit, and before anything was said."""
+        """Whether the answer was cut off below the model's output limit, before any text or call."""
         usage = message.usage
         known = usage.input + usage.cache_read + usage.cache_write + usage.output > 0
         return known and not is_usable(message) and usage.output < self._model().max_tokens * CUT_SHARE
 
 
 def has_content(message: AssistantMessage) -> bool:
-    """Whether there is anything in it, if only thoughts."""
+    """Whether it has any content, including thinking."""
     return any(not isinstance(part, TextContent) or part.text.strip() for part in message.content)
 
 
 def is_usable(message: AssistantMessage) -> bool:
-    """Whether it has words or calls."""
+    """Whether it has text or tool calls."""
     return bool(message.text.strip()) or any(
         not isinstance(part, (TextContent, ThinkingContent)) for part in message.content
     )
@@ -266,7 +266,7 @@ def _follows_results(outcome: Outcome) -> bool:
     return False
 
 
-def _spoken(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

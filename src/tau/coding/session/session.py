@@ -12,11 +12,10 @@ from tau.agent.events import AgentEvent, CompactionResult, Notice, ThinkingLevel
 from tau.agent.hooks import Hooks
 from tau.agent.loop import Outcome
 from tau.agent.owner import Complete, StreamFunction
-from tau.agent.queue import Queue
+from tau.agent.queue import Queue, user_message
 from tau.agent.tool import Tool
 from tau.ai.model import Model, ThinkingLevel
-from tau.ai.wire import BashExecutionMessage, ImageContent, PythonExecutionMessage, TextContent, UserMessage
-from tau.base.clock import now_ms
+from tau.ai.wire import BashExecutionMessage, ImageContent, PythonExecutionMessage
 from tau.base.errors import TauError
 from tau.base.late import late
 from tau.coding.context import CodingWorld
@@ -164,7 +163,7 @@ class Session:
 
     @cached_property
     def tree(self) -> "TreeNavigator":
-        """The tree of entries; `goto` moves in it."""
+        """The tree of entries."""
         parts = self._parts
         tree: TreeNavigator = tree_navigation.TreeNavigator(
             self.log, parts.hooks, parts.complete, lambda: self.model, parts.settings.branch_summary
@@ -183,7 +182,7 @@ class Session:
 
     @cached_property
     def _lines(self) -> "tuple[UserShell, UserPython | None]":
-        """What runs the lines that begin with `!` and with `$`."""
+        """Run the lines that start with `!` and `$`."""
         parts = self._parts
 
         def busy() -> bool:
@@ -207,17 +206,17 @@ class Session:
         return shell, python
 
     async def prompt(self, text: str, images: Sequence[ImageContent] = ()) -> Outcome:
-        """Send a message and work until the model stops. While it works, use `steer` or `follow_up`."""
+        """Send a message and work until the model stops. While busy, use `steer` or `follow_up`."""
         if self._closed:
             raise TauError(CLOSED)
         with self.activities.begin(run=True) as abort:
-            return await self._runner.run_prompt(_user_message(text, images), abort)
+            return await self._runner.run_prompt(user_message(text, images), abort)
 
     async def go_on(self, *, moved: Callable[[], None] | None = None) -> Outcome:
-        """Send the last request again, which failed or was stopped; the log gets the new answer only.
+        """Retry the last request, which failed or was stopped; only the new answer is logged.
 
-        Half an answer is left behind on a branch of its own; `moved` is called then. Raises TauError where
-        there is nothing to send again.
+        A partial answer stays on its own branch; `moved` is called in that case. Raises TauError if there is
+        nothing to retry.
         """
         if self._closed:
             raise TauError(CLOSED)
@@ -227,54 +226,54 @@ class Session:
             return await self._runner.run_prompt(None, abort)
 
     def stream(self, text: str, images: Sequence[ImageContent] = ()) -> AsyncGenerator[AgentEvent, None]:
-        """`prompt`, as the events that it causes. Who leaves early stops the run."""
-        events: AsyncGenerator[AgentEvent, None] = event_stream.events_of(
+        """Prompt and yield the events. Leaving early stops the run."""
+        events: AsyncGenerator[AgentEvent, None] = event_stream.stream_events(
             self.subscribe, lambda: self.prompt(text, images)
         )
         return events
 
     async def abort_and_prompt(self, text: str, images: Sequence[ImageContent] = ()) -> Outcome:
-        """Stop what runs, wait until it is recorded, then send this; what is queued stays queued."""
+        """Stop all activities, wait until they are recorded, then prompt; the queue stays as it is."""
         await self.activities.end()
         return await self.prompt(text, images)
 
     def steer(self, text: str, images: Sequence[ImageContent] = ()) -> None:
-        """Put a message in between turns of the run that is under way."""
-        self.queue.steer(_user_message(text, images))
+        """Send a message between turns of the current run."""
+        self.queue.steer(user_message(text, images))
 
     def follow_up(self, text: str, images: Sequence[ImageContent] = ()) -> None:
         """Queue a message for when the agent would stop."""
-        self.queue.follow_up(_user_message(text, images))
+        self.queue.follow_up(user_message(text, images))
 
     async def bash(
         self, command: str, *, exclude: bool = False, show: Callable[[str], None] | None = None
     ) -> BashExecutionMessage:
-        """A command of the user's own. The model is told of it with the next prompt, unless `exclude`."""
+        """Run a user's command. The model sees it with the next prompt, unless `exclude`."""
         with self.activities.begin() as abort:
             return await self._lines[0].run(command, exclude=exclude, abort=abort, show=show)
 
     async def python(
         self, code: str, *, exclude: bool = False, show: Callable[[str], None] | None = None
     ) -> PythonExecutionMessage:
-        """Python of the user's own, in the kernel of the tool eval."""
+        """Run a user's Python code in the kernel of the eval tool."""
         runs = self._lines[1]
         if runs is None:
-            raise TauError("This session has no Python to run code in.")
+            raise TauError("This session has no Python kernel.")
         with self.activities.begin() as abort:
             return await runs.run(code, exclude=exclude, abort=abort, show=show)
 
     async def compact(self, focus: str = "") -> CompactionResult:
-        """Put a summary in the place of the older part of the conversation. Raises TauError or Aborted."""
+        """Summarize older messages to free up context. Raises TauError or Aborted."""
         with self.activities.begin(run=True) as abort:
             return await self.compaction.compact(focus, abort)
 
     async def goto(self, target: str, *, summarize: bool = False, instructions: str | None = None) -> "Move":
-        """Go on from another entry of the tree; see `TreeNavigator.goto`."""
+        """Continue from another entry of the tree; see `TreeNavigator.goto`."""
         with self.activities.begin(run=True) as abort:
             return await self.tree.goto(target, summarize=summarize, instructions=instructions, abort=abort)
 
     def use_model(self, model: Model) -> None:
-        """Go on with another model from the next request on."""
+        """Switch models from the next request on."""
         self.models.default = model
         self.retry.user_chose_model()
         self.record_changes()
@@ -285,18 +284,12 @@ class Session:
         self.emit(ThinkingLevelChanged(level))
 
     async def close(self) -> None:
-        """Stop what runs, wait until it is recorded, and give the log back."""
+        """Stop all activities, wait until they are recorded, and release the log."""
         with suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_TIMEOUT_S):
                 await self.activities.end()
         self._closed = True
         self.log.close()
-
-
-def _user_message(text: str, images: Sequence[ImageContent]) -> UserMessage:
-    if not images:
-        return UserMessage(text, now_ms())
-    return UserMessage([TextContent(text), *images], now_ms())
 
 
 def _make_fallbacks(parts: SessionParts, setup: RequestSetup) -> "Fallbacks | None":

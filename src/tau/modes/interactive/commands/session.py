@@ -4,7 +4,7 @@ import os
 import stat
 from pathlib import Path
 
-from tau.agent.queue import spoken_text
+from tau.agent.queue import typed_text
 from tau.ai.wire import UserMessage
 from tau.base.clock import from_iso, now_ms
 from tau.base.errors import TauError, UsageError
@@ -134,7 +134,7 @@ async def _delete(app: App) -> None:
     if path is None or not path.exists():
         raise TauError("Nothing of this session is on the disk yet.")
     said = next((message for message in old.log.messages() if isinstance(message, UserMessage)), None)
-    title = old.names.name or (first_words(spoken_text(said)) if said is not None else UNTITLED)
+    title = old.names.name or (first_words(typed_text(said)) if said is not None else UNTITLED)
     days = trash.KEPT_DAYS
     question = f'"{title}" goes to the trash, where it is kept for {days} days.'
     if not await app.ui.confirm("Delete this session?", question):
