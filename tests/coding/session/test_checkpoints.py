@@ -122,7 +122,7 @@ def test_the_warnings_end_and_the_user_is_told(tmp_path: Path) -> None:
     warnings = [m for m in work.log.messages() if isinstance(m, CustomMessage)]
     assert len(warnings) == MAX_WARNINGS
     told = [event.message for event in work.events if isinstance(event, Notice)]
-    assert told == ["The model ended without a rewind; its checkpoint stays active."]
+    assert told == ["The model stopped without a rewind; its checkpoint stays active."]
     assert work.checkpoints.active is not None and not work.queue.waiting()
 
 
@@ -198,7 +198,7 @@ def test_a_full_disk_leaves_the_conversation_where_it_is(
     assert [type(m) for m in work.log.messages()][-1] is AssistantMessage
     assert any("a very long log" in text for text in work.sent())
     told = [event.message for event in work.events if isinstance(event, Notice)]
-    assert told == ["The conversation stays where it is. The disk is full."]
+    assert told == ["The rewind failed; the conversation is unchanged. The disk is full."]
 
 
 def test_an_abort_after_the_rewind_still_goes_back(tmp_path: Path) -> None:

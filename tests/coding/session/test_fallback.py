@@ -76,7 +76,7 @@ def test_when_patience_ends_the_next_model_of_the_chain_goes_on() -> None:
         "to": "other/a",
         "role": "default",
     }
-    assert driver.told == ["busy, come back. Going on with other/a."]
+    assert driver.told == ["busy, come back. Switching to other/a."]
     assert driver.log.context().model == ("other", "a")
 
 

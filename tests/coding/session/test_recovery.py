@@ -76,7 +76,7 @@ def test_a_wait_that_is_longer_than_allowed_is_named() -> None:
     driver = Driver([[Fail(busy(retry_after=7200))]])
     assert go(driver).error is not None
     assert len(driver.faux.requests) == 1
-    assert driver.told == ["The server asks for a wait of 2 h; retry.maxDelayMs allows 5 min."]
+    assert driver.told == ["The server asks for a delay of 2 h; retry.maxDelayMs allows 5 min."]
 
 
 def test_a_used_up_quota_is_not_waited_for() -> None:
@@ -229,7 +229,7 @@ def test_nothing_but_empty_answers_is_a_failure_that_may_pass() -> None:
     driver = Driver([[]], retry=RetrySettings(base_delay_ms=1))
     error = go(driver).error
     assert isinstance(error, ProviderError) and error.retryable
-    assert "empty answers" in str(error)
+    assert "empty responses" in str(error)
     assert len(driver.faux.requests) == 4
 
 

@@ -146,7 +146,7 @@ def test_a_failed_call_is_brought_to_mind_in_the_next_turn(tmp_path: Path) -> No
     work = Wired([[INIT], [Use("todo", ops=[{"op": "done", "task": "z"}])], [DONE], [Say("ok")]], tmp_path)
     work.go()
     assert len(hidden(work, "todo-error-reminder")) == 1
-    assert work.sent(2)[-1].startswith("The last call of todo reported an error")
+    assert work.sent(2)[-1].startswith("The last todo call reported an error")
 
 
 def test_closed_tasks_leave_the_list_after_a_while(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_an_edit_of_the_user_is_kept_and_told_to_the_model(tmp_path: Path) -> No
     work.todos.edit((TodoPhase("Mine", (TodoItem("c"), TodoItem("d", "abandoned"))),))
     assert states(work) == {"c": "in_progress", "d": "abandoned"}
     assert hidden(work, "todo-edit") == [
-        "The user has changed the todo list. It is now:\n- [in_progress] c (Mine)\n- [abandoned] d (Mine)"
+        "The user changed the todo list. It is now:\n- [in_progress] c (Mine)\n- [abandoned] d (Mine)"
     ]
     work.log.close()
     assert work.log.path is not None
@@ -213,7 +213,7 @@ def test_an_edit_during_a_run_waits_for_its_turn(tmp_path: Path) -> None:
     edit = Act(lambda: work.todos.edit((TodoPhase("Mine", (TodoItem("c"),)),)))
     work.follow([[edit, Use("echo", text="x")], [Say("ok")]])
     work.go()
-    assert work.sent(1)[-1].startswith("The user has changed the todo list.")
+    assert work.sent(1)[-1].startswith("The user changed the todo list.")
     assert states(work) == {"c": "in_progress"}
 
 

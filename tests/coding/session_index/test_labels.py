@@ -26,7 +26,7 @@ def test_a_folder_is_written_as_people_write_it() -> None:
     assert folder_text("/home/me", "/home/me") == "~"
     assert folder_text("/home/meadow", "/home/me") == "/home/meadow"
     assert folder_text("/srv\x07", "/home/me") == "/srv"
-    assert folder_text("") == "(no folder is known)"
+    assert folder_text("") == "(unknown folder)"
     assert folder_text(f"{Path.home()}/src") == "~/src"
 
 
