@@ -28,7 +28,7 @@ from tau.coding.resources import open_resources
 from tau.coding.session.activities import Activities
 from tau.coding.session.event_bus import EventBus
 from tau.coding.session.session import Session, SessionParts
-from tau.coding.session.stats import booked
+from tau.coding.session.stats import record_costs
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.trackers import make_trackers
 from tau.coding.tools import create_tools
@@ -83,7 +83,7 @@ async def compose(
     outside = await open_resources(options.cwd, runner, paths, settings, environ, services)
     stream = options.stream or models.client.stream
     complete = _complete(stream)
-    paid = booked(complete, conversation)
+    paid = record_costs(complete, conversation)
     tools = create_tools(options.tools, tool_settings, paid, outside=outside, previews=previews)
     prompt, problems = _prompt(options, paths, settings)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *outside.warnings]

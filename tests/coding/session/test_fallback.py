@@ -15,7 +15,7 @@ from tau.ai.model import Model
 from tau.ai.wire import AssistantMessage
 from tau.base.errors import ProviderError, UsageError
 from tau.base.run import LocalRunner
-from tau.coding.session.fallback import resolver
+from tau.coding.session.fallback import make_resolver
 from tau.coding.session.storage.log import SessionLog
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
@@ -39,7 +39,7 @@ def test_only_models_with_a_key_are_found(tmp_path: Path) -> None:
     environ = {"SOME_VAR": "value"}
     run = LocalRunner(shell="/bin/sh")
     credentials = KeyCredentials(catalog, AuthFile(tmp_path / "auth.json"), run, environ)
-    resolve = resolver(catalog, credentials, environ, run)
+    resolve = make_resolver(catalog, credentials, environ, run)
 
     async def found(pattern: str) -> Model | None:
         return await resolve(pattern)

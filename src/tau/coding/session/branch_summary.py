@@ -38,7 +38,7 @@ class Branch(Struct, frozen=True, kw_only=True):
     before: Sequence[FileOps] = ()
 
 
-async def summarise(
+async def summarize_branch(
     complete: Complete, model: Model, branch: Branch, *, reserve_tokens: int, instructions: str | None = None
 ) -> BranchSummaryResult | None:
     """Summarize a branch; None if there is nothing on it to summarize.

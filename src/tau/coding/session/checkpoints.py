@@ -24,7 +24,7 @@ from tau.coding.ports import Checkpoint
 from tau.coding.session.branch_state import BranchState, tool_result
 from tau.coding.session.context import EntryNode
 from tau.coding.session.entries import BranchSummaryEntry, MessageEntry
-from tau.coding.session.reminders import goes_on, is_last_word, remind, withdraw
+from tau.coding.session.reminders import has_next_prompt, is_last_word, remind, withdraw
 from tau.coding.session.storage.log import SessionLog
 
 file_ops = late("tau.coding.session.compaction.file_ops")
@@ -131,7 +131,7 @@ class SessionCheckpoints:
         self._emit(MessageEnd(told))
 
     def _warn(self) -> None:
-        if goes_on(self._queue) or self.active is None:
+        if has_next_prompt(self._queue) or self.active is None:
             return
         if self._warnings == MAX_WARNINGS:
             text = "The model stopped without a rewind; its checkpoint stays active."

@@ -69,7 +69,7 @@ def build_context(branch: Sequence[EntryNode], decode: Decode) -> Context:
     )
 
 
-def extended(context: Context, entry: s.KnownEntry) -> Context | None:
+def extend_context(context: Context, entry: s.KnownEntry) -> Context | None:
     """The context after one more entry; None if it must be rebuilt."""
     match entry:
         case s.MessageEntry(message=message):

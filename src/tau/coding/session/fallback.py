@@ -25,7 +25,7 @@ ENTRY_TYPE = "model_fallback"
 _Resolve = Callable[[str], Awaitable[Model | None]]
 
 
-def resolver(
+def make_resolver(
     catalog: Catalog, credentials: KeyCredentials, environ: Mapping[str, str], run: Runner
 ) -> _Resolve:
     """Make a function that finds the usable model for a pattern."""

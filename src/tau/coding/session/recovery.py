@@ -223,7 +223,7 @@ class RunRecovery:
         """Switch to a fallback model, if there is one."""
         if not self._retry.enabled or not (error.retryable or error.quota):
             return outcome
-        if waits.asks_too_much(self._retry, error):
+        if waits.exceeds_max_delay(self._retry, error):
             assert error.retry_after is not None
             self._emit(
                 Notice(

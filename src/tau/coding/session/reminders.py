@@ -21,7 +21,7 @@ def remind(queue: Queue, kind: _Kind, text: str) -> None:
         queue.aside(CustomMessage(kind, text, display=False, timestamp=now_ms()))
 
 
-def goes_on(queue: Queue) -> bool:
+def has_next_prompt(queue: Queue) -> bool:
     """Whether another message will be sent next anyway."""
     return any(item.kind != "held" for item in queue.waiting())
 

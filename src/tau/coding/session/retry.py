@@ -43,13 +43,13 @@ def retry_delay_ms(retry: RetrySettings, attempt: int, error: ProviderError) -> 
     """
     if not retry.enabled or attempt > retry.max_retries:
         return None
-    if not error.retryable or error.overflow or error.quota or asks_too_much(retry, error):
+    if not error.retryable or error.overflow or error.quota or exceeds_max_delay(retry, error):
         return None
     asked_ms = int((error.retry_after or 0) * 1000)
     return asked_ms if asked_ms and attempt == 1 else max(asked_ms, backoff_ms(retry, attempt))
 
 
-def asks_too_much(retry: RetrySettings, error: ProviderError) -> bool:
+def exceeds_max_delay(retry: RetrySettings, error: ProviderError) -> bool:
     return error.retry_after is not None and error.retry_after * 1000 > retry.max_delay_ms
 
 

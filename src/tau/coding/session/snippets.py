@@ -57,7 +57,7 @@ def snippet(entry: s.KnownEntry | None, calls: Calls) -> Snippet:
         if type(message) is ToolResultMessage:
             return _result(message, calls)
         if type(message) is UserMessage:
-            return _said("user", spoken(message.content))
+            return _said("user", message_text(message.content))
         return _SAY[type(message)](message)
     show = _SHOW.get(type(entry))
     return _note(str(entry.__struct_config__.tag)) if show is None else show(entry)
@@ -81,7 +81,7 @@ def one_line(text: str, max_chars: int) -> str:
     return f"{line[: max_chars - 1].rstrip()}…"
 
 
-def spoken(content: str | Sequence[UserContent]) -> str:
+def message_text(content: str | Sequence[UserContent]) -> str:
     """The text of a message, or a note if it has only images."""
     if isinstance(content, str):
         return content
@@ -151,7 +151,7 @@ def _ran(role: str, code: str, message: BashExecutionMessage | PythonExecutionMe
 
 
 def _custom(type: str, content: str | Sequence[UserContent]) -> Snippet:
-    return _said("custom", f"{type}: {spoken(content)}")
+    return _said("custom", f"{type}: {message_text(content)}")
 
 
 def _note(kind: str, *parts: object) -> Snippet:

@@ -223,7 +223,7 @@ class UsageStats:
             return self._total.usage
         total = self._total.usage
         for child in children:
-            total = added(total, child.usage)
+            total = add_usage(total, child.usage)
         return total
 
     @property
@@ -276,7 +276,7 @@ class UsageStats:
 
     def _line(self, node: EntryNode) -> UsageRecord:
         """The usage of an entry, with the log's own id string, to avoid keeping a copy."""
-        line = decoded(self._log.line(node)) if node.type in _COUNTED else None
+        line = decode_usage(self._log.line(node)) if node.type in _COUNTED else None
         if line is None:
             return UsageRecord(node.type, node.id, node.parent_id)
         return replace(line, id=node.id)
@@ -287,21 +287,21 @@ class UsageStats:
             self._calls += sum(part.type == "toolCall" for part in said.content)
 
 
-def decoded(line: bytes) -> UsageRecord | None:
+def decode_usage(line: bytes) -> UsageRecord | None:
     try:
         return _decoder.decode(line)
     except (ValueError, RecursionError):
         return None
 
 
-def added(one: Usage, other: Usage) -> Usage:
+def add_usage(one: Usage, other: Usage) -> Usage:
     tally = Tally()
     tally.add(one)
     tally.add(other)
     return tally.usage
 
 
-def booked(complete: Complete, log: SessionLog, kind: str = "tool") -> Complete:
+def record_costs(complete: Complete, log: SessionLog, kind: str = "tool") -> Complete:
     """Wrap `complete` so that the cost of each request is logged, if no other entry records it."""
 
     async def ask(model: Model, request: Request) -> AssistantMessage:

@@ -15,7 +15,7 @@ from tau.base.errors import SessionError, TauError
 from tau.base.late import late
 from tau.base.text import clean_line
 from tau.coding.session import entries as s
-from tau.coding.session.snippets import one_line, spoken
+from tau.coding.session.snippets import message_text, one_line
 from tau.coding.session.storage.log import SessionLog
 
 re = late("re")
@@ -171,5 +171,5 @@ class SessionTitle:
         for node in self._log.nodes():
             entry = self._log.decode(node) if node.type == "message" else None
             if isinstance(entry, s.MessageEntry) and isinstance(entry.message, UserMessage):
-                return spoken(entry.message.content)
+                return message_text(entry.message.content)
         return None

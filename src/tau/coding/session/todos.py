@@ -17,7 +17,7 @@ from tau.base.errors import SessionError, TauError
 from tau.coding.session.branch_state import BranchState, tool_result
 from tau.coding.session.context import EntryNode
 from tau.coding.session.entries import CustomEntry, CustomMessageEntry
-from tau.coding.session.reminders import goes_on, is_last_word, remind, withdraw
+from tau.coding.session.reminders import has_next_prompt, is_last_word, remind, withdraw
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.todo.list import (
     Phases,
@@ -56,7 +56,7 @@ class _Timer(Protocol):
 Later = Callable[[float, Callable[[], None]], _Timer]
 
 
-def later(seconds: float, action: Callable[[], None]) -> _Timer:
+def call_later(seconds: float, action: Callable[[], None]) -> _Timer:
     return asyncio.get_running_loop().call_later(seconds, action)
 
 
@@ -82,7 +82,7 @@ class Todos:
         *,
         running: Callable[[], bool] = lambda: False,
         quiet: Callable[[], bool] = lambda: False,
-        later: Later = later,
+        later: Later = call_later,
     ) -> None:
         self._log = log
         self._queue = queue
@@ -212,7 +212,7 @@ class Todos:
         rules = self._rules
         if not rules.reminders or self._attempt >= rules.max_reminders:
             return
-        if goes_on(self._queue) or self._quiet():
+        if has_next_prompt(self._queue) or self._quiet():
             return
         tasks = open_tasks(self.phases)
         if tasks:

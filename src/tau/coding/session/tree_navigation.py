@@ -159,14 +159,14 @@ class TreeNavigator:
         messages = [item.message for item in self._log.context().items if item.id in ids]
         if not messages:
             return None
-        summary = await branch_summary.summarise(
+        summary = await branch_summary.summarize_branch(
             self._complete,
             self._model(),
             branch_summary.Branch(
                 messages=messages,
                 cwd=self._log.header.cwd,
                 before=[
-                    file_ops.earlier(entry.details)
+                    file_ops.earlier_file_ops(entry.details)
                     for node in left
                     if node.type in ("compaction", "branch_summary")
                     and isinstance(entry := self._log.decode(node), s.CompactionEntry | s.BranchSummaryEntry)

@@ -210,13 +210,13 @@ def prefix(rows: Sequence[TreeRow], place: int, max_levels: int = MAX_LEVELS) ->
     return ("… " if row.depth > len(cells) else "") + "".join(reversed(cells))
 
 
-def drawn(rows: Sequence[TreeRow], place: int, max_levels: int = MAX_LEVELS) -> str:
+def draw_row(rows: Sequence[TreeRow], place: int, max_levels: int = MAX_LEVELS) -> str:
     """A row as plain text: lines, a bullet if it is on the active branch, label, text."""
     row = rows[place]
     return f"{prefix(rows, place, max_levels)}{'• ' if row.active else ''}{row.title}"
 
 
-def current(rows: Sequence[TreeRow]) -> int:
+def current_row(rows: Sequence[TreeRow]) -> int:
     """The row to start at: the leaf's, or that of the nearest visible entry above; -1 if there is none."""
     return next((place for place in range(len(rows) - 1, -1, -1) if rows[place].active), -1)
 

@@ -17,7 +17,7 @@ from tau.base.jsonl import Scan
 from tau.base.late import late
 from tau.base.sizes import KIB
 from tau.coding.session import entries as s
-from tau.coding.session.stats import Tally, decoded
+from tau.coding.session.stats import Tally, decode_usage
 from tau.coding.session_index.records import (
     FileFingerprint,
     ScanProgress,
@@ -154,7 +154,7 @@ def _read_old(fd: int, reading: "_Reading", version: int) -> None:
     """Read a file of an older version as it will be after migration."""
     raw: Scan[Raw] = Scan(fd, msgspec.json.Decoder(Raw))
     try:
-        lines = migration.migrated([bytes(line) for line, _, _ in raw], version)
+        lines = migration.migrate_lines([bytes(line) for line, _, _ in raw], version)
     except (ValueError, AttributeError, TypeError):
         reading.summary.problem = NO_HEADER
         return
@@ -235,7 +235,7 @@ class _Reading:
         try:
             version = _version_decoder.decode(line).version
             if version < s.VERSION:
-                (line,) = migration.migrated([line], version)
+                (line,) = migration.migrate_lines([line], version)
             header = s.decode_header(line)
         except ValueError:
             summary.problem = NO_HEADER
@@ -269,7 +269,7 @@ class _Reading:
 
     def _other(self, kind: str, line: bytes) -> None:
         if kind in _PAID:
-            if (paid := decoded(line)) is not None and isinstance(paid.usage, Usage):
+            if (paid := decode_usage(line)) is not None and isinstance(paid.usage, Usage):
                 self._tally.add(paid.usage)
         elif kind == "session_info":
             self._info(s.decode_known(line))
@@ -339,7 +339,7 @@ class _Reading:
 
     def _pay(self, line: bytes) -> None:
         """Count an answer, even if other parts of it are invalid: it was paid for."""
-        paid = decoded(line)
+        paid = decode_usage(line)
         said = None if paid is None else paid.message
         if said and said.role == "assistant" and isinstance(said.usage, Usage):
             self._tally.add(said.usage)

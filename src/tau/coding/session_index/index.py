@@ -141,7 +141,7 @@ class SessionIndex:
         return self._fts
 
     def _sessions(self, db: sqlite3.Connection, folder: bytes | None, limit: int | None) -> list[SessionRow]:
-        with collecting_nothing():
+        with pause_gc():
             paths, rows = self.current(db, folder)
             rows.sort(key=_AGE, reverse=True)
             return [row_of(paths, row) for row in rows[:limit]]
@@ -200,7 +200,7 @@ class SessionIndex:
             return paths, rows
         done = 0
         for batch in _batches(changed):
-            with collecting_nothing(), writing(db):
+            with pause_gc(), writing(db):
                 writer = tables.IndexWriter(db, self._root, fts=self._fts)
                 for place, mark in batch:
                     self._take(db, writer, place, mark)
@@ -235,7 +235,7 @@ class SessionIndex:
         self, db: sqlite3.Connection, writer: tables.IndexWriter, place: TablePlace, mark: SearchMark
     ) -> None:
         """Read a changed file, unless another process has just done so."""
-        kept = tables.kept(db, place)
+        kept = tables.find_indexed(db, place)
         if kept is not None and kept.mark == mark:
             return
         began_ns = time.time_ns()
@@ -258,7 +258,7 @@ class SessionIndex:
 
 
 @contextmanager
-def collecting_nothing() -> Iterator[None]:
+def pause_gc() -> Iterator[None]:
     """Pause garbage collection: among thousands of rows without garbage, it takes a third of the time."""
     if not gc.isenabled():
         yield

@@ -52,7 +52,7 @@ def speaker(role: str) -> str:
     return _SPEAKERS.get(role, "")
 
 
-def of_folder(rows: Iterable[SessionRow], cwd: str) -> list[SessionRow]:
+def sessions_in(rows: Iterable[SessionRow], cwd: str) -> list[SessionRow]:
     """The sessions of a working folder, since two can share a folder of session files.
 
     A session without a folder belongs to every folder.

@@ -20,7 +20,7 @@ from tau.coding.session_index.database import (
     replace_database,
     writing,
 )
-from tau.coding.session_index.search import escaped, fts_query, is_plain
+from tau.coding.session_index.search import escape_like, fts_query, is_plain
 
 FILE_NAME = "history.db"
 VERSION = 1
@@ -164,5 +164,5 @@ def _condition(words: list[str], *, fts: bool) -> tuple[str, tuple[str, ...]]:
             values.append(query)
         if query is None or not is_plain(word):
             parts.append(r"text LIKE ? ESCAPE '\'")
-            values.append(f"%{escaped(word)}%")
+            values.append(f"%{escape_like(word)}%")
     return (f" WHERE {' AND '.join(parts)}" if parts else ""), tuple(values)

@@ -10,7 +10,7 @@ from unicodedata import category, normalize
 
 from msgspec import Struct
 
-from tau.coding.session_index.index import SessionIndex, SessionRow, collecting_nothing, row_of
+from tau.coding.session_index.index import SessionIndex, SessionRow, pause_gc, row_of
 from tau.coding.session_index.tables import TEXT_BITS
 
 SNIPPET_CHARS = 160
@@ -47,7 +47,7 @@ def search(
     where = None if folder is None else fsencode(folder.absolute())
 
     def ask(db: sqlite3.Connection) -> SessionHits:
-        with collecting_nothing():
+        with pause_gc():
             paths, rows = index.current(db, where)
             places = [_places(db, word, fts=index.fts) for word in wanted]
         found = [row for row in rows if all(row[8] in place for place in places)]
@@ -64,7 +64,7 @@ def search(
 def _places(db: sqlite3.Connection, word: str, *, fts: bool) -> dict[int, tuple[int, int]]:
     """The sessions that contain a word, each with the first and last text that has it."""
     query = fts_query(word) if fts else None
-    like = f"%{escaped(word)}%"
+    like = f"%{escape_like(word)}%"
     group = f"min(no), max(no) FROM texts{{}} WHERE {{}} GROUP BY no >> {TEXT_BITS}"
     values: tuple[str, ...]
     if query is None:
@@ -93,7 +93,7 @@ def is_plain(word: str) -> bool:
     return findall(r"[^\W_]+", word) == [word]
 
 
-def escaped(text: str) -> str:
+def escape_like(text: str) -> str:
     """Escape a text for LIKE, with backslashes."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
@@ -103,8 +103,8 @@ def _best(db: sqlite3.Connection, numbers: Iterable[int], words: Sequence[str]) 
     best = (-1, "", "")
     for number in numbers:
         role, text = db.execute("SELECT role, text FROM texts WHERE no = ?", (number,)).fetchone()
-        has = folded(text)
-        count = sum(folded(word) in has for word in words)
+        has = fold_text(text)
+        count = sum(fold_text(word) in has for word in words)
         if count > best[0]:
             best = (count, role, text)
     return best[1], snippet(best[2], words)
@@ -114,8 +114,8 @@ def snippet(text: str, words: Sequence[str], max_chars: int = SNIPPET_CHARS) -> 
     """The part of a text around the first match, cut between words."""
     if len(text) <= max_chars:
         return text
-    has = folded(text)
-    found = [at for word in words if (at := has.find(folded(word))) >= 0]
+    has = fold_text(text)
+    found = [at for word in words if (at := has.find(fold_text(word))) >= 0]
     start = max(0, min(found, default=0) - _BEFORE_CHARS)
     start = max(0, min(start, len(text) - max_chars))
     if start:
@@ -126,7 +126,7 @@ def snippet(text: str, words: Sequence[str], max_chars: int = SNIPPET_CHARS) -> 
     return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """Lower-case a text and remove accents letter by letter, so that offsets stay valid."""
     return text.lower() if text.isascii() else "".join(map(_letter, text))
 

@@ -89,7 +89,7 @@ def prepare(db: sqlite3.Connection, fts: bool) -> bool:
     return True
 
 
-def kept(db: sqlite3.Connection, place: TablePlace) -> IndexedSession | None:
+def find_indexed(db: sqlite3.Connection, place: TablePlace) -> IndexedSession | None:
     row = db.execute(
         "SELECT sessions.no, size, mtime_ns, ctime_ns, inode, settled, done, checksum, summary "
         "FROM sessions JOIN folders ON folders.no = sessions.folder WHERE folders.path = ? AND file = ?",

@@ -120,12 +120,12 @@ class Compactor:
         return result
 
     def shake(self) -> int:
-        """Drop large tool output except that of the latest calls, at the user's request; returns tokens saved."""
+        """Drop large tool output, except of the latest calls, at the user's request; returns tokens saved."""
         self._begin()
         try:
             reading = self._meter.read(self._setup())
             messages = [item.message for item in reading.items]
-            changed = shaking.shaken(messages, reading.costs, protected_tokens=0, min_saved_tokens=0)
+            changed = shaking.shake_messages(messages, reading.costs, protected_tokens=0, min_saved_tokens=0)
             if not changed:
                 raise NothingToDo("There is no large tool output to drop.")
             saved: int = log_changes.replace_messages(self._log, reading, changed)
@@ -142,7 +142,7 @@ class Compactor:
             job = self._job(setup, reading, self._needs.usual(setup, reading), focus=focus)
             if not job.items:
                 raise NothingToDo("There is nothing to hand off yet.")
-            job = replace(job, complete=stats.booked(job.complete, self._log, "handoff"))
+            job = replace(job, complete=stats.record_costs(job.complete, self._log, "handoff"))
             async with abort.scope():
                 made: Handoff = await handoffs.make_handoff(job, self._handoff_folder())
             return made

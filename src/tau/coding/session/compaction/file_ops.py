@@ -48,7 +48,7 @@ class CallResult(Struct, frozen=True):
         return result is not None and result.is_error and text_of(result.content) != STOPPED
 
 
-def earlier(details: Any) -> FileOps:
+def earlier_file_ops(details: Any) -> FileOps:
     """The files listed in the details of an earlier summary."""
     found = plain(details)
     if not isinstance(found, dict):

@@ -10,7 +10,7 @@ from tau.base.errors import TauError
 from tau.base.files import make_private, write_atomic
 from tau.coding.session.compaction import summary as summaries
 from tau.coding.session.compaction.file_ops import file_lists, file_ops
-from tau.coding.session.compaction.shrink import CompactionInput, ask
+from tau.coding.session.compaction.shrink import CompactionInput, request_summary
 
 MAX_DOCUMENT_TOKENS = 8_192
 
@@ -42,9 +42,9 @@ async def make_handoff(job: CompactionInput, folder: Path | None) -> Handoff:
         focus=job.focus,
         answer_tokens=tokens,
     )
-    notes = await ask(job, wish, tokens)
+    notes = await request_summary(job, wish, tokens)
     if notes.again:
-        notes = await ask(job, replace(wish, hard=True), tokens)
+        notes = await request_summary(job, replace(wish, hard=True), tokens)
     if not notes.text:
         raise TauError(notes.why)
     ops = file_ops(job.written, job.cwd, job.earlier)

@@ -33,7 +33,7 @@ class ServerLimit(Struct, frozen=True):
     asked: int = 0
 
 
-def stated(text: str) -> ServerLimit:
+def parse_server_limit(text: str) -> ServerLimit:
     """Parse the token counts in an error about a request that is too large."""
     window, asked = _number(_WINDOW, text), _number(_ASKED, text)
     if window < MIN_WINDOW_TOKENS or (asked and asked < window):

@@ -9,7 +9,7 @@ from tau.agent.owner import Complete, Setup
 from tau.ai.wire import AppMessage
 from tau.base.errors import TauError
 from tau.coding.session.compaction.estimate import message_tokens
-from tau.coding.session.compaction.file_ops import FileOps, earlier
+from tau.coding.session.compaction.file_ops import FileOps, earlier_file_ops
 from tau.coding.session.compaction.meter import ContextMeasurement
 from tau.coding.session.compaction.shrink import CompactionAction, CompactionEdits, CompactionInput, edit_of
 from tau.coding.session.compaction.trigger import CompactionTarget
@@ -33,14 +33,14 @@ def make_job(
     compaction = log.context().compaction
     start = 0 if compaction is None else 1
     items = list(reading.items[start:])
-    before: list[FileOps] = [] if compaction is None else [earlier(compaction.details)]
+    before: list[FileOps] = [] if compaction is None else [earlier_file_ops(compaction.details)]
     written: list[AppMessage] = []
     for item in items:
         node = log.node(item.id)
         entry = None if node is None else log.decode(node)
         written.append(entry.message if isinstance(entry, MessageEntry) else item.message)
         if isinstance(entry, BranchSummaryEntry):
-            before.append(earlier(entry.details))
+            before.append(earlier_file_ops(entry.details))
     return CompactionInput(
         items=items,
         written=written,

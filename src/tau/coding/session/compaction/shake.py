@@ -23,7 +23,7 @@ HEAVY_BLOCK_TOKENS = 2_000
 BLOCK_TOKENS = 400  # kept of other large blocks
 
 
-def shaken(
+def shake_messages(
     messages: Sequence[AppMessage],
     costs: Sequence[int],
     *,

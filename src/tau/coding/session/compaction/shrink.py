@@ -93,7 +93,7 @@ async def shrink(job: CompactionInput) -> CompactionEdits:
         view.edit(stale_reads.stale_reads(view.messages, view.costs, job.cwd, changed_before=protected))
     previous = summary_tokens(job.previous) if job.previous else 0
     if job.action == "shake":
-        view.edit(shake.shaken(view.messages, view.costs))
+        view.edit(shake.shake_messages(view.messages, view.costs))
         if view.edits and job.frame + previous + view.tokens() <= job.limit * RECOVERY:
             return _edited(job, view.edits, job.frame + previous + view.tokens())
     room = max(job.limit - job.frame, 0)
@@ -190,10 +190,10 @@ async def _notes(job: CompactionInput, cut: CutPoint, room: float) -> SummaryAtt
     else:
         if cut.splits and kind == "summary" and not job.previous:
             whole = replace(whole, kind="turn")
-        first = await ask(job, whole, room)
+        first = await request_summary(job, whole, room)
     if first.text or not first.again:
         return first
-    second = await ask(job, replace(whole, hard=True), room)
+    second = await request_summary(job, replace(whole, hard=True), room)
     return replace(second, usage=added(first.usage, second.usage))
 
 
@@ -207,17 +207,19 @@ async def _in_two_parts(
         whole, kind="turn", previous="", messages=whole.messages[turn:], answer_tokens=tokens // 3
     )
     async with asyncio.TaskGroup() as group:
-        before = spawn(group, ask(job, history, room * 2 / 3))
-        after = spawn(group, ask(job, beginning, room / 3))
+        before = spawn(group, request_summary(job, history, room * 2 / 3))
+        after = spawn(group, request_summary(job, beginning, room / 3))
     one, two = before.result(), after.result()
     usage = added(one.usage, two.usage)
     if one.text and two.text:
-        return SummaryAttempt(summaries.joined(one.text, two.text), usage=usage)
+        return SummaryAttempt(summaries.join_notes(one.text, two.text), usage=usage)
     failed = [notes for notes in (one, two) if not notes.text]
     return SummaryAttempt(why=failed[0].why, usage=usage, again=all(notes.again for notes in failed))
 
 
-async def ask(job: CompactionInput, wish: summaries.SummaryRequest, room: float) -> SummaryAttempt:
+async def request_summary(
+    job: CompactionInput, wish: summaries.SummaryRequest, room: float
+) -> SummaryAttempt:
     """Request a summary of about `room` estimated tokens; does not raise."""
     window = int(job.window / max(job.ratio, 1))
     try:
@@ -230,7 +232,7 @@ async def ask(job: CompactionInput, wish: summaries.SummaryRequest, room: float)
     except Exception as error:
         log.error("A summary failed unexpectedly.", error)
         return SummaryAttempt(why="No summary could be made; the log file has the details.")
-    text = summaries.summary_of(answer, may_be_cut=wish.hard)
+    text = summaries.extract_summary(answer, may_be_cut=wish.hard)
     if text is None:
         return SummaryAttempt(why=f"{job.model.key} returned no summary.", usage=answer.usage, again=True)
     if text_tokens(text) > room * plans.OVERSHOOT:

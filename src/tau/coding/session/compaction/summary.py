@@ -97,7 +97,7 @@ def build_request(wish: SummaryRequest, model: Model, window: int) -> Request:
     )
 
 
-def summary_of(answer: AssistantMessage, *, may_be_cut: bool) -> str | None:
+def extract_summary(answer: AssistantMessage, *, may_be_cut: bool) -> str | None:
     """The notes in an answer; None if it is empty, cut off, failed, a refusal or small talk."""
     if answer.stop_reason not in (("stop", "length") if may_be_cut else ("stop",)):
         return None
@@ -107,7 +107,7 @@ def summary_of(answer: AssistantMessage, *, may_be_cut: bool) -> str | None:
     return text if re.search(r"^#{1,3} \S", text, re.MULTILINE) else None
 
 
-def joined(history: str, turn: str) -> str:
+def join_notes(history: str, turn: str) -> str:
     """Join the notes on the history and those on the start of the turn."""
     if not history or not turn:
         return history or turn

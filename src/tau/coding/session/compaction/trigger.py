@@ -8,7 +8,12 @@ from tau.agent.owner import Setup
 from tau.ai.model import Model
 from tau.ai.wire import AssistantMessage
 from tau.coding.session.compaction.estimate import usage_tokens
-from tau.coding.session.compaction.limits import MIN_WINDOW_TOKENS, ServerLimit, limit_tokens, stated
+from tau.coding.session.compaction.limits import (
+    MIN_WINDOW_TOKENS,
+    ServerLimit,
+    limit_tokens,
+    parse_server_limit,
+)
 from tau.coding.session.compaction.meter import ContextMeasurement
 from tau.config.settings import CompactionSettings
 
@@ -93,7 +98,7 @@ class CompactionTrigger:
         self._overflows += 1
         if self._overflows > MAX_OVERFLOWS:
             return None
-        said = stated(_latest_error(reading))
+        said = parse_server_limit(_latest_error(reading))
         if said.asked and said.asked > MAX_RATIO * max(reading.estimated, reading.tokens):
             said = ServerLimit()  # not a count of what we sent
         tokens = said.asked or reading.tokens

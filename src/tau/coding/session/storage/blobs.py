@@ -59,7 +59,7 @@ class Blobs:
             reference = self._stored(attachment.content)
             return attachment if reference is None else replace(attachment, content=reference)
 
-        return changed(entry, image, attached)
+        return replace_images(entry, image, attached)
 
     def fetch(self, entry: E_, warn: Callable[[str], None]) -> E_:
         """The entry with its images loaded; a note and a warning if a file is missing or damaged."""
@@ -81,7 +81,7 @@ class Blobs:
             data = data_of(attachment.content)
             return data if isinstance(data, TextContent) else replace(attachment, content=data)
 
-        return changed(entry, image, attached)
+        return replace_images(entry, image, attached)
 
     def inlined(self, line: bytes, warn: Callable[[str], None]) -> bytes:
         """A line with its images inlined, whatever else it contains."""
@@ -141,7 +141,7 @@ class Blobs:
             return {"type": "text", "text": f"(An image that belongs here is missing: {missing}.)"}
 
 
-def changed(entry: E_, image: _Image, attached: Attached) -> E_:
+def replace_images(entry: E_, image: _Image, attached: Attached) -> E_:
     """The entry with every image and attachment replaced; the same object if nothing changes."""
     holder: Any = entry
     match holder:

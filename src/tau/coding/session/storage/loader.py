@@ -82,7 +82,7 @@ def _read(path: Path, storage: FileStorage, refusal: str | None) -> LoadedLog:
         if not old.lines or 1 in old.damaged:
             raise SessionError(f"The header of {path} is damaged, so its version is unknown.")
         faults = _faults(storage, old.damaged, old.torn)
-        loaded = _migrated(path, storage, migration.migrated(old.lines, version), version, refusal)
+        loaded = _migrated(path, storage, migration.migrate_lines(old.lines, version), version, refusal)
     else:
         loaded = LoadedLog(header, storage, read_only=refusal)
         _fill(loaded, path, records, places)

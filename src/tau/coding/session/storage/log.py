@@ -15,7 +15,7 @@ from tau.base.errors import SessionError
 from tau.base.late import late
 from tau.base.sizes import KIB
 from tau.coding.session import entries as s
-from tau.coding.session.context import Context, EntryNode, build_context, extended
+from tau.coding.session.context import Context, EntryNode, build_context, extend_context
 from tau.coding.session.storage.ids import file_name, new_entry_id, new_session_id
 from tau.coding.session.storage.line_storage import FileStorage, MemoryStorage, Storage
 from tau.coding.session.storage.loader import load
@@ -131,7 +131,7 @@ class SessionLog:
         if kind == "session_info":
             self._info = node
         if self._context is not None:
-            self._context = extended(self._context, whole)
+            self._context = extend_context(self._context, whole)
         return whole.id
 
     def append_message(self, message: AppMessage) -> str:
@@ -198,7 +198,7 @@ class SessionLog:
     def context(self) -> Context:
         """What the model is told, up to the leaf."""
         if self._context is None:
-            with _collecting_nothing():
+            with _pause_gc():
                 self._context = build_context(self.branch(), self.decode)
         return self._context
 
@@ -247,7 +247,7 @@ def _may_refer(entry: s.KnownEntry) -> bool:
 
 
 @contextmanager
-def _collecting_nothing() -> Iterator[None]:
+def _pause_gc() -> Iterator[None]:
     """Pause garbage collection: everything built here is kept, and collecting would double the time."""
     if not gc.isenabled():
         yield

@@ -12,7 +12,7 @@ from tau.coding.session.entries import VERSION
 Line = dict[str, Any]
 
 
-def migrated(lines: Sequence[bytes], version: int) -> list[bytes]:
+def migrate_lines(lines: Sequence[bytes], version: int) -> list[bytes]:
     """The records of an older file converted to version 3, header first."""
     records: list[Line] = [msgspec.json.decode(line) for line in lines]
     header, *entries = records
