@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tau.base.guard import Guard
 
 families = late("tau.base.family")
+guards = late("tau.base.guard")
 process = late("tau.base.process")
 
 ABORT_GRACE_S = 0.08  # where a person has stopped a command, and waits
@@ -244,7 +245,7 @@ class LocalRunner:
 
     def _guarded(self) -> "Guard":
         if self._guard is None:
-            self._guard = process.Guard()
+            self._guard = guards.Guard()
         return self._guard
 
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ apps = late("tau.modes.interactive.app")
 asyncio = late("asyncio")
 launching = late("tau.cli.launch")
 prompts_of = late("tau.cli.prompts")
+sdk = late("tau.sdk")
 signalling = late("tau.cli.signals")
 structs = late("msgspec.structs")
 
@@ -115,8 +116,7 @@ def _opening(parsed: Parsed, cwd: Path) -> "Opening":
             options = structs.replace(options, provider=None, model=change.model)
             if change.kind == "resume":  # as hard as it was thinking there
                 options = structs.replace(options, thinking=None)
-        opened: AbstractAsyncContextManager[Session] = launching.create_session(options)
-        async with opened as session:
+        async with sdk.create_session(options) as session:
             yield session
 
     return opening

@@ -59,8 +59,8 @@ def _shown_text(source: Source) -> str | None:
 
 
 def _change(source: Source, file: hashline.PreparedFile, cwd: Path) -> FileChange:
-    if _is_notebook(source):
-        new: bytes = notebook.from_text(file.new_text, source.data)
+    if source.data is not None and _is_notebook(source):
+        new = notebook.from_text(file.new_text, source.data)
     else:
         new = bytes_of(file.new_text, text_of(source), source.name)
     diff = file.diff(shown(source.path, cwd))

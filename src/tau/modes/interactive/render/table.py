@@ -1,6 +1,7 @@
 """Which renderer draws which tool: found by name, loaded when its first call is shown."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from tau.base.late import late
 from tau.modes.interactive.render import complaints
@@ -10,7 +11,14 @@ from tau.tui.style import Theme
 generic = late("tau.modes.interactive.render.generic")
 read = late("tau.modes.interactive.render.read")
 
-RENDERERS = {
+
+class Renderer(Protocol):
+    """What each module in the table offers."""
+
+    def draw(self, view: ToolView, theme: Theme) -> Drawn: ...
+
+
+RENDERERS: dict[str, Renderer] = {
     "ask": late("tau.modes.interactive.render.ask"),
     "ast_edit": late("tau.modes.interactive.render.ast_edit"),
     "ast_grep": late("tau.modes.interactive.render.ast_grep"),
