@@ -126,7 +126,7 @@ class Blobs:
             write_atomic(path, content, mode=0o600)
         return PREFIX + digest
 
-    def _inlined(self, value: Any, warn: Callable[[str], None]) -> Any:
+    def _inlined(self, value: object, warn: Callable[[str], None]) -> object:
         if isinstance(value, list):
             return [self._inlined(item, warn) for item in value]
         if not isinstance(value, dict):
@@ -185,5 +185,5 @@ def _holds(path: Path, content: bytes) -> bool:
         return False
 
 
-def _is_reference(value: Any) -> bool:
+def _is_reference(value: object) -> bool:
     return isinstance(value, str) and value.startswith(PREFIX)
