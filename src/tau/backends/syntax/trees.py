@@ -10,12 +10,9 @@ from tau.base.late import late
 
 ast_grep = late("ast_grep_py")
 
-# Names of types in a library that is imported late: a union with one of them is written in quotes.
+# Strings, since the library is imported late; a union with one of them is written in quotes.
 Node: TypeAlias = "ast_grep.SgNode"
-Range: TypeAlias = "ast_grep.Range"
-Config: TypeAlias = "ast_grep.Config"
-Relation: TypeAlias = "ast_grep.Relation"
-Rule: TypeAlias = "ast_grep.Rule"
+NodeRange: TypeAlias = "ast_grep.Range"
 
 MAX_KEPT_CHARS = 256 * 1024
 MAX_SECONDS_PER_CHAR = 5e-6  # 40 times what code takes
@@ -24,7 +21,7 @@ _PROBES = (32 * 1024, 128 * 1024, 512 * 1024)
 _EMPTY = {"block_continuation", "heredoc_body", "heredoc_content", "raw_text", "string_content"}
 
 
-class Span(Struct, frozen=True):
+class NodeSpan(Struct, frozen=True):
     """Lines `first` to `last`, both included and counted from 1."""
 
     first: int

@@ -19,7 +19,7 @@ from tau.base.clock import now_ms
 from tau.base.errors import TauError, ToolError
 from tau.base.late import late
 from tau.coding import prompts
-from tau.coding.paths import failure, resolve, shown
+from tau.coding.files.paths import failure, resolve, shown
 from tau.coding.ports import CodingContext
 
 images = late("tau.coding.images")

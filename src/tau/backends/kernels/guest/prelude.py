@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from tau.backends.kernels.guest.core import Kernel
+    from tau.backends.kernels.guest.cell_loop import GuestKernel
 
 TREE_ENTRIES = 1000
 LEFT_OUT = {".git", "node_modules", "__pycache__", ".venv", "venv"}
 
 
 def env(
-    kernel: "Kernel", key: "str | None" = None, value: "str | None" = None
+    kernel: "GuestKernel", key: "str | None" = None, value: "str | None" = None
 ) -> "dict[str, str] | str | None":
     """All variables, one of them, or one with a new value."""
     if key is None:
@@ -29,7 +29,7 @@ def env(
 
 
 def read(
-    kernel: "Kernel", path: "str | os.PathLike[str]", offset: int = 1, limit: "int | None" = None
+    kernel: "GuestKernel", path: "str | os.PathLike[str]", offset: int = 1, limit: "int | None" = None
 ) -> str:
     """The text of a file, or `limit` of its lines from line `offset` on."""
     place = _place(path)
@@ -42,23 +42,23 @@ def read(
     return text
 
 
-def write(kernel: "Kernel", path: "str | os.PathLike[str]", content: str) -> str:
+def write(kernel: "GuestKernel", path: "str | os.PathLike[str]", content: str) -> str:
     """Put text into a file, making its folders; gives the path."""
     return _put(kernel, "write", path, content, "w")
 
 
-def append(kernel: "Kernel", path: "str | os.PathLike[str]", content: str) -> str:
+def append(kernel: "GuestKernel", path: "str | os.PathLike[str]", content: str) -> str:
     """Add text at the end of a file, making it where it is missing; gives the path."""
     return _put(kernel, "append", path, content, "a")
 
 
-def sort(kernel: "Kernel", text: str, *, reverse: bool = False, unique: bool = False) -> str:
+def sort(kernel: "GuestKernel", text: str, *, reverse: bool = False, unique: bool = False) -> str:
     """The lines of a text in order."""
     lines = text.splitlines()
     return "\n".join(sorted(set(lines) if unique else lines, reverse=reverse))
 
 
-def uniq(kernel: "Kernel", text: str, *, count: bool = False) -> "str | list[tuple[int, str]]":
+def uniq(kernel: "GuestKernel", text: str, *, count: bool = False) -> "str | list[tuple[int, str]]":
     """The lines of a text without repetitions of the line before; with `count`, pairs of number and line."""
     runs: list[tuple[int, str]] = []
     for line in text.splitlines():
@@ -70,7 +70,7 @@ def uniq(kernel: "Kernel", text: str, *, count: bool = False) -> "str | list[tup
 
 
 def counter(
-    kernel: "Kernel", items: "str | Iterable[Any]", *, limit: "int | None" = None, reverse: bool = False
+    kernel: "GuestKernel", items: "str | Iterable[Any]", *, limit: "int | None" = None, reverse: bool = False
 ) -> "list[tuple[int, Any]]":
     """How often each item, or line of a text, occurs: pairs of number and item, the most frequent first."""
     counted = Counter(items.splitlines() if isinstance(items, str) else items)
@@ -79,7 +79,7 @@ def counter(
 
 
 def tree(
-    kernel: "Kernel", path: "str | os.PathLike[str]" = ".", *, max_depth: int = 3, hidden: bool = False
+    kernel: "GuestKernel", path: "str | os.PathLike[str]" = ".", *, max_depth: int = 3, hidden: bool = False
 ) -> str:
     """The files and folders below a folder, as an indented list."""
     place = _place(path)
@@ -91,24 +91,24 @@ def tree(
     return "\n".join(lines)
 
 
-def diff(kernel: "Kernel", first: "str | os.PathLike[str]", second: "str | os.PathLike[str]") -> str:
+def diff(kernel: "GuestKernel", first: "str | os.PathLike[str]", second: "str | os.PathLike[str]") -> str:
     """How two files differ, as a unified diff; nothing if they do not."""
     texts = [read(kernel, path).splitlines(True) for path in (first, second)]
     lines = difflib.unified_diff(texts[0], texts[1], str(first), str(second))
     return "".join(line if line.endswith("\n") else line + "\n" for line in lines)
 
 
-def log(kernel: "Kernel", message: object) -> None:
+def log(kernel: "GuestKernel", message: object) -> None:
     """A line about the progress of the work, for the person who looks on."""
     kernel.status("log", message=str(message))
 
 
-def phase(kernel: "Kernel", title: object) -> None:
+def phase(kernel: "GuestKernel", title: object) -> None:
     """The beginning of another part of the work, for the person who looks on."""
     kernel.status("phase", title=str(title))
 
 
-def _put(kernel: "Kernel", op: str, path: "str | os.PathLike[str]", content: str, mode: str) -> str:
+def _put(kernel: "GuestKernel", op: str, path: "str | os.PathLike[str]", content: str, mode: str) -> str:
     place = _place(path)
     os.makedirs(os.path.dirname(place), exist_ok=True)  # noqa: PTH103, PTH120 - pathlib is slow to import
     with open(place, mode, encoding="utf-8", newline="") as file:  # noqa: PTH123 - the same
