@@ -214,7 +214,7 @@ class LocalRunner:
         everything = {**os.environ, **marks, **(env or {})}
         wrapped = (sandbox or self._sandbox).wrap(Command(argv=argv, cwd=cwd, env=everything))
         try:
-            started: Process = process.launch(
+            started = process.launch(
                 wrapped,
                 limits or Limits(),
                 self._guarded(),
@@ -230,8 +230,7 @@ class LocalRunner:
         return started
 
     def family(self) -> ProcessTree:
-        family: ProcessTree = families.LocalProcessTree(self._guarded())
-        return family
+        return families.LocalProcessTree(self._guarded())
 
     def keep_tidy(self, folder: Path) -> None:
         self._guarded().keep_tidy(folder)

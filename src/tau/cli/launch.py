@@ -91,7 +91,7 @@ async def _run(parsed: ParsedArgs, face: "Face", signals: Signals) -> int:
         check_images(session, prompts)
         signals.stop = session.abort
         if face == "print":
-            code: int = await print_mode.run(session, prompts, out)
+            code = await print_mode.run(session, prompts, out)
         elif face == "json":
             code = await json_mode.run(session, prompts, out)
         else:

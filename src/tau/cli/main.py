@@ -53,8 +53,7 @@ def main() -> int:
     except KeyboardInterrupt:
         return 130
     except Exception as error:
-        code: int = failure.exit_code(error)
-        return code
+        return failure.exit_code(error)
 
 
 def run(argv: list[str]) -> int:
@@ -116,8 +115,7 @@ def subcommand(name: str, words: list[str]) -> int:
         "stats": stats_command,
         "undo": undo_command,
     }
-    code: int = commands[name].run(words) if name in commands else tool_commands.run(name, words)
-    return code
+    return commands[name].run(words) if name in commands else tool_commands.run(name, words)
 
 
 def completions(words: list[str]) -> int:

@@ -202,7 +202,7 @@ class Kernels:
             if slot.language == "python"
             else interpreters.node_launch(self._node)
         )
-        kernel: Kernel = processes.Kernel(launch)
+        kernel = processes.Kernel(launch)
         await kernel.start(self._runner, cwd, self._group)
         slot.kernel = kernel
         slot.used = self._clock()

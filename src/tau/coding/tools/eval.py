@@ -136,10 +136,7 @@ class Eval(Tool[EvalParams]):
     def _pool(self, ctx: CodingContext) -> "AbstractAsyncContextManager[Kernels]":
         if self._kernels is not None:
             return nullcontext(self._kernels)
-        made: AbstractAsyncContextManager[Kernels] = pool.Kernels(
-            ctx.run, python=self._cells.interpreter, mode=self._cells.kernel_mode
-        )
-        return made
+        return pool.Kernels(ctx.run, python=self._cells.interpreter, mode=self._cells.kernel_mode)
 
 
 class _Call:
@@ -233,8 +230,7 @@ def _has_node() -> bool:
 
 def _planned(cell: CellParams) -> "CellDetails":
     title = UNSET if cell.title is None else cell.title
-    planned: CellDetails = outputs.CellDetails(language=LANGUAGES[cell.language], code=cell.code, title=title)
-    return planned
+    return outputs.CellDetails(language=LANGUAGES[cell.language], code=cell.code, title=title)
 
 
 def _elapsed_ms(began: float) -> int:

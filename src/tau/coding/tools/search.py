@@ -94,7 +94,7 @@ class Search(Tool[SearchParams]):
         return Effects(reads=tuple(entry.base for entry in entries if not entry.url))
 
     async def run(self, params: SearchParams, ctx: CodingContext) -> ToolOutput:
-        wish: SearchOptions = finding.SearchOptions(
+        wish = finding.SearchOptions(
             query=_query(params),
             gitignore=params.gitignore,
             skip=_skip(params.skip),
@@ -111,8 +111,8 @@ class Search(Tool[SearchParams]):
         try:
             # Most searches need no folder for copies: it is made when the first text wants one.
             with _Scratch() as scratch:
-                sources: Sources = await sources_of.gather(entries, ctx, scratch.folder)
-                hits: SearchHits = await finding.find_hits(wish, sources, ctx)
+                sources = await sources_of.gather(entries, ctx, scratch.folder)
+                hits = await finding.find_hits(wish, sources, ctx)
             notes = await _notes(hits, sources, wish, missing, ctx)
         except OSError as error:
             raise failure("search", scope, error) from error

@@ -119,7 +119,7 @@ class Blobs:
             return None
         if binascii.b2a_base64(content, newline=False) != data.encode():
             return None  # written in another way than we would: it has to come back as it was
-        digest: str = hashlib.sha256(content).hexdigest()
+        digest = hashlib.sha256(content).hexdigest()
         path = self.folder / digest
         if not _holds(path, content):
             make_private(self.folder)

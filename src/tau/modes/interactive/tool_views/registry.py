@@ -60,19 +60,16 @@ def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     except Exception as error:
         log_once(f"The look of a call of {view.name} failed.", error)
     try:
-        plain: RenderedCall = generic.draw(view, theme)
-        return plain
+        return generic.draw(view, theme)
     except Exception as error:
         log_once("The look of a call of any tool failed.", error)
-        bare: RenderedCall = generic.bare(view, theme)
-        return bare
+        return generic.bare(view, theme)
 
 
 def draw_group(views: Sequence[ToolCallView], theme: Theme) -> RenderedCall:
     """Several reads as one; the same promise."""
     try:
-        drawn: RenderedCall = read.draw_group(views, theme)
-        return drawn
+        return read.draw_group(views, theme)
     except Exception as error:
         log_once("The look of a group of reads failed; only the last one is shown.", error)
         return draw(views[-1], theme)
