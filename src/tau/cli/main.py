@@ -9,8 +9,14 @@ from tau.base.version import VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from tau.cli.mode_selection import Face
     from tau.cli.parse import ParsedArgs
+
+    class Subcommand(Protocol):
+        def run(self, words: list[str], /) -> int: ...
+
 
 completion_scripts = late("tau.cli.completions")
 config_command = late("tau.cli.config_command")
@@ -84,8 +90,7 @@ def screen(parsed: "ParsedArgs") -> int:
     gc.freeze()
     gc.enable()
     timing.mark("the imports before the first paint")
-    code: int = begin(parsed)
-    return code
+    return begin(parsed)
 
 
 def launch(parsed: "ParsedArgs", face: "Face") -> int:
@@ -98,14 +103,13 @@ def launch(parsed: "ParsedArgs", face: "Face") -> int:
     gc.freeze()
     gc.enable()
     timing.mark("the other imports")
-    code: int = begin(parsed, face)
-    return code
+    return begin(parsed, face)
 
 
 def subcommand(name: str, words: list[str]) -> int:
     if name == "completions":
         return completions(words)
-    commands = {
+    commands: dict[str, Subcommand] = {
         "config": config_command,
         "demo": demo_command,
         "export": export_command,

@@ -131,7 +131,7 @@ class Kernels:
                 listen(cells.TextOutput(f"[{slot.gone} All variables are gone.]\n".encode()))
                 slot.gone = ""
             try:
-                end: CellEnd = await kernel.run(cell.code, cell.timeout_s, listen, host)
+                end = await kernel.run(cell.code, cell.timeout_s, listen, host)
             finally:
                 slot.used = self._clock()
                 if not kernel.alive:

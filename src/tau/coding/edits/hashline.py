@@ -55,7 +55,7 @@ def _shown_text(source: FileSource) -> str | None:
     """The text that line numbers count in: a notebook is shown as its cells."""
     if source.data is None:
         return None
-    return str(notebook.to_text(source.data)) if _is_notebook(source) else text_of(source).text
+    return notebook.to_text(source.data) if _is_notebook(source) else text_of(source).text
 
 
 def _change(source: FileSource, file: hashline.PreparedFile, cwd: Path) -> FileChange:

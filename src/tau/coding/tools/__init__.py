@@ -171,15 +171,13 @@ def _ssh_tool(parts: ToolParts) -> Tool[Any]:
 def _edit_tool(settings: ToolSettings) -> Tool[Any]:
     """The one tool `edit`, in the mode that is set."""
     guard = _guard(settings)
-    tool: Tool[Any]
     match settings.edit_mode:
         case "hashline":
-            tool = _edit_hashline.HashlineEdit(guard)
+            return _edit_hashline.HashlineEdit(guard)
         case "replace":
-            tool = _edit.Edit(guard, fuzzy=settings.fuzzy_match, threshold=settings.fuzzy_threshold)
+            return _edit.Edit(guard, fuzzy=settings.fuzzy_match, threshold=settings.fuzzy_threshold)
         case "apply_patch" | "patch":
-            tool = _edit_patch.PatchEdit(settings.edit_mode, guard)
-    return tool
+            return _edit_patch.PatchEdit(settings.edit_mode, guard)
 
 
 def _guard(settings: ToolSettings) -> "Guard | None":

@@ -131,7 +131,7 @@ class Eval(Tool[EvalParams]):
             return None if self._cells.py else "Python cells are switched off (eval.py is false)."
         if not self._cells.js:
             return "JavaScript cells are switched off (eval.js is false)."
-        return None if _has_node() else str(interpreters.NO_NODE)
+        return None if _has_node() else interpreters.NO_NODE
 
     def _pool(self, ctx: CodingContext) -> "AbstractAsyncContextManager[Kernels]":
         if self._kernels is not None:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -123,7 +123,7 @@ class _Scratch:
     """A folder for copies of what is no file; it goes with the call."""
 
     def __init__(self) -> None:
-        self._made: Any = None
+        self._made: tempfile.TemporaryDirectory[str] | None = None
 
     def folder(self) -> Path:
         if self._made is None:

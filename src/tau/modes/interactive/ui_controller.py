@@ -47,7 +47,7 @@ class ScreenUi:
         self._app = app
         self._typed_at = float("-inf")
         self._answered_at = float("-inf")
-        self._signs: Any = None
+        self._signs: extension_widgets.ExtensionWidgets | None = None
         self.on_question: Callable[[str], None] | None = None
         """Told in a few words when a question begins to wait, for a sign outside the window."""
         self.on_title: Callable[[str], None] | None = None
@@ -175,7 +175,7 @@ class ScreenUi:
         if self._app.screen.focused is self._app.editor and (isinstance(event, Paste) or event.text):
             self._typed_at = self._app.front.timer.time()
 
-    def _shown_signs(self) -> Any:
+    def _shown_signs(self) -> "extension_widgets.ExtensionWidgets":
         if self._signs is None:
             self._signs = extension_widgets.ExtensionWidgets(self._app)
         return self._signs

@@ -5,10 +5,6 @@ import os
 import sysconfig
 import traceback
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
 OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep  # noqa: PTH100, PTH120 - as in main.py
 PLACES = sysconfig.get_paths()
 LIBRARIES = tuple(PLACES[name] + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib"))

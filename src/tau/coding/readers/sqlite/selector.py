@@ -200,10 +200,9 @@ def _decoded(name: str, value: str) -> str:
     if (name == "q" or re.search(_PLUS_FOR_BLANK, value, re.IGNORECASE)) and "+" in value:
         value = value.replace("+", " ")
     try:
-        decoded = urllib_parse.unquote(value, errors="strict")
+        return urllib_parse.unquote(value, errors="strict")
     except UnicodeDecodeError:
         return value
-    return str(decoded)
 
 
 def _number(parameters: dict[str, str], name: str, default: int, *, least: int) -> int:

@@ -1,16 +1,11 @@
 """Commands about the model and the screen: mostly the lists to choose from."""
 
-from typing import TYPE_CHECKING
-
 from tau.ai.catalog import pick_model
 from tau.ai.model import DEMO_PROVIDER, THINKING_LEVELS, Model, ThinkingLevel, thinking_level
 from tau.base.errors import ConfigError, UsageError
 from tau.base.late import late
 from tau.modes.interactive.app import App
 from tau.modes.interactive.commands.shared_text import session_of
-
-if TYPE_CHECKING:
-    pass
 
 setting_changes = late("tau.modes.interactive.selectors.setting_changes")
 clipboard = late("tau.modes.interactive.composer.clipboard")

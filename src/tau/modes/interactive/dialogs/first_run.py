@@ -136,8 +136,7 @@ async def _without_wishes(app: "App", model: str = "") -> "SessionSwitch | None"
     for key in ("defaultModel", "defaultProvider"):
         if reset_setting(app.paths, key):
             app.say(f"The setting {key} was taken out of {app.paths.settings}.")
-    change = apps.FIRST
-    return change._replace(model=model)
+    return apps.FIRST._replace(model=model)
 
 
 def _key(app: "App") -> FirstRunOption:

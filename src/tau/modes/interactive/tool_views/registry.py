@@ -55,8 +55,7 @@ def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     """How a call looks now. Never an exception: what a model or a file sent may be anything."""
     try:
         if view.name in RENDERERS:
-            drawn: RenderedCall = RENDERERS[view.name].draw(view, theme)
-            return drawn
+            return RENDERERS[view.name].draw(view, theme)
     except Exception as error:
         log_once(f"The look of a call of {view.name} failed.", error)
     try:
