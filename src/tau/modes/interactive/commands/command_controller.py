@@ -56,18 +56,15 @@ class CommandController:
     @cached_property
     def files(self) -> "FileCommands":
         """The commands that user and project have written."""
-        found: FileCommands = prompt_commands.FileCommands(self._app)
-        return found
+        return prompt_commands.FileCommands(self._app)
 
     @cached_property
     def _completing(self) -> "CommandCompletion":
-        made: CommandCompletion = command_completion.CommandCompletion(self._app, self)
-        return made
+        return command_completion.CommandCompletion(self._app, self)
 
     @cached_property
     def _lines(self) -> "UserExecutions":
-        made: UserExecutions = user_lines.UserExecutions(self._app)
-        return made
+        return user_lines.UserExecutions(self._app)
 
     def takes(self, text: str) -> bool:
         if text is self._message:
@@ -152,7 +149,7 @@ class CommandController:
 
     def nearest(self, name: str, cutoff: float = _NEAR) -> str:
         """The known name that looks most like this one, or nothing."""
-        near: list[str] = difflib.get_close_matches(name.lower(), self.names(), 1, cutoff)
+        near = difflib.get_close_matches(name.lower(), self.names(), 1, cutoff)
         return near[0] if near else ""
 
     def _knows(self, name: str) -> bool:
