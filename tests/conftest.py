@@ -8,6 +8,7 @@ import signal
 import socket
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -79,8 +80,17 @@ def pytest_configure(config: pytest.Config) -> None:
     session_home = HARNESS.folder / "session"
     session_home.mkdir()
     HARNESS.enter(session_home)
+    hear_interrupts()
     guard_network()
     guard_tasks()
+
+
+def hear_interrupts() -> None:
+    """A shell has what it starts in the background ignore interrupts, and so would every child of a test."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
+        signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -90,6 +100,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("soak")]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many tests were skipped for each reason, wherever they are."""
+    reasons = Counter(reason_of(report) for report in terminalreporter.stats.get("skipped", ()))
+    for reason, count in sorted(reasons.items()):
+        terminalreporter.write_line(f"skipped {count}: {reason}")
+
+
+def reason_of(skipped: pytest.TestReport | pytest.CollectReport) -> str:
+    place = skipped.longrepr
+    said = str(place[2] if isinstance(place, tuple) else place)
+    return said.removeprefix("Skipped: ")
 
 
 def guard_network() -> None:

@@ -383,6 +383,27 @@ def test_time_limit_kills_who_ignores_it() -> None:
     assert done.exit == Exit(code=None, signal=signal.SIGKILL, timed_out=True)
 
 
+@pytest.mark.parametrize("number", (signal.SIGINT, signal.SIGQUIT), ids=str)
+def test_a_command_can_be_interrupted_although_tau_was_started_in_the_background(
+    number: signal.Signals,
+) -> None:
+    before = signal.signal(number, signal.SIG_IGN)  # as a shell does for `tau &`
+    try:
+        done = run(captured(["sh", "-c", f"ulimit -c 0; kill -{number:d} $$; echo deaf"]))
+        assert (done.output, done.exit) == (b"", Exit(code=None, signal=number))
+        assert signal.getsignal(number) is signal.SIG_IGN
+    finally:
+        signal.signal(number, before)
+
+
+def test_a_hangup_that_nohup_had_ignored_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert run(captured(["sh", "-c", "kill -HUP $$; echo on"])).output == b"on\n"
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def test_time_limit_holds_when_nobody_reads() -> None:
     async def main() -> Exit:
         async with await runner.start(["yes"], cwd=HERE, limits=Limits(timeout=0.05)) as process:
