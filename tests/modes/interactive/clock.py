@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tau.tui.render.stage import RESIZE_SETTLE_S
+
 from tests.support.idle import watch_of
 
 AT_ONCE_S = RESIZE_SETTLE_S

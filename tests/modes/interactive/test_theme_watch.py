@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from tau.config.paths import user_paths
-from tau.modes.interactive.themes.looks import use_theme
-from tau.modes.interactive.themes.watching import EVERY_S
+from tau.modes.interactive.themes.appearance import use_theme
+from tau.modes.interactive.themes.theme_watcher import EVERY_S
 from tests.modes.interactive.rig import Rig, rigged, run
 
 
