@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import gc
 import os
 import shutil
 import signal
@@ -28,6 +29,8 @@ DROPPED = {
     *("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"),  # children run as they do on a user's machine
 }
 LOCAL_NAMES = {None, "", "localhost", "::1", "0.0.0.0", "::"}
+
+gc.set_threshold(20_000, 20, 20)  # a worker holds all tests; looking through them often costs minutes
 
 settings.register_profile("tests", deadline=None, derandomize=True, database=None)
 settings.register_profile("soak", deadline=None, max_examples=2000, database=None)
@@ -76,6 +79,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("soak" if config.getoption("--soak") else "tests")
+    config.add_cleanup(gc.unfreeze)
     config.add_cleanup(lambda: shutil.rmtree(HARNESS.folder, ignore_errors=True))
     session_home = HARNESS.folder / "session"
     session_home.mkdir()
@@ -113,6 +117,12 @@ def reason_of(skipped: pytest.TestReport | pytest.CollectReport) -> str:
     place = skipped.longrepr
     said = str(place[2] if isinstance(place, tuple) else place)
     return said.removeprefix("Skipped: ")
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: nobody has to look through it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def guard_network() -> None:

@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from tau.tui.render.stage import RESIZE_SETTLE_S
-
+from tau.tui.render.frame_loop import RESIZE_SETTLE_S
 from tests.support.idle import watch_of
 
 AT_ONCE_S = RESIZE_SETTLE_S
