@@ -24,12 +24,12 @@ user_lines = late("tau.modes.interactive.commands.user_lines")
 
 MODULES = {
     "context": late("tau.modes.interactive.commands.context"),
+    "conversation": late("tau.modes.interactive.commands.conversation"),
     "display": late("tau.modes.interactive.commands.display"),
     "export": late("tau.modes.interactive.commands.export"),
     "general": late("tau.modes.interactive.commands.general"),
     "reload": late("tau.modes.interactive.commands.reload"),
     "session": late("tau.modes.interactive.commands.session"),
-    "conversation": late("tau.modes.interactive.commands.conversation"),
     "todo": late("tau.modes.interactive.commands.todo"),
     "undo_and_jobs": late("tau.modes.interactive.commands.undo_and_jobs"),
 }
@@ -56,15 +56,18 @@ class CommandController:
     @cached_property
     def files(self) -> "FileCommands":
         """The commands that user and project have written."""
-        return prompt_commands.FileCommands(self._app)
+        found: FileCommands = prompt_commands.FileCommands(self._app)
+        return found
 
     @cached_property
     def _completing(self) -> "CommandCompletion":
-        return command_completion.CommandCompletion(self._app, self)
+        made: CommandCompletion = command_completion.CommandCompletion(self._app, self)
+        return made
 
     @cached_property
     def _lines(self) -> "UserExecutions":
-        return user_lines.UserExecutions(self._app)
+        made: UserExecutions = user_lines.UserExecutions(self._app)
+        return made
 
     def takes(self, text: str) -> bool:
         if text is self._message:
@@ -149,7 +152,7 @@ class CommandController:
 
     def nearest(self, name: str, cutoff: float = _NEAR) -> str:
         """The known name that looks most like this one, or nothing."""
-        near = difflib.get_close_matches(name.lower(), self.names(), 1, cutoff)
+        near: list[str] = difflib.get_close_matches(name.lower(), self.names(), 1, cutoff)
         return near[0] if near else ""
 
     def _knows(self, name: str) -> bool:
