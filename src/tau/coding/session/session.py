@@ -165,20 +165,18 @@ class Session:
     def tree(self) -> "TreeNavigator":
         """The tree of entries."""
         parts = self._parts
-        tree: TreeNavigator = tree_navigation.TreeNavigator(
+        return tree_navigation.TreeNavigator(
             self.log, parts.hooks, parts.complete, lambda: self.model, parts.settings.branch_summary
         )
-        return tree
 
     @cached_property
     def names(self) -> "SessionTitle":
-        names: SessionTitle = titles.SessionTitle(
+        return titles.SessionTitle(
             self.log,
             self._parts.complete,
             lambda: self.models.role("smol"),
             enabled=self._parts.settings.titles.enabled,
         )
-        return names
 
     @cached_property
     def _lines(self) -> "tuple[UserShell, UserPython | None]":
@@ -188,7 +186,7 @@ class Session:
         def busy() -> bool:
             return self.activities.running
 
-        shell: UserShell = user_shell.UserShell(
+        shell = user_shell.UserShell(
             world=parts.world,
             log=self.log,
             queue=self.queue,
@@ -200,7 +198,7 @@ class Session:
         )
         if parts.resources.kernels is None:
             return shell, None
-        python: UserPython = user_python.UserPython(
+        python = user_python.UserPython(
             kernels=parts.resources.kernels, cwd=self.cwd, log=self.log, queue=self.queue, busy=busy
         )
         return shell, python
@@ -227,10 +225,7 @@ class Session:
 
     def stream(self, text: str, images: Sequence[ImageContent] = ()) -> AsyncGenerator[AgentEvent, None]:
         """Prompt and yield the events. Leaving early stops the run."""
-        events: AsyncGenerator[AgentEvent, None] = event_stream.stream_events(
-            self.subscribe, lambda: self.prompt(text, images)
-        )
-        return events
+        return event_stream.stream_events(self.subscribe, lambda: self.prompt(text, images))
 
     async def abort_and_prompt(self, text: str, images: Sequence[ImageContent] = ()) -> Outcome:
         """Stop all activities, wait until they are recorded, then prompt; the queue stays as it is."""
@@ -296,7 +291,7 @@ def _make_fallbacks(parts: SessionParts, setup: RequestSetup) -> "Fallbacks | No
     """None unless the user has configured fallback chains."""
     if not parts.settings.retry.fallback_chains or parts.resolve_model is None:
         return None
-    fallbacks: Fallbacks = fallback.Fallbacks(
+    return fallback.Fallbacks(
         parts.settings.retry,
         parts.log,
         model=setup.model,
@@ -304,4 +299,3 @@ def _make_fallbacks(parts: SessionParts, setup: RequestSetup) -> "Fallbacks | No
         emit=parts.events.emit,
         resolve=parts.resolve_model,
     )
-    return fallbacks

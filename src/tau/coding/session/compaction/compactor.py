@@ -109,8 +109,8 @@ class Compactor:
                     raise NothingToDo(work.NOTHING)
                 if not await self._allowed(job.messages):
                     raise TauError("A hook refused the compaction.")
-                changes: CompactionEdits = await work.shrink(job)
-            result: CompactionResult | None = log_changes.write(self._log, changes, leaf)
+                changes = await work.shrink(job)
+            result = log_changes.write(self._log, changes, leaf)
         finally:
             self.running = False
         self._needs.met(setup.model)
@@ -128,8 +128,7 @@ class Compactor:
             changed = shaking.shake_messages(messages, reading.costs, protected_tokens=0, min_saved_tokens=0)
             if not changed:
                 raise NothingToDo("There is no large tool output to drop.")
-            saved: int = log_changes.replace_messages(self._log, reading, changed)
-            return saved
+            return log_changes.replace_messages(self._log, reading, changed)
         finally:
             self.running = False
 
@@ -144,8 +143,7 @@ class Compactor:
                 raise NothingToDo("There is nothing to hand off yet.")
             job = replace(job, complete=stats.record_costs(job.complete, self._log, "handoff"))
             async with abort.scope():
-                made: Handoff = await handoffs.make_handoff(job, self._handoff_folder())
-            return made
+                return await handoffs.make_handoff(job, self._handoff_folder())
         finally:
             self.running = False
 
@@ -166,7 +164,7 @@ class Compactor:
         action: _Action = "context-full",
         focus: str = "",
     ) -> "CompactionInput":
-        job: CompactionInput = log_changes.make_job(
+        return log_changes.make_job(
             self._log,
             self._complete,
             self.settings,
@@ -176,7 +174,6 @@ class Compactor:
             action=action,
             focus=focus.strip(),
         )
-        return job
 
     async def _automatic(
         self,
@@ -241,7 +238,7 @@ class Compactor:
             if reason != "overflow":
                 return None
             job = replace(job, ask_model=False)
-        changes: CompactionEdits = await work.shrink(job)
+        changes = await work.shrink(job)
         folder = self._handoff_folder() if action == "handoff" else None
         if folder is not None and changes.entry is not None:
             handoffs.save(changes.entry.summary, folder)
