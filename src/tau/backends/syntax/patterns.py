@@ -14,12 +14,12 @@ from tau.base.errors import ToolError
 
 MAX_MATCHES = 10_000
 _NAMED_HOLE = r"(?P<many>\$\$\$)(?P<list>[A-Z][A-Z0-9_]*)|\$\$?(?P<one>[A-Z][A-Z0-9_]*)"
-# Where `$NAME` is ordinary code, one that the pattern does not know stays as it is in the replacement.
+# Where `$NAME` is ordinary code, unknown ones stay unchanged in the replacement.
 _DOLLAR_LANGUAGES = {"bash", "php", "javascript", "typescript", "tsx", "scala", "kotlin", "nix", "dart"}
 
 
 class PatternMatch(Struct, frozen=True, kw_only=True):
-    """Where a pattern fits: characters `start` to `end`, lines counted from 1, what its holes stand for."""
+    """A match: characters `start` to `end`, 1-based lines, and the text of its holes."""
 
     start: int
     end: int
@@ -47,7 +47,7 @@ class PatternEdit(Struct, frozen=True, kw_only=True):
 
 
 class RewriteResult(Struct, frozen=True, kw_only=True):
-    """`overlapping` matches lie inside other ones and were left as they are."""
+    """`overlapping` matches are inside other matches and were not changed."""
 
     text: str
     changes: list[PatternEdit]
@@ -55,9 +55,9 @@ class RewriteResult(Struct, frozen=True, kw_only=True):
 
 
 def search(pattern: str, text: str, language: str, *, max_matches: int = MAX_MATCHES) -> list[PatternMatch]:
-    """Every place that the pattern fits, outer ones first, at most `max_matches`.
+    """Return all matches, outer ones first, at most `max_matches`.
 
-    Raises ToolError for a pattern that can never fit, or a text that cannot be parsed.
+    Raises ToolError for a pattern that can never match, or a text that cannot be parsed.
     """
     names = holes(pattern)
     nodes = islice(_find(pattern, text, language), max(max_matches, 0))
@@ -65,8 +65,8 @@ def search(pattern: str, text: str, language: str, *, max_matches: int = MAX_MAT
 
 
 def rewrite(ops: Sequence[Op], text: str, language: str, *, max_changes: int = MAX_MATCHES) -> RewriteResult:
-    """The text with every match replaced. All patterns look at the text as it was; what is not matched keeps
-    every byte. Where matches overlap, the outer one and the earlier rewrite win. Raises ToolError."""
+    """Replace every match. All patterns see the original text; unmatched text is unchanged. Where matches
+    overlap, the outer one and the earlier rewrite win. Raises ToolError."""
     newline = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n" if "\n" in text else _bare(text)
     changes: list[PatternEdit] = []
     for index, op in enumerate(ops):
@@ -80,18 +80,18 @@ def rewrite(ops: Sequence[Op], text: str, language: str, *, max_changes: int = M
             changes.append(PatternEdit(start=start, end=end, first_line=line, text=new, op=index))
             if len(changes) > max_changes:
                 raise ToolError(
-                    f"The patterns fit more than {max_changes} times in one file; make them narrower."
+                    f"The patterns match more than {max_changes} times in one file; narrow them."
                 )
     return _applied(text, changes)
 
 
 def holes(pattern: str) -> frozenset[str]:
-    """The names of a pattern's holes; those that begin with `_` match anything and are not kept."""
+    """Return the names of a pattern's holes; those that begin with `_` match anything and are not captured."""
     return frozenset(match["list"] or match["one"] for match in re.finditer(_NAMED_HOLE, pattern))
 
 
 def words(pattern: str) -> list[str]:
-    """Names and keywords in everything that the pattern fits: a text without them need not be parsed."""
+    """Return words that every match contains: a text without them need not be parsed."""
     return re.findall(r"[^\W\d]\w{2,}", re.sub(HOLE, " ", pattern))
 
 
@@ -113,7 +113,7 @@ def _find(pattern: str, text: str, language: str) -> list[Node]:
     rule = rule_for(pattern, language)
     root = parse(text, language)
     if root is None:
-        size = f"it is longer than {MAX_PARSED_CHARS} characters" if len(text) > MAX_PARSED_CHARS else ""
+        size = f"longer than {MAX_PARSED_CHARS} characters" if len(text) > MAX_PARSED_CHARS else ""
         raise ToolError(f"This text cannot be parsed as {language}{': ' + size if size else ''}.")
     return root.find_all(rule)
 
@@ -132,7 +132,7 @@ def _match(node: Node, pattern: str, text: str, names: frozenset[str]) -> Patter
 
 
 def _extent(node: Node, pattern: str, text: str) -> tuple[int, int]:
-    """Where a match stands, without a line end, semicolon or comma behind it that the pattern lacks."""
+    """Return the range of a match, without a trailing newline, semicolon or comma that the pattern lacks."""
     span = node.range()
     start, end = span.start.index, span.end.index
     end = start + len(text[start:end].rstrip())
@@ -142,7 +142,7 @@ def _extent(node: Node, pattern: str, text: str) -> tuple[int, int]:
 
 
 def _bounds(node: Node, names: frozenset[str]) -> dict[str, tuple[int, int]]:
-    """Where the text of each hole stands; an empty list has no place and no text."""
+    """Return the range of each hole; an empty list has none."""
     bounds: dict[str, tuple[int, int]] = {}
     for name in names:
         one = node.get_match(name)

@@ -1,4 +1,4 @@
-"""What kind of picture some bytes are and how large it is, read from the first bytes of the file."""
+"""Reads an image's format and size from its first bytes."""
 
 from struct import error as StructError
 from struct import unpack_from
@@ -11,7 +11,7 @@ _NOT_FRAMES = {0xC4, 0xC8, 0xCC}
 
 
 class ImageInfo(NamedTuple):
-    """The format as people call it, and the size in pixels."""
+    """The format name and the size in pixels."""
 
     format: str
     width: int
@@ -19,7 +19,7 @@ class ImageInfo(NamedTuple):
 
 
 def image_info(data: bytes) -> ImageInfo | None:
-    """PNG, JPEG, GIF or WebP; None for anything else and for what is broken."""
+    """Detect PNG, JPEG, GIF or WebP; None for anything else or broken data."""
     try:
         info = _read(data)
     except (IndexError, StructError):

@@ -1,4 +1,4 @@
-"""How many cells a picture takes."""
+"""Computes how many cells an image takes."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ class Cells(NamedTuple):
 def cells_for(
     width_px: int, height_px: int, cell_pixels: tuple[int, int], max_columns: int, max_rows: int
 ) -> Cells:
-    """The cells of a picture in its proportions: as large as it is, or as large as there is room."""
+    """Return an image's cells at its aspect ratio: natural size, or as large as fits."""
     cell_width, cell_height = max(cell_pixels[0], 1), max(cell_pixels[1], 1)
     room_width, room_height = max(max_columns, 1) * cell_width, max(max_rows, 1) * cell_height
     scale = min(1.0, room_width / width_px, room_height / height_px)
@@ -21,7 +21,7 @@ def cells_for(
 
 
 def size_text(byte_count: int) -> str:
-    """A number of bytes as a person reads it: 812 B, 120 kB, 3.4 MB."""
+    """Format a byte count: 812 B, 120 kB, 3.4 MB."""
     if byte_count < 1000:
         return f"{byte_count} B"
     if byte_count < 999_500:

@@ -1,4 +1,4 @@
-"""A terminal between start and stop: in raw mode, listened to, and put back on every way out."""
+"""A terminal between start and stop: in raw mode, read from, and restored on every exit path."""
 
 import atexit
 import os
@@ -29,7 +29,7 @@ _Size = tuple[int, int]
 
 
 class ActiveTerminal:
-    """Begun once and ended once. Nothing is read, asked or switched before `begin`."""
+    """Begun once and ended once. It touches nothing before `begin`."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class ActiveTerminal:
     ) -> None:
         self.watcher = watcher
         self.title_off = ""
-        """What puts the title of the window back, once it has been changed."""
+        """The sequence that restores the window title, once changed."""
         self.probes = Probes(self._write, loop, watcher, env, platform)
         self._fd = fd
         self._output = output
@@ -71,7 +71,7 @@ class ActiveTerminal:
         self._watch_signals()
         try:
             self._loop.add_reader(self._fd, self._readable)
-        except OSError:  # a file: it is no terminal, and nobody types there
+        except OSError:  # a file, not a terminal: no input
             self.lost()
             return
         self._listening = True
@@ -80,7 +80,7 @@ class ActiveTerminal:
             self.probes.ask()
 
     def end(self) -> None:
-        """Everything off, the tail of what the terminal still sends read and dropped, cooked mode."""
+        """Switch everything off, drain pending replies, and return to cooked mode."""
         self._ended = True
         self._stop_listening()
         self._buffer.close()
@@ -97,7 +97,7 @@ class ActiveTerminal:
         atexit.unregister(self._restore_at_exit)
 
     def lost(self) -> None:
-        """The terminal takes or gives nothing any more; the watcher is told once, from the loop."""
+        """Handle the loss of the terminal; notify the watcher once, from the loop."""
         if not self._lost and not self._ended:
             self._lost = True
             self._stop_listening()
@@ -115,7 +115,7 @@ class ActiveTerminal:
             leave_raw(self._fd, before)
 
     def _restore_in_death(self) -> None:
-        """For a process that ends at once: no waiting, nothing that needs a loop."""
+        """Restore for a process that is dying: no waiting, no event loop."""
         if self._before is None:
             return
         frame_end = sequences.SYNC_END if self.probes.capabilities.synchronized_output else ""
@@ -133,7 +133,7 @@ class ActiveTerminal:
             try:
                 self._loop.add_signal_handler(number, react)
             except (ValueError, RuntimeError, NotImplementedError):
-                return  # not the main thread: only the terminal's own reports remain
+                return  # not the main thread: rely on the terminal's own reports
             self._signals[number] = before
 
     def _stop_listening(self) -> None:
@@ -150,7 +150,7 @@ class ActiveTerminal:
         self._resized(None)
 
     def _continued(self) -> None:
-        """Somebody stopped the process and let it go on: the shell has set the terminal its own way."""
+        """Handle SIGCONT: the shell has changed the terminal's settings meanwhile."""
         if self._before is not None and enter_raw(self._fd) is not None:
             self._write(_MODES_ON + self.probes.redo)
             self.watcher.on_resize()
@@ -163,7 +163,7 @@ class ActiveTerminal:
         except OSError:
             data = b""
         if data and not self._has_read:
-            # What was typed before raw mode has newlines where Enter was pressed.
+            # Input typed before raw mode has newlines for Enter.
             self._has_read, data = True, data.replace(b"\n", b"\r")
         if data:
             self._buffer.patient = self.probes.waiting

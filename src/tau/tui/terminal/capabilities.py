@@ -1,4 +1,4 @@
-"""What a terminal can do, told from the environment and the platform alone; probes correct it later."""
+"""Detects a terminal's capabilities from the environment and platform; probes correct them later."""
 
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
@@ -96,22 +96,22 @@ _OFF = frozenset({"0", "false", "off", "no"})
 
 
 class Switches(NamedTuple):
-    """What the user set for the terminal beyond what it can do."""
+    """User switches for the terminal, beyond its capabilities."""
 
     hardware_cursor: bool = False
     """Show the terminal's own cursor instead of a drawn one."""
     notifications: bool = True
     debug_redraw: bool = False
-    """Log what each frame wrote and why."""
+    """Log each frame's writes and reasons."""
     escape_ms: int | None = None
     """How long a lone Escape waits for the rest of a sequence."""
     synchronized_output: bool | None = None
-    """The user's word, against which a probe's answer does not count."""
+    """User override; takes precedence over a probe's answer."""
     images_forced: bool = False
 
 
 def detect(env: Env, platform: str) -> Capabilities:
-    """What can be told before the terminal is asked anything."""
+    """Detect capabilities before probing the terminal."""
     terminal = terminal_id(env, platform)
     mux = multiplexer(env)
     images = _images(env, terminal, mux)
@@ -129,7 +129,7 @@ def detect(env: Env, platform: str) -> Capabilities:
 
 
 def switches(env: Env) -> Switches:
-    """The user's own settings in the environment."""
+    """Read the user's switches from the environment."""
     escape = env.get("TAU_ESC_TIMEOUT_MS", "")
     return Switches(
         hardware_cursor=_on(env, "TAU_HARDWARE_CURSOR"),
@@ -142,10 +142,10 @@ def switches(env: Env) -> Switches:
 
 
 def terminal_id(env: Env, platform: str) -> TerminalId:
-    """Which terminal this is; "unknown" inside a multiplexer, which speaks for it.
+    """Identify the terminal; "unknown" inside a multiplexer, which hides it.
 
-    TERM is always set by the terminal itself. The other variables may have been inherited: a terminal that
-    was started from another one has those of both. TERM_PROGRAM is the next best.
+    TERM is always set by the terminal itself. Other variables may be inherited: a terminal started from
+    another one has those of both. TERM_PROGRAM is the next best.
     """
     term = env.get("TERM", "").lower()
     if term in _BY_TERM:
@@ -166,29 +166,29 @@ def terminal_id(env: Env, platform: str) -> TerminalId:
 
 
 def multiplexer(env: Env) -> Multiplexer:
-    """The program between us and the terminal, if there is one."""
+    """Identify the multiplexer between us and the terminal, if any."""
     term = env.get("TERM", "")
     if env.get("TMUX") or term.startswith("tmux"):
         return "tmux"
-    if env.get("ZELLIJ") is not None:  # its value is the number of the session, which may be 0
+    if env.get("ZELLIJ") is not None:  # its value is the session number, which may be 0
         return "zellij"
     return "screen" if env.get("STY") or term.startswith("screen") else ""
 
 
 def over_ssh(env: Env) -> bool:
-    """Whether what is typed comes over a network."""
+    """Whether input comes over a network."""
     return any(env.get(name) for name in ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY"))
 
 
 def notify_protocol(env: Env, platform: str) -> NotifyProtocol:
-    """How to notify until the terminal says that it knows OSC 99."""
+    """Choose how to notify until the terminal reports OSC 99 support."""
     if not switches(env).notifications:
         return "off"
     return _NOTIFY.get(terminal_id(env, platform), "bell")
 
 
 def background_hint(env: Env) -> Background | None:
-    """COLORFGBG, which some terminals set: the last number is the background among the 16 colours."""
+    """Read COLORFGBG, which some terminals set: its last number is the background among the 16 colors."""
     last = env.get("COLORFGBG", "").rpartition(";")[2]
     if not (last.isascii() and last.isdigit()):
         return None
@@ -196,7 +196,7 @@ def background_hint(env: Env) -> Background | None:
 
 
 def color_depth(env: Env, platform: str) -> ColorDepth:
-    """NO_COLOR before FORCE_COLOR before what the terminal is known for."""
+    """NO_COLOR wins over FORCE_COLOR, which wins over the detected depth."""
     if env.get("NO_COLOR"):
         return "none"
     found = _color_depth(env, platform)
@@ -213,7 +213,7 @@ def _color_depth(env: Env, platform: str) -> ColorDepth:
     if term == "linux":
         return "16"
     mux = multiplexer(env)
-    if mux == "screen":  # it has no more, whatever the variables of the terminal around it say
+    if mux == "screen":  # its limit, whatever the outer terminal's variables say
         return "256" if "256" in term or not term.startswith("screen") else "16"
     if env.get("COLORTERM", "").lower() in ("truecolor", "24bit") or term.endswith("-direct"):
         return "truecolor"
@@ -246,7 +246,7 @@ def _synchronized_output(env: Env, terminal: TerminalId, mux: Multiplexer) -> bo
 
 
 def _has_feature(features: str, name: str) -> bool:
-    """Features are written one behind the other, each with a capital letter in front: T3LrSyH."""
+    """Features are concatenated, each starting with a capital letter: T3LrSyH."""
     at = features.find(name)
     return at >= 0 and not features[at + len(name) : at + len(name) + 1].islower()
 
@@ -263,7 +263,7 @@ def _hyperlinks(env: Env, terminal: TerminalId, mux: Multiplexer) -> bool:
 
 
 def _reflows(env: Env, terminal: TerminalId, mux: Multiplexer) -> bool:
-    """Only what is sure: a terminal that was started from another one has the variables of both."""
+    """True only if certain: a terminal started from another one has the variables of both."""
     if mux:
         return mux != "screen"
     term = env.get("TERM", "").lower()
@@ -273,7 +273,7 @@ def _reflows(env: Env, terminal: TerminalId, mux: Multiplexer) -> bool:
 
 
 def _version(text: str) -> tuple[int, ...]:
-    """The numbers at the beginning of a version; "3.4a" is (3, 4)."""
+    """Parse the leading numbers of a version; "3.4a" is (3, 4)."""
     numbers: list[int] = []
     for part in text.split("."):
         digits = part[: len(part) - len(part.lstrip("0123456789"))]
