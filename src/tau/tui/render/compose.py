@@ -1,4 +1,4 @@
-"""A frame: the rows of the root's children one below the other, and where its final rows end."""
+"""Composes frames: the stacked rows of the root's children, and where the final rows end."""
 
 from collections.abc import Sequence, Set
 from operator import is_
@@ -13,15 +13,15 @@ log = late("tau.base.log")
 
 
 class Frame(NamedTuple):
-    """Everything that is to be shown, from the first row of the transcript to the last of the editor."""
+    """All rows, from the first of the transcript to the last of the editor."""
 
     rows: Rows
     live_start: int
-    """The first row that may still change; the length of the frame if no child says so."""
+    """The first row that may still change; the length of the frame if no child has a boundary."""
     boundary: int
     """B: rows from here on must not enter the history."""
     content_end: int
-    """Where the first child with a seam ends: what comes below (editor, status) is not part of the record."""
+    """Where the first child with a boundary ends: rows below (editor, status) are not part of the record."""
     has_seam: bool = True
 
 
@@ -29,7 +29,7 @@ EMPTY_FRAME = Frame(Rows(), 0, 0, 0)
 
 
 class Composer:
-    """Renders the children and remembers what each gave, so that unchanged ones cost a comparison."""
+    """Renders the children and caches their rows, so that unchanged ones cost only a comparison."""
 
     def __init__(self) -> None:
         self._children: list[Component] = []
@@ -40,9 +40,9 @@ class Composer:
         self._broken: set[int] = set()
 
     def compose(self, children: Sequence[Component], width: int, only: Set[int] | None = None) -> Frame:
-        """The frame at this width. `only`: ids of the children to render; the others are as they were.
+        """Compose the frame at this width. `only`: ids of the children to render; the others are reused.
 
-        The very same frame comes back when nothing changed.
+        Returns the identical frame object if nothing changed.
         """
         count = len(children)
         known = width == self._width and count == len(self._children)
@@ -69,19 +69,19 @@ class Composer:
     def _rendered(
         self, child: Component, width: int, previous: RowPart
     ) -> tuple[RowPart, CommitBoundary | None]:
-        """A component that fails shows what it showed before: the screen goes on."""
+        """Render a child; if it fails, reuse its previous rows."""
         try:
             part = child.render(width)
             return part, child.seam()
         except Exception as exc:
             if id(child) not in self._broken and len(self._broken) < 100:
                 self._broken.add(id(child))
-                log.error(f"{type(child).__name__} could not be drawn", exc)
+                log.error(f"{type(child).__name__} could not be rendered", exc)
             return previous, CommitBoundary(0)
 
 
 def joined(parts: Sequence[RowPart], seams: Sequence[CommitBoundary | None]) -> Frame:
-    """Parts and seams of the children, counted from the first row of the frame."""
+    """Join the parts of the children, with boundaries relative to the first row of the frame."""
     flat: list[RowPart] = []
     above = 0
     live_start: int | None = None
@@ -106,7 +106,7 @@ def joined(parts: Sequence[RowPart], seams: Sequence[CommitBoundary | None]) -> 
 
 
 def take_marker(rows: list[str]) -> tuple[int, int] | None:
-    """Take the cursor marker out of these rows; the row and the column where the last one stood."""
+    """Remove cursor markers from these rows; returns the row and column of the last one."""
     found = None
     for index, row in enumerate(rows):
         if "\x1b_" in row and CURSOR_MARKER in row:

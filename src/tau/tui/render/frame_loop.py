@@ -1,4 +1,4 @@
-"""The frame loop of a screen: requests, resizes, composing, painting, and the counts of all that."""
+"""The frame loop of a screen: requests, resizes, composing, painting, and statistics."""
 
 from collections.abc import Callable, Sequence
 
@@ -20,13 +20,13 @@ MULTIPLEXER_SETTLE_S = 0.1
 
 
 class FrameStats:
-    """What was drawn so far, and what the last frame did."""
+    """Totals, and what the last frame did."""
 
     def __init__(self) -> None:
         self.composed = 0
-        """Frames that were composed, also those that led to no byte."""
+        """Composed frames, including those that wrote nothing."""
         self.frames = 0
-        """Frames that were written."""
+        """Frames that wrote something."""
         self.bytes = 0
         self.last_bytes = 0
         self.emitter: Emitter = "none"
@@ -38,7 +38,7 @@ class FrameStats:
 
 
 class FrameLoop:
-    """Draws a list of components to a terminal when asked to, and only then."""
+    """Draws components to a terminal on request."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class FrameLoop:
         self._scoped: list[Component] = []
         self._settling: Handle | None = None
         self._written_at = float("-inf")
-        # When rows were committed, and how many there were before; no longer than a resize may go untold.
+        # Commit times and the count before each; kept only as long as a resize may go unreported.
         self._commits: list[tuple[float, int]] = []
         self._running = False
         self._debug = debug.enabled()
@@ -84,7 +84,7 @@ class FrameLoop:
         self._schedule.request(urgent=True)
 
     def end(self, keep: KeepRows | None) -> None:
-        """Draw what is still to be drawn, and leave the terminal; None leaves without a byte."""
+        """Draw what is pending and leave the terminal; None leaves without writing."""
         if not self._running:
             return
         if keep is not None:
@@ -95,7 +95,7 @@ class FrameLoop:
         self._schedule.hold()
 
     def keep_record(self) -> None:
-        """The rest of the record is written out as when the screen is left; painting begins below it."""
+        """Write out the rest of the record, as when leaving the screen; painting continues below it."""
         if self._running and isinstance(self._painter, Painter):
             self._draw(())
             self._write(self._painter.leave("content", self._terminal.capabilities))
@@ -113,7 +113,7 @@ class FrameLoop:
         self._schedule.request(urgent=urgent or force or anew)
 
     def request_for(self, component: Component) -> None:
-        """Only this component changed; it is somewhere below one of the children."""
+        """Request a frame for one changed component, somewhere below the children."""
         if not self._whole and component not in self._scoped:
             self._scoped.append(component)
         self._schedule.request()
@@ -124,7 +124,7 @@ class FrameLoop:
             self.request()
 
     def resized(self) -> None:
-        """Wait until the size rests: each step on the way would be written in vain."""
+        """Wait until the size settles: drawing each intermediate step would be wasted."""
         if not self._running:
             return
         request = self._request
@@ -143,7 +143,7 @@ class FrameLoop:
         self._settling = self._timer().call_later(wait_s, self._settled)
 
     def draw(self) -> None:
-        """A frame now, if anything is shown at all."""
+        """Draw a frame now, if running."""
         if self._running:
             self._draw(self._overlays)
 
@@ -155,7 +155,7 @@ class FrameLoop:
         now = self._timer().time()
         since = now - self._terminal.capabilities.resize_lag_s
         if painted.intent != "update":
-            self._commits.clear()  # rows may have other numbers now
+            self._commits.clear()  # row numbers may have changed
         elif self._commits and self._commits[0][0] < since:
             self._commits = [commit for commit in self._commits if commit[0] >= since]
         if committed > painted.first_time:
@@ -198,7 +198,7 @@ class FrameLoop:
             debug.record(painted, painter.ledger, size)
 
     def _only(self, request: FrameRequest, size: Size, overlays: Sequence[Overlay]) -> set[int] | None:
-        """The children to render if only known components below them changed; None means all."""
+        """Return the children to render if only known components below them changed; None means all."""
         if self._whole or overlays or any(request) or size != self._painter.size:
             return None
         found = set()
@@ -218,7 +218,7 @@ class FrameLoop:
 
 
 def _holds(tree: Component, component: Component) -> bool:
-    """Whether a component is in a tree. What keeps its parts to itself, as a transcript, is not searched."""
+    """Whether a component is in a tree. Components with private parts, such as a transcript, are not searched."""
     if tree is component:
         return True
     children = getattr(tree, "children", ())

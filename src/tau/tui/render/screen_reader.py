@@ -1,8 +1,8 @@
-"""The screen for a screen reader: plain lines in the order of events, no cursor addressing, nothing redrawn.
+"""The painter for screen readers: plain lines in order, no cursor addressing, nothing redrawn.
 
-Rows of the record are printed once, when they are final. What stands below the record is printed when it
-changes. The text of the field that is edited is echoed: what is typed at its end is appended, what is deleted
-there is taken back with backspaces, any other edit prints the line again.
+Record rows are printed once, when final. Rows below the record are printed when they change. The edited field
+is echoed: text typed at its end is appended, text deleted there is erased with backspaces, and any other edit
+prints the line again.
 """
 
 import re
@@ -21,13 +21,13 @@ from tau.tui.text.width import visible_width
 
 _DRAWING = re.compile("[\u2500-\u259f\u2800-\u28ff]+")
 _SELECTED = "Selected"
-"""How a list names the row that is chosen, where signs would not be read."""
+"""How a list names the selected row, since symbols are not read out."""
 GOES_ON = "  "
-"""How a line begins that goes on with what is chosen."""
+"""Prefix of further lines of the selected item."""
 
 
 class LinearPainter:
-    """Stands where the painter stands, for a theme that is linear."""
+    """Replaces the painter for linear themes."""
 
     def __init__(self) -> None:
         self.ledger = Ledger()
@@ -38,7 +38,7 @@ class LinearPainter:
         self._below: list[str] = []
         self._overlays: dict[int, list[str]] = {}
         self._echoed = ""
-        """What stands in the last line of the terminal, before the cursor."""
+        """Text in the terminal's last line, before the cursor."""
 
     def wants_old_width(self, size: Size, capabilities: Capabilities, request: FrameRequest) -> bool:
         printed = self.ledger.committed > 0 and not request.anew
@@ -54,7 +54,7 @@ class LinearPainter:
         overlays: Sequence[Overlay] = (),
         before: Frame | None = None,
     ) -> PaintResult:
-        """The lines that are new since the last frame."""
+        """Print the lines that are new since the last frame."""
         intent: Intent = "first" if not self.size.rows else "full" if request.anew else "update"
         start = self._printed(frame, request, before)
         if self._gate.width != size.columns:
@@ -81,13 +81,13 @@ class LinearPainter:
         return PaintResult(text, emitter, intent, start)
 
     def forget(self, rows: int) -> None:
-        """So many rows at the top of the frame were printed and will not be part of it any more."""
+        """Drop this many printed rows from the top of the frame."""
         committed, top, boundary, length = self.ledger
         self.ledger = Ledger(committed - rows, max(top - rows, 0), boundary - rows, length - rows)
         self._audit.forget(rows)
 
     def leave(self, keep: KeepRows, capabilities: Capabilities) -> str:
-        """Print what is left of the record, final or not, and end the line."""
+        """Print the rest of the record, final or not, and end the line."""
         frame, printed = self._frame, self.ledger.committed
         end = {"all": len(frame.rows), "content": frame.content_end, "final": frame.live_start}[keep]
         end = max(end if frame.has_seam else printed, printed)
@@ -102,7 +102,7 @@ class LinearPainter:
         return text
 
     def _printed(self, frame: Frame, request: FrameRequest, before: Frame | None) -> int:
-        """How many rows of this frame are on paper already."""
+        """Return how many rows of this frame are already printed."""
         printed = self.ledger.committed
         if request.anew or not printed:
             return 0
@@ -119,13 +119,13 @@ class LinearPainter:
         return [spoken(self._gate.line(row).text) for row in rows]
 
     def _split(self, rows: Sequence[str]) -> tuple[list[str], str | None]:
-        """The lines that say something, and the text of the field with the cursor, if there is one."""
+        """Return the non-empty lines, and the text of the field with the cursor, if any."""
         lines: list[str] = []
         field = None
         for row in rows:
             if CURSOR_MARKER in row:
                 head, _, tail = row.partition(CURSOR_MARKER)
-                # The mark stays in the text for a moment, so that blanks before the cursor are not lost.
+                # Keep the marker in the text for now, so that spaces before the cursor are not lost.
                 field = spoken(self._gate.line(head).text + "\x00" + self._gate.line(tail).text)
                 field = field.replace("\x00", "")
             elif line := spoken(self._gate.line(row).text):
@@ -151,14 +151,14 @@ class LinearPainter:
 
 
 def spoken(row: str) -> str:
-    """What of a row is worth reading out: its text without styles, frames and bars."""
+    """Return a row's readable text, without styles, borders and bars."""
     text = visible(row)
     bare = text if text.isascii() else _DRAWING.sub("", text)
     return text if bare == text else bare.strip()
 
 
 def news(old: Sequence[str], new: Sequence[str]) -> list[str]:
-    """The lines that were not there before. Where a choice moved, only what is chosen now, all its lines."""
+    """Return the lines that are new. If the selection moved, return only the selected item's lines."""
     known = set(old)
     found = [line for line in new if line not in known]
     chosen: list[str] = []
