@@ -174,9 +174,7 @@ def test_a_kernel_that_died_while_idle_is_started_anew(tmp_path: Path) -> None:
         os.kill(pid, signal.SIGKILL)
         await until(lambda: not is_alive(pid))
         again = await made.run("1")
-        assert again.text.startswith("[The Python kernel was restarted: it ") and again.text.endswith(
-            "\n1\n"
-        )
+        assert again.text.startswith("[The Python kernel was restarted: it ") and again.text.endswith("\n1\n")
 
     in_world(tmp_path, work)
 

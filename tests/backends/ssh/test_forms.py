@@ -39,7 +39,7 @@ def test_windows_shells_are_given_the_command_as_text() -> None:
 
 @pytest.mark.parametrize("cwd", ['a" & del x & "', "%PATH%", "a\nb"])
 def test_a_folder_that_cmd_would_read_as_something_else_is_refused(cwd: str) -> None:
-    with pytest.raises(ToolError, match="go there in the command"):
+    with pytest.raises(ToolError, match="use cd in the command"):
         form_of(CMD, HOST, "dir", cwd, "n")
 
 

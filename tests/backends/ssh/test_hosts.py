@@ -143,7 +143,7 @@ def test_a_key_of_a_project_lies_in_the_project_or_where_ssh_keeps_keys(
     found = load(project)
     assert found.hosts.keys() == {"inside", "usual"}
     assert found.hosts["inside"].key == project / "keys" / "a"
-    assert all("outside the project and outside ~/.ssh" in warning for warning in found.warnings)
+    assert all("outside the project and ~/.ssh" in warning for warning in found.warnings)
     assert load(project, trusted=True).hosts.keys() == {"inside", "usual", "outside", "up", "linked"}
 
 

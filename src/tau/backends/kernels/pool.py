@@ -241,9 +241,7 @@ class Kernels:
             self._note_death(slot)
         elif self._clock() - slot.used > self._limits.idle_s:
             minutes = self._limits.idle_s / 60
-            await slot.close(
-                f"The {label} kernel was restarted: it was idle for {minutes:g} minutes."
-            )
+            await slot.close(f"The {label} kernel was restarted: it was idle for {minutes:g} minutes.")
         elif not await kernel.ping(self._limits.heartbeat_s):
             await shielded(kernel.kill())
             slot.kernel = None

@@ -89,9 +89,7 @@ def _in_folder(info: HostInfo, command: str, cwd: str) -> str:
         return f"Set-Location -LiteralPath '{there}' -ErrorAction Stop; {command}"
     if info.kind == "cmd":
         if re.search(r'["%\r\n]', cwd):
-            raise ToolError(
-                "`cwd` has characters the remote shell would expand; use cd in the command."
-            )
+            raise ToolError("`cwd` has characters the remote shell would expand; use cd in the command.")
         return f'(cd /d "{cwd}" || exit 1) & {command}'
     return f"cd -- {quoted(cwd)} && {command}"
 

@@ -99,7 +99,9 @@ def load_hosts(
                     text = f'Host "{made.name}" is skipped: {first} already defines it.'
                     warnings.append(str(file.error(text, "hosts", made.name)))
             elif len(hosts) == MAX_HOSTS:
-                warnings.append(str(file.error(f'Host "{made.name}" is skipped: the limit is {MAX_HOSTS} hosts.')))
+                warnings.append(
+                    str(file.error(f'Host "{made.name}" is skipped: the limit is {MAX_HOSTS} hosts.'))
+                )
             else:
                 hosts[made.name] = made
     if len(warnings) > MAX_WARNINGS:
@@ -186,7 +188,9 @@ def _hosts_of(file: JsonFile, source: _Source, environ: Mapping[str, str]) -> It
         if isinstance(entry, dict):
             unknown = ", ".join(clean_line(field) for field in entry if field not in FIELDS)
             if unknown:
-                text = f'Host "{clean_line(name)}": {unknown} is ignored; known fields are {", ".join(FIELDS)}.'
+                text = (
+                    f'Host "{clean_line(name)}": {unknown} is ignored; known fields are {", ".join(FIELDS)}.'
+                )
                 yield file.error(text, "hosts", name)
         try:
             yield _host(file, source, name, entry, environ)

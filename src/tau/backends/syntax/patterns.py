@@ -79,9 +79,7 @@ def rewrite(ops: Sequence[Op], text: str, language: str, *, max_changes: int = M
             line = node.range().start.line + 1
             changes.append(PatternEdit(start=start, end=end, first_line=line, text=new, op=index))
             if len(changes) > max_changes:
-                raise ToolError(
-                    f"The patterns match more than {max_changes} times in one file; narrow them."
-                )
+                raise ToolError(f"The patterns match more than {max_changes} times in one file; narrow them.")
     return _applied(text, changes)
 
 

@@ -1,4 +1,4 @@
-"""A picture: drawn where the terminal can, else a line that tells what it is."""
+"""An image, drawn if the terminal supports it, else described in a line."""
 
 from typing import TYPE_CHECKING
 
@@ -22,16 +22,16 @@ kitty = late("tau.tui.images.kitty")
 pixels = late("tau.tui.images.pixels")
 
 MAX_BYTES = 16_000_000
-"""A larger file is made smaller if Pillow is there, else it is shown as text."""
+"""Larger files are downscaled with Pillow if installed, else shown as text."""
 _LARGE_BYTES = 2_000_000
 _SHARPNESS = 2
-"""How many pixels are sent per pixel of a cell when a picture has to be made smaller."""
+"""Pixels sent per cell pixel when an image is downscaled."""
 
 
 class Image(CachedComponent):
-    """A picture of PNG, JPEG, GIF or WebP bytes, in its proportions, with a text in its place where needed.
+    """A PNG, JPEG, GIF or WebP image at its aspect ratio, with a text fallback.
 
-    Its owner calls `close` when it goes away: the terminal then forgets the pixels.
+    Its owner must call `close`, so that the terminal deletes the pixels.
     """
 
     def __init__(
@@ -69,11 +69,11 @@ class Image(CachedComponent):
 
     @property
     def info(self) -> ImageInfo | None:
-        """Format and size; None if the bytes are no picture that we know."""
+        """Format and size; None if the format is not supported."""
         return self._info
 
     def use(self, capabilities: Capabilities) -> None:
-        """The terminal turned out to be able to do something else."""
+        """Apply changed terminal capabilities."""
         wanted = (capabilities.images, capabilities.cell_pixels, capabilities.kitty_placeholders)
         if wanted != (self._protocol, self._cell_pixels, self._placeholders):
             self._free()
@@ -81,13 +81,13 @@ class Image(CachedComponent):
             self._rows = None
 
     def demote(self) -> None:
-        """Make room for newer pictures: from now on a text of the same height."""
+        """Make room for newer images: show text of the same height from now on."""
         self._demoted = True
         self._free()
         self._rows = None
 
     def close(self) -> None:
-        """It will not be shown any more."""
+        """Free its resources."""
         if self._budget is not None:
             self._budget.release(self)
         self._free()
@@ -160,7 +160,7 @@ class Image(CachedComponent):
 
     def _sixel(self, cells: Cells) -> str | None:
         width, height = cells.columns * self._cell_pixels[0], cells.rows * self._cell_pixels[1]
-        # A band that hangs over the last row would make the terminal scroll.
+        # A band beyond the last row would make the terminal scroll.
         picture = convert.opened(self._data, width, max(height - height % 6, 6))
         return None if picture is None else inline.sixel(picture)
 

@@ -1,4 +1,4 @@
-"""How the items of a list to choose from look: in columns, under each other, or in words."""
+"""Renders list items: in columns, stacked, or as text for screen readers."""
 
 from tau.tui.style import Style, Theme
 from tau.tui.text.cut import fit, pad, truncate
@@ -8,7 +8,7 @@ from tau.tui.widgets.list_parts import marked, spoken_rows
 from tau.tui.widgets.select_items import SelectItem, T
 
 COLUMN_WIDTH = 60
-"""From this width on, descriptions stand in a column; below it, under the list."""
+"""From this width, descriptions are in a column; below it, under the list."""
 
 
 class ItemRows:
@@ -52,7 +52,7 @@ class ItemRows:
         return marked(item.label, found[1], style, self._theme["matched"]) if found else style(item.label)
 
     def _with_sides(self, label: str, item: SelectItem[T], query: str) -> str:
-        """The label with its description and its hint, as far as they fit."""
+        """Add the description and hint to the label, as far as they fit."""
         width, ellipsis = self._width, self._theme.symbols.ellipsis
         hint_width = visible_width(item.hint)
         if not item.hint or hint_width + 8 > width // 2:

@@ -1,4 +1,4 @@
-"""Settings in groups: found by a few letters, changed in place, each with its description."""
+"""A settings list: grouped, searchable, edited in place, with descriptions."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -32,8 +32,8 @@ __all__ = ["SettingRow", "SettingsList", "Value"]
 class SettingsList(LiveComponent):
     """Enter changes the highlighted setting, left and right step through its values, letters search.
 
-    `on_change` gets the key and a checked value. `on_preview` gets what is highlighted in an open list
-    of choices, and the old value again if that list is left.
+    `on_change` gets the key and a validated value. `on_preview` gets the highlighted choice of an open list,
+    and the old value if that list is cancelled.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class SettingsList(LiveComponent):
         self._theme = theme
         self._keys = keys
         self.max_rows = max_rows
-        """How many rows of settings are shown at most."""
+        """Maximum number of setting rows."""
         self._filter = FilterLine(keys, "type to search the settings") if searchable else None
         self.on_change = on_change
         self.on_preview = on_preview
@@ -66,7 +66,7 @@ class SettingsList(LiveComponent):
         self.set_settings(settings)
 
     def set_settings(self, settings: Iterable[SettingRow]) -> None:
-        """Other settings, or the same with other values; the selection stays."""
+        """Replace the settings or their values; the selection stays."""
         before = self.selected
         self._settings = {setting.key: cleaned(setting) for setting in settings}
         self._choices = Choices(
@@ -90,7 +90,7 @@ class SettingsList(LiveComponent):
         return self._filter.text if self._filter is not None else ""
 
     def select(self, key: str) -> bool:
-        """Highlight a setting; False if it is not among those shown."""
+        """Highlight a setting; False if it is not shown."""
         place = self._choices.place_of(key)
         if place >= 0:
             self._at = place
@@ -98,11 +98,11 @@ class SettingsList(LiveComponent):
         return place >= 0
 
     def value(self, key: str) -> Value:
-        """What a setting is now."""
+        """Return a setting's current value."""
         return self._settings[key].value
 
     def set_value(self, key: str, value: Value) -> None:
-        """Show another value, without a call of `on_change`."""
+        """Set a value without calling `on_change`."""
         self._settings[key] = cleaned(self._settings[key]._replace(value=value))
         self._rows = None
 
@@ -135,7 +135,7 @@ class SettingsList(LiveComponent):
             self._open.invalidate()
 
     def render(self, width: int) -> Sequence[str]:
-        # What is open may change by itself, so its rows are asked for each time.
+        # An open editor may change on its own schedule, so render it each time.
         if self._open is not None:
             self._open.focused = self.focused
             rows = self._drawn(max(width, 1))
@@ -153,7 +153,7 @@ class SettingsList(LiveComponent):
         return blank and not self.filter_text
 
     def _change(self, setting: SettingRow) -> None:
-        """Change at once what has two states; open an editor for the others."""
+        """Toggle a two-state setting; open an editor for others."""
         if setting.kind == "submenu" and setting.submenu is not None:
             self._open = setting.submenu(setting, lambda value: self._finish(setting, value))
         elif setting.kind == "choice" and len(setting.choices) > 2:
@@ -215,7 +215,7 @@ class SettingsList(LiveComponent):
         changed = cleaned(setting._replace(value=value))
         self._settings[setting.key] = changed
         self._rows = None
-        # True and 1 are equal in Python, but not for the owner of a setting.
+        # True == 1 in Python, but they differ as settings.
         if (type(changed.value), changed.value) != (type(setting.value), setting.value) and self.on_change:
             self.on_change(setting.key, changed.value)
 
@@ -260,11 +260,11 @@ class _Look(NamedTuple):
     query: str
     label_width: int
     field: Component | None
-    """What edits the value of the selected setting."""
+    """The editor of the selected setting's value."""
 
 
 def _rows(theme: Theme, setting: SettingRow, look: _Look, width: int) -> list[str]:
-    """A setting and its value side by side; while it is edited, what is wrong with it comes below."""
+    """Render a setting next to its value; while it is edited, errors appear below."""
     symbols = theme.symbols
     style = theme["selected" if look.selected else "text"]
     found = score(look.query, setting.label) if look.query else None

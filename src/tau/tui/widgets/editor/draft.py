@@ -1,4 +1,4 @@
-"""A text being written as plain data (lists, numbers, texts), to keep it over a crash and bring it back."""
+"""Drafts as plain data, to survive a crash."""
 
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -10,19 +10,19 @@ from tau.tui.widgets.editor.pastes import Pastes
 
 DraftPart: TypeAlias = "str | dict[str, str | int]"
 EditorDraft: TypeAlias = "dict[str, list[DraftPart] | int]"
-"""`{"parts": ["look at ", {"paste": 1, "label": "...", "text": "..."}], "cursor": 9}`; a paste counts one.
+"""`{"parts": ["look at ", {"paste": 1, "label": "...", "text": "..."}], "cursor": 9}`; a paste counts as one.
 
-`below` has the parts of a second text, if there is one: the draft of somebody who changes an old text first.
+`below` has the parts of a second text, if any: the draft set aside while editing an older prompt.
 """
 
 
 def saved(document: EditorDocument, pastes: Pastes) -> EditorDraft:
-    """The text with its pastes, and the cursor."""
+    """Save the text with its pastes and the cursor."""
     return {"parts": _parts(document, pastes), "cursor": document.buffer.offset(document.cursor)}
 
 
 def saved_over(document: EditorDocument, below: EditorDocument, pastes: Pastes) -> EditorDraft:
-    """The same, with another text that comes back later."""
+    """Save the same, with the draft that was set aside."""
     return {**saved(document, pastes), "below": _parts(below, pastes)}
 
 
@@ -34,7 +34,7 @@ def _parts(document: EditorDocument, pastes: Pastes) -> list[DraftPart]:
 
 
 def restored(draft: Mapping[str, object], pastes: Pastes, kills: KillRing) -> EditorDocument | None:
-    """The document again; None if the data is not a draft."""
+    """Restore the document; None if the data is not a draft."""
     parts, cursor = draft.get("parts"), draft.get("cursor")
     if not isinstance(parts, list):
         return None

@@ -1,4 +1,4 @@
-"""Showing a pasted text in place of its marker, and folding it again."""
+"""Expands paste markers and folds them again."""
 
 from tau.tui.widgets.editor.buffer import Position, moved_by
 from tau.tui.widgets.editor.document import EditorDocument
@@ -11,7 +11,7 @@ def toggle(document: EditorDocument, pastes: Pastes) -> bool:
 
 
 def refolded(text: str, before: str, pastes: Pastes) -> str:
-    """The text with the markers that stood in the one before it, where what they stand for is in it."""
+    """Restore the markers of the previous text wherever their contents appear."""
     pieces: list[str] = []
     start = 0
     for marker in before if pastes else ():

@@ -1,4 +1,4 @@
-"""The rows of the editor: the text in view with the cursor in it, the border, the list of completions."""
+"""Renders the editor: visible text with the cursor, border, completion list."""
 
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ wrapping = late("tau.tui.text.wrap")
 
 
 class EditorStyle(NamedTuple):
-    """All that decides about the rows beside the text and the pop-up."""
+    """What determines the rows besides the text and the popup."""
 
     width: int = 80
     height: int = 10
@@ -35,7 +35,7 @@ class EditorStyle(NamedTuple):
 
 
 class EditorView:
-    """Draws a document. Only lines in view are looked at, and only changed ones are laid out again."""
+    """Renders a document. Only visible lines are examined, and only changed ones are laid out again."""
 
     def __init__(self, theme: Theme, pastes: Pastes) -> None:
         self._theme = theme
@@ -45,12 +45,12 @@ class EditorView:
         self._drawn: tuple[object, ...] = ()
 
     def forget(self) -> None:
-        """Draw everything anew the next time."""
+        """Redraw everything next time."""
         self.layout.forget()
         self._drawn = ()
 
     def rows(self, document: EditorDocument, popup: Autocomplete, look: EditorStyle) -> list[str]:
-        """The rows; the same list as last time if nothing changed."""
+        """Return the rows; the identical list if nothing changed."""
         text = (document, document.buffer.version, document.cursor)
         key = (look, text, popup.version, popup.max_rows, self._theme.linear)
         if key != self._drawn:
@@ -94,7 +94,7 @@ class EditorView:
         return self._theme["placeholder"](truncate(text, cells - used, self._theme.symbols.ellipsis))
 
     def _framed(self, rows: list[str], look: EditorStyle, above: int, below: int) -> list[str]:
-        """The rows with the border, or what takes its place, and how many lines are not wholly in view."""
+        """Add the border, or its replacement, and the counts of hidden lines."""
         theme, width = self._theme, look.width
         over = hidden_mark(theme, above, above=True)
         under = hidden_mark(theme, below, above=False)
@@ -108,11 +108,11 @@ class EditorView:
         return [top, *rows, border(theme, look.border_token, width, mark=under)]
 
     def _cursor_row(self, line: str, row: int, column: int, look: EditorStyle) -> str:
-        """The row with the mark for the real cursor in front of the unit that it stands on."""
+        """Render the row with the cursor marker before the unit under the cursor."""
         layout, marker = self.layout, self._theme[MARKER_TOKEN]
         start, end = layout.rows(line)[row], layout.row_end(line, row)
         cell = layout.cell_of(line, row, column)
-        if cell >= layout.cells + layout.hangs:  # a terminal of one column: there is no cell behind the text
+        if cell >= layout.cells + layout.hangs:  # one-column terminal: there is no cell after the text
             column = max(before(line, column), start)
             cell = layout.cell_of(line, row, column)
         left = layout.shown(line, start, column, marker=marker)

@@ -1,4 +1,4 @@
-"""Where words begin and end: letters and digits of any script, punctuation, and runs of Han and of kana."""
+"""Word boundaries: letters and digits of any script, punctuation, and runs of Han and of kana."""
 
 from tau.tui.widgets.editor.pastes import is_marker
 from tau.tui.widgets.editor.units import after, before
@@ -7,7 +7,7 @@ SPACE, WORD, HAN, HIRAGANA, KATAKANA, SIGN, PASTE = range(7)
 
 
 def kind_at(line: str, column: int) -> int:
-    """The class of the unit that begins at `column`; a word is a run of one class."""
+    """Return the class of the unit at `column`; a word is a run of one class."""
     char = line[column]
     if char.isalnum() or char == "_":
         return WORD if char < "\u2e80" else _script(char)
@@ -24,14 +24,14 @@ def _script(char: str) -> int:
         return HIRAGANA
     if "\u30a0" <= char <= "\u30ff" or "\u31f0" <= char <= "\u31ff" or "\uff66" <= char <= "\uff9f":
         return KATAKANA
-    if "\u3130" <= char <= "\u318f":  # letters of Hangul, which is written with blanks between words
+    if "\u3130" <= char <= "\u318f":  # Hangul, which puts spaces between words
         return WORD
     is_han = char <= "\u9fff" or "\uf900" <= char <= "\ufaff" or "\U00020000" <= char <= "\U0003ffff"
     return HAN if is_han else WORD
 
 
 def word_end(line: str, column: int) -> int:
-    """The end of the word at or after `column`; the end of the line if there is none."""
+    """Return the end of the word at or after `column`, or the end of the line."""
     while column < len(line) and kind_at(line, column) == SPACE:
         column = after(line, column)
     if column >= len(line):
@@ -44,7 +44,7 @@ def word_end(line: str, column: int) -> int:
 
 
 def word_start(line: str, column: int) -> int:
-    """The start of the word at or before `column`; the start of the line if there is none."""
+    """Return the start of the word at or before `column`, or the start of the line."""
     previous = before(line, column)
     while column > 0 and kind_at(line, previous) == SPACE:
         column, previous = previous, before(line, previous)

@@ -1,4 +1,4 @@
-"""How far a growing text is finished: the place up to which nothing that comes can change it."""
+"""Finds the stable prefix of a growing text, which later text cannot change."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 
 
 class StablePrefix(NamedTuple):
-    """How far a text is finished."""
+    """The finished part of a text."""
 
     line: int
-    """Lines before this one are."""
+    """Lines before this one are finished."""
     place: ResumePoint
     leaf: "BlockNode | None" = None
-    """The block in which it is, if it is inside one that has no blocks in it."""
+    """The enclosing leaf block, if the cut is inside one."""
     offset: int = 0
-    """How much of the text of a paragraph is finished."""
+    """How much of a paragraph's text is finished."""
 
 
 def find_cut(
     blocks: Sequence[BlockRange], place: ResumePoint, enough: int, size_from: Callable[[int], int]
 ) -> StablePrefix | None:
-    """The place furthest down up to which a text is finished, whatever comes; None if there is none.
+    """Find the longest prefix that later text cannot change; None if there is none.
 
-    It looks into the last block only while more than `enough` characters stand behind the place found so far.
+    Descends into the last block only while more than `enough` characters follow the cut found so far.
     """
     best: StablePrefix | None = None
     path: tuple[NestingLevel, ...] = ()
@@ -46,7 +46,7 @@ def find_cut(
         last = blocks[-1]
         at = len(blocks) - 1
         if at and blocks[at - 1].node.kind == "definition" and blocks[at - 1].node.end == last.node.start:
-            at -= 1  # what follows a definition may still become its title
+            at -= 1  # text after a definition may still become its title
         was_shown = place.was_shown if around is None else around.is_continued
         was_shown = was_shown or any(block.node.kind != "definition" for block in blocks[:at])
         if at and (was_shown or around is None):
@@ -73,15 +73,15 @@ def find_cut(
 
 
 def _leaf_cut(block: BlockRange, path: tuple[NestingLevel, ...], place: ResumePoint) -> StablePrefix | None:
-    """A place inside a block that has lines or text only."""
+    """Find a cut inside a leaf block."""
     node = block.node
     if node.kind == "fence":
         count = node.content.count("\n")
         begin = node.start + 1
         is_whole = node.content.endswith("\n")
-        if not count or node.end - begin > count + (not is_whole):  # the closing line has come
+        if not count or node.end - begin > count + (not is_whole):  # the closing line has arrived
             return None
-        # Without the language: that line and the next one must never look like the head of a table.
+        # Without the language: that line and the next one must never look like a table header.
         return _rest_cut(node, begin + count, path, "fence", " " * node.indent + node.markup)
     if node.kind == "code" and node.end - node.start > 1:
         return _rest_cut(node, node.end - 1, path, "code")
@@ -112,7 +112,7 @@ def _paragraph_cut(
     node = block.node
     text = node.content
     last_line = text.rfind("\n") + 1
-    # The last line may still become the titles of a table, unless it is too long for that.
+    # The last line may still become a table header, unless it is too long.
     is_certain = len(text) - last_line > LONG_CHARS or (
         not last_line and block.is_continued and place.is_in_line
     )
