@@ -20,9 +20,10 @@ class CommitBoundary(NamedTuple):
 class Component:
     """The base of everything on the screen. Subclasses override what they need.
 
-    `render` returns rows that fit the width. An unchanged component returns the identical object as last time,
-    and a new object whenever a row changed; a returned list is never modified. Rows contain clean text (`tau.tui.text.clean`), styled with SGR and OSC 8 sequences only, and each row ends
-    with its styles closed.
+    `render` returns rows that fit the width. An unchanged component returns the identical object as last
+    time, and a new object whenever a row changed; a returned list is never modified. Rows contain clean text
+    (`tau.tui.text.clean`), styled with SGR and OSC 8 sequences only, and each row ends with its styles
+    closed.
     """
 
     wants_releases = False

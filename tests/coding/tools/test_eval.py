@@ -207,7 +207,7 @@ def test_a_language_that_is_switched_off_or_missing_is_refused(
         with pytest.raises(ToolError, match=f"{setting} is false"):
             run(ctx, cell, tool=off)
     monkeypatch.setenv("PATH", str(ctx.cwd))
-    with pytest.raises(ToolError, match="need Node.js 18 or newer"):
+    with pytest.raises(ToolError, match=r"need Node\.js 18 or newer"):
         run(ctx, py("1"), js("1"))
     assert "js: Node.js" not in Eval(cells=OWN).description
     assert "py: the project" in Eval(cells=OWN).description and "{{" not in Eval(cells=OWN).description

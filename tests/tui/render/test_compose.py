@@ -89,7 +89,7 @@ def test_a_component_that_fails_shows_what_it_showed_before(tmp_path: Path) -> N
     for _ in range(3):
         assert list(composer.compose(children, 10).rows) == ["fine", "below"]
     log.to(None)
-    assert (tmp_path / "tau.log").read_text().count("Broken could not be drawn") == 1
+    assert (tmp_path / "tau.log").read_text().count("Broken could not be rendered") == 1
 
 
 def test_the_cursor_mark_is_taken_out_and_its_column_told() -> None:

@@ -57,8 +57,8 @@ class KernelLaunch(Struct, frozen=True, kw_only=True):
 class Kernel:
     """Runs one cell at a time.
 
-    `stopping` is the task that stops an abandoned cell; wait for it before running the next one. `ended` means
-    the kernel did not stop a cell in time and was ended.
+    `stopping` is the task that stops an abandoned cell; wait for it before running the next one. `ended`
+    means the kernel did not stop a cell in time and was ended.
     """
 
     def __init__(self, launch: KernelLaunch) -> None:

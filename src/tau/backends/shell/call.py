@@ -26,8 +26,8 @@ class ShellHost(Protocol):
 class ShellCall:
     """Implements `tau.base.run.Process` for a command inside a shell, whose process it shares.
 
-    The output goes through a FIFO that only this command's processes have open, so late writes cannot appear in
-    the output of the next command. We hold the writing end too, so the reader does not see EOF before the
+    The output goes through a FIFO that only this command's processes have open, so late writes cannot appear
+    in the output of the next command. We hold the writing end too, so the reader does not see EOF before the
     shell has opened the FIFO.
     """
 

@@ -35,8 +35,8 @@ MAX_SOCKET_BYTES = 104 - 1 - 17
 class Connections:
     """An async context manager: leaving it ends all connections and mounts. Connections open on first use.
 
-    `cache` is the folder for host info. With `mounts`, a host's files are mounted in a folder there while it is
-    in use, if sshfs is installed.
+    `cache` is the folder for host info. With `mounts`, a host's files are mounted in a folder there while it
+    is in use, if sshfs is installed.
     """
 
     def __init__(

@@ -79,8 +79,8 @@ def load_hosts(
 ) -> HostTable:
     """Load the hosts for a session in `cwd`. Never fails: invalid hosts are reported and skipped.
 
-    The first file that defines a name wins: `.tau/ssh.json`, the user's own, then `ssh.json` and `.ssh.json` of
-    the repository. Unless the project is `trusted`, the user's own file comes first.
+    The first file that defines a name wins: `.tau/ssh.json`, the user's own, then `ssh.json` and `.ssh.json`
+    of the repository. Unless the project is `trusted`, the user's own file comes first.
     """
     hosts: dict[str, SshHost] = {}
     warnings: list[str] = []

@@ -84,7 +84,7 @@ def rewrite(ops: Sequence[Op], text: str, language: str, *, max_changes: int = M
 
 
 def holes(pattern: str) -> frozenset[str]:
-    """Return the names of a pattern's holes; those that begin with `_` match anything and are not captured."""
+    """Return the names of a pattern's holes; a leading `_` means not captured."""
     return frozenset(match["list"] or match["one"] for match in re.finditer(_NAMED_HOLE, pattern))
 
 

@@ -46,7 +46,7 @@ class CodeSummary(Struct, frozen=True, kw_only=True):
 
 
 def summarize(path: str, text: str, options: SummaryOptions | None = None) -> CodeSummary | None:
-    """Return None if the language is unknown, the file is too short, too large or broken, or nothing folds."""
+    """None if the language is unknown, the file is too short, too large or broken, or nothing folds."""
     options = options or SummaryOptions()
     rows = _rows(text)
     if not options.min_total_lines <= len(rows) <= MAX_SUMMARY_LINES or len(text) > MAX_SUMMARY_BYTES:

@@ -1,7 +1,7 @@
 """iTerm2 and Sixel images: the pixels are part of the row and are painted starting at the cursor.
 
-They move the cursor and scroll at the bottom of the screen. So the last row of an image carries them, when all
-its rows are on the screen, and the cursor is saved before moving up and restored afterwards.
+They move the cursor and scroll at the bottom of the screen. So the last row of an image carries them, when
+all its rows are on the screen, and the cursor is saved before moving up and restored afterwards.
 """
 
 import re

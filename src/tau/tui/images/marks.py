@@ -1,7 +1,7 @@
 """Registers our image sequences: the renderer passes only these, and sends pixels along with a frame.
 
-A row of an image has a short sequence that places it. The terminal needs the pixels only once: they are queued
-here until a frame is written (`take_pending`), and again after the screen was cleared.
+A row of an image has a short sequence that places it. The terminal needs the pixels only once: they are
+queued here until a frame is written (`take_pending`), and again after the screen was cleared.
 """
 
 from collections.abc import Callable, Iterator

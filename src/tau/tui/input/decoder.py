@@ -230,7 +230,7 @@ class InputDecoder:
             self._on_events(events)
 
     def _give_up_partial(self, events: list[InputEvent | TerminalReply]) -> None:
-        """Deliver a partial sequence: Escapes are keys, a lone introducer is an alt key, the rest is unknown."""
+        """Deliver a partial sequence: Escapes are keys, an introducer is an alt key, the rest is unknown."""
         pending, self._pending = self._pending, b""
         while pending.startswith(b"\x1b\x1b"):
             events.append(parse_key("\x1b"))

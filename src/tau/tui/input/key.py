@@ -10,8 +10,8 @@ class Key(NamedTuple):
 
     `name` is canonical: modifiers in the order ctrl, alt, shift, super, then the key, joined by "+":
     "ctrl+c", "ctrl+shift+p", "alt+enter", "shift+tab", "up", "pageUp", "f5", "space", "enter", "backspace",
-    "delete", "home", "end", "insert", "escape". A typed character is its own name ("a", "A"): shift is named only
-    with another modifier or with a key that types nothing. An unrecognized key is "unknown".
+    "delete", "home", "end", "insert", "escape". A typed character is its own name ("a", "A"): shift is named
+    only with another modifier or with a key that types nothing. An unrecognized key is "unknown".
     """
 
     name: str

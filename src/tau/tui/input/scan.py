@@ -15,8 +15,8 @@ INCOMPLETE = 0
 def sequence_end(data: bytes, at: int) -> int:
     """Return the end of the sequence that begins with the escape at `at`.
 
-    INCOMPLETE if more bytes are needed. A negative number -n: the sequence was aborted before n, by a byte that
-    cannot be in it (a key was pressed, another sequence begins) or because it is too long.
+    INCOMPLETE if more bytes are needed. A negative number -n: the sequence was aborted before n, by a byte
+    that cannot be in it (a key was pressed, another sequence begins) or because it is too long.
     """
     if at + 1 >= len(data):
         return INCOMPLETE

@@ -13,7 +13,7 @@ _SEARCHED_ROWS = 64
 
 
 def rewrapped(pending: Sequence[str], rows: Sequence[str], end: int) -> int:
-    """Return the first row, counting up from `end`, such that `rows` from there contain all text of `pending`.
+    """Return the first row, counting up from `end`, such that `rows` from it contain all of `pending`.
 
     `pending` are the rows at the old width that are not in the history, up to the same place in the text.
     Truncated rows have fewer letters when narrower, and as many rows when wider; wrapped text keeps its

@@ -1,8 +1,9 @@
 """Audits committed rows: detects shifts above the window that would lose or skip rows.
 
-A component must not change rows that are in the history. If one does, an in-place edit is ignored (the history
-keeps the old text), but an insertion or deletion shifts everything after it: the rows from there on are then
-written again, since a duplicate is better than a loss. Each committed row is stored as a hash of its text.
+A component must not change rows that are in the history. If one does, an in-place edit is ignored (the
+history keeps the old text), but an insertion or deletion shifts everything after it: the rows from there on
+are then written again, since a duplicate is better than a loss. Each committed row is stored as a hash of its
+text.
 """
 
 from array import array

@@ -218,7 +218,7 @@ class FrameLoop:
 
 
 def _holds(tree: Component, component: Component) -> bool:
-    """Whether a component is in a tree. Components with private parts, such as a transcript, are not searched."""
+    """Whether a tree contains a component. Private parts, as of a transcript, are not searched."""
     if tree is component:
         return True
     children = getattr(tree, "children", ())

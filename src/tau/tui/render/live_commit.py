@@ -1,9 +1,9 @@
 """Decides how many rows of a changing block may already enter the history, frame by frame.
 
-Either of two signs is sufficient. A block seen growing at its end without changing a row above will presumably
-continue to: all but its last row may go. And rows unchanged for a long time may go while those below keep
-changing. A row that changes after passing that test is a slow ticker: from there on no row passes again, or
-each tick would leave a copy in the history.
+Either of two signs is sufficient. A block seen growing at its end without changing a row above will
+presumably continue to: all but its last row may go. And rows unchanged for a long time may go while those
+below keep changing. A row that changes after passing that test is a slow ticker: from there on no row passes
+again, or each tick would leave a copy in the history.
 """
 
 from collections.abc import Sequence

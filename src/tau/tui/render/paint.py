@@ -1,4 +1,4 @@
-"""Turns frames into bytes: the painter tracks the ledger and the terminal's content and chooses an emitter."""
+"""Turns frames into bytes: the painter tracks the ledger and the screen and chooses an emitter."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
@@ -225,7 +225,7 @@ class Painter:
         return step if step.start >= committed else self._unless_replaced(step, frame)
 
     def _unless_replaced(self, step: LedgerStep, frame: Frame) -> LedgerStep:
-        """Handle a frame that shrank: if its rows differ from the start of the history, they must be written."""
+        """Handle a frame that shrank: write its rows if they differ from the start of the history."""
         self._audit.truncate(step.start)
         shifted = self._audit.first_shifted(frame.rows)
         return step if shifted is None else step._replace(start=shifted)
@@ -271,7 +271,7 @@ class Painter:
         return wrapped_heights([line.text for line in self._grid[: self._cursor.row]], size.columns)
 
     def _after_rewrap(self, committed: int, old: Frame, frame: Frame) -> int:
-        """Return how many rows of the frame at the new width are already in the history, wrapped differently."""
+        """Return how many rows of the frame at the new width the history already has, differently wrapped."""
         end = old.content_end
         self._known = rewrapped(old.rows[min(self._known, end) : end], frame.rows, frame.content_end)
         committed = rewrapped(old.rows[min(committed, end) : end], frame.rows, frame.content_end)
@@ -292,8 +292,8 @@ class Painter:
     ) -> tuple[emit.Pen, Emitter]:
         pen = emit.Pen(self._cursor.row, self._reach, *size)
         if intent == "first":
-            # Begin in the row where the shell left the cursor. Nothing on its screen is erased or lost, on any
-            # terminal: its lines scroll into the history in order as ours need room.
+            # Begin in the row where the shell left the cursor. Nothing on its screen is erased or lost, on
+            # any terminal: its lines scroll into the history in order as ours need room.
             image_rows.screen_cleared()
             pen.write(f"{image_rows.take_pending()}\r{emit.ERASE_BELOW}")
             emit.rewrite(pen, 0, chunk, window, old=())
@@ -312,8 +312,8 @@ class Painter:
         """Move to the first window row after the terminal has moved, wrapped or cut its content.
 
         The cursor stays with its text or lower: moving up by the rows above it never leaves the window,
-        however many rows the terminal pushed into or pulled from its history. A terminal known to rewrap needs
-        more steps, unless its content may differ from what we think.
+        however many rows the terminal pushed into or pulled from its history. A terminal known to rewrap
+        needs more steps, unless its content may differ from what we think.
         """
         up, pen.row = self._cursor.row, 0
         if size == self.size and not request.resized:
@@ -369,7 +369,7 @@ class Painter:
     def _finished(
         self, pen: emit.Pen, emitter: Emitter, cursor: Cursor, capabilities: Capabilities
     ) -> tuple[str, Emitter]:
-        """Finish the frame: move the cursor and wrap everything in synchronized output, so it shows at once."""
+        """Finish the frame: move the cursor and wrap everything in synchronized output."""
         body = "".join(pen.parts)
         was, self._cursor = self._cursor, cursor
         pen.parts.clear()

@@ -1,7 +1,7 @@
 """Sanitizes rows before they reach the terminal, whatever a component put into them.
 
-Text passes, as do SGR and OSC 8 sequences and registered image sequences. Everything else is removed. Rows that
-are too wide are cut, and open styles are closed. Nothing here raises.
+Text passes, as do SGR and OSC 8 sequences and registered image sequences. Everything else is removed. Rows
+that are too wide are cut, and open styles are closed. Nothing here raises.
 """
 
 import re

@@ -108,7 +108,7 @@ class Screen(TerminalReports):
         self.stop("final")
 
     def resume(self) -> None:
-        """Take the terminal back. The history is unchanged; rows that were not final are painted at the cursor."""
+        """Take the terminal back. The history is unchanged; live rows are painted at the cursor."""
         self.start()
 
     def request_render(self, *, force: bool = False, anew: bool = False) -> None:

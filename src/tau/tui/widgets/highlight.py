@@ -88,8 +88,8 @@ class _State(NamedTuple):
 class Highlighter:
     """Highlights the lines of one code block, each once.
 
-    `feed` returns finished lines: those of an open comment come when it ends. `peek` renders pending lines and
-    some more without consuming them.
+    `feed` returns finished lines: those of an open comment come when it ends. `peek` renders pending lines
+    and some more without consuming them.
     """
 
     def __init__(self, language: str, theme: Theme) -> None:

@@ -187,7 +187,7 @@ class CancellableLoader(Loader):
         if self.aborted:
             return "stopping"
         label = self._keys.label("tui.select.cancel")
-        return f"{label} to stop" if self.running and label else ""
+        return f"{label} stops it" if self.running and label else ""
 
 
 def elapsed_text(seconds: float) -> str:

@@ -59,7 +59,7 @@ class Choices(Generic[T]):
         return self._line_of[place] if self._line_of else place
 
     def window(self, top: int, place: int, height: int) -> int:
-        """Return the first line to show so that this place, and its heading if it begins a group, is visible."""
+        """Return the first line to show so that this place, with any heading above it, is visible."""
         line, count = self.line_of(place), len(self.lines)
         if line > 0 and self.lines[line - 1] < 0 and height > 1:
             top = window_top(top, line - 1, height, count)

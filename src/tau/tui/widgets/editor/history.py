@@ -101,7 +101,7 @@ class HistoryCursor:
         return document
 
     def newer(self, current: EditorDocument) -> EditorDocument | None:
-        """Return the entry after the current one, or the draft after the last; None if already at the draft."""
+        """Return the next entry, or the draft after the last; None if already at the draft."""
         if self.history is None or self.draft is None:
             return None
         entry = self.history.newer(self._key)

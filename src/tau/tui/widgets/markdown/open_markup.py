@@ -1,7 +1,7 @@
 """Completes the end of a streaming text as it will most likely look when the rest arrives.
 
-Open emphasis and code are closed, half-received markers are dropped, and a link with an incomplete URL becomes
-a link without one. So nothing jumps when the missing characters arrive.
+Open emphasis and code are closed, half-received markers are dropped, and a link with an incomplete URL
+becomes a link without one. So nothing jumps when the missing characters arrive.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Where the changeable part of a text begins, and the blocks around it.
 
-Each frame parses the text from there. If that is inside a list, quote, table or fence, some lines are prepended
-that reopen these.
+Each frame parses the text from there. If that is inside a list, quote, table or fence, some lines are
+prepended that reopen these.
 """
 
 from collections.abc import Sequence
@@ -122,7 +122,7 @@ class _Placing:
     def blocks(
         self, nodes: "Sequence[BlockNode]", depth: int, leads: bool, in_item: bool
     ) -> tuple[BlockRange, ...]:
-        """Return the blocks inside a block; `leads`: the first ones lead to the resume point or begin there."""
+        """Return the blocks inside one; `leads`: the first ones lead to the resume point or begin there."""
         place = self._place
         found: list[BlockRange] = []
         was_shown = False
