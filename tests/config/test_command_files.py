@@ -116,11 +116,11 @@ def test_what_cannot_be_used_is_told_with_its_path(home: Path, tmp_path: Path) -
     assert list(found(tmp_path, warnings)) == ["good"]
     for name, why in (
         ("large.md", "larger than"),
-        ("empty.md", "no text"),
-        ("open.md", "no end"),
-        ("bad name.md", "cannot be the name"),
+        ("empty.md", "is empty"),
+        ("open.md", "no closing line"),
+        ("bad name.md", "not a valid command name"),
         ("binary.md", "not UTF-8"),
-        ("pipe.md", "not a file"),
+        ("pipe.md", "Not a regular file"),
     ):
         assert any(name in warning and why in warning for warning in warnings), name
 

@@ -26,7 +26,7 @@ from tau.sdk import SessionOptions, create_session
 from tests.modes.interactive.rig import Rig, run
 from tests.support.terminal.virtual import VirtualTerminal
 
-NO_KEY = ConfigError("There is no key for Anthropic: set ANTHROPIC_API_KEY.")
+NO_KEY = ConfigError("No API key for Anthropic: set ANTHROPIC_API_KEY.")
 
 
 @asynccontextmanager
@@ -69,7 +69,7 @@ def test_without_a_model_there_is_a_way_to_get_one_and_no_stack_trace(tmp_path: 
     async def test() -> None:
         async with refused(tmp_path, NO_KEY) as (rig, _):
             shown = await rig.show("Welcome to tau: it needs a model")
-            assert "There is no key for Anthropic." in shown
+            assert "No API key for Anthropic." in shown
             assert "Paste an API key" in shown and "Quit" in shown and "demo model" in shown
             assert "Traceback" not in shown
             await rig.press("escape")

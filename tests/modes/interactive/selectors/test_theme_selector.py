@@ -25,7 +25,7 @@ def test_moving_shows_a_theme_and_escape_brings_the_old_one_back(tmp_path: Path)
     async def test() -> None:
         async with conversing(tmp_path) as rig:
             assert shown_theme(rig) == "dusk"
-            async with opened(rig, choose_theme, "Theme on a dark terminal"):
+            async with opened(rig, choose_theme, "Theme for dark terminals"):
                 await rig.type("ocean")
                 await settled(rig)
                 assert shown_theme(rig) == "ocean"
@@ -39,13 +39,13 @@ def test_moving_shows_a_theme_and_escape_brings_the_old_one_back(tmp_path: Path)
 def test_enter_saves_it_for_the_ground_there_is(tmp_path: Path) -> None:
     async def test() -> None:
         async with conversing(tmp_path) as rig:
-            async with opened(rig, choose_theme, "Theme on a dark terminal"):
+            async with opened(rig, choose_theme, "Theme for dark terminals"):
                 await rig.type("plum")
                 await rig.press("enter")
             assert shown_theme(rig) == "plum"
             assert json.loads(rig.app.paths.settings.read_text()) == {"theme": {"dark": "plum"}}
             rig.terminal.background("light")
-            async with opened(rig, choose_theme, "Theme on a light terminal"):
+            async with opened(rig, choose_theme, "Theme for light terminals"):
                 await rig.type("sand")
                 await rig.press("enter")
             assert rig.app.settings.theme.light == "sand" and rig.app.settings.theme.dark == "plum"
