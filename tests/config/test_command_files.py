@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from tau.base.errors import ConfigError
-from tau.config.command_files import MAX_FILE_BYTES, MAX_FILES, CommandFile, find_command_files, parse
+from tau.config.command_files import (
+    MAX_FILE_BYTES,
+    MAX_FILES,
+    CommandFile,
+    find_command_files,
+    parse_command_file,
+)
 from tau.config.paths import user_paths
 
 
@@ -167,7 +173,7 @@ list:
 Body with --- in it.
 ---
 """
-    fields, body = parse(text, Path("x.md"))
+    fields, body = parse_command_file(text, Path("x.md"))
     assert fields["name"] == "quoted"
     assert fields["description"] == "folded over two lines"
     assert fields["argument-hint"] == "[a] [b]"

@@ -163,13 +163,13 @@ def test_who_has_a_key_is_told_without_running_a_command(world: World, tmp_path:
 
 def test_a_missing_key_is_explained_in_one_line(world: World) -> None:
     world.auth.set_key("openai", "NOT_SET")
-    text = world.credentials().where_to_put_key("openai")
+    text = world.credentials().describe_missing_key("openai")
     assert "FIRST_VAR or SECOND_VAR" in text
     assert f'{{"openai":{{"type":"api_key","key":"..."}}}} to {world.auth.path}' in text
     assert "refers to the variable NOT_SET, which is not set" in text
     assert "--provider demo" in text and "Ollama" in text
     assert "\n" not in text
-    text = world.credentials().where_to_put_any_key()
+    text = world.credentials().describe_missing_keys()
     assert text.startswith("No API key or model server found: set ")
     assert "refers to the variable NOT_SET, which is not set" in text and "\n" not in text
-    assert "no key for nobody" in world.credentials().where_to_put_key("nobody")
+    assert "No API key for nobody" in world.credentials().describe_missing_key("nobody")

@@ -213,7 +213,7 @@ def test_wrong_flags_are_wrong_use(world: World) -> None:
         world.load(**{"tools.approvalMode": "never"})
     with pytest.raises(UsageError, match=r"Did you mean retry\.enabled"):
         world.load(**{"retry.enabld": True})
-    with pytest.raises(UsageError, match="Settings file .* not found"):
+    with pytest.raises(UsageError, match=r"Settings file .* not found"):
         world.load(world.extra)
 
 

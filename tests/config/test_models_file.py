@@ -9,7 +9,7 @@ import pytest
 from tau.ai.catalog import Catalog, Provider, find_models, pick_model
 from tau.ai.model import Compat, Model, Price
 from tau.base.errors import ConfigError
-from tau.config.models_file import ModelsFile, load_models_file, merge
+from tau.config.models_file import ModelsFile, load_models_file, merge_models
 
 TABLE = Catalog(
     {
@@ -52,14 +52,14 @@ def load(folder: Path, content: Any) -> ModelsFile:
 def merged(folder: Path, providers: dict[str, Any]) -> Catalog:
     file = load(folder, providers)
     assert file.warnings == []
-    return merge(TABLE, file)
+    return merge_models(TABLE, file)
 
 
 def test_a_missing_file_changes_nothing(tmp_path: Path) -> None:
     file = load_models_file(tmp_path / "models.json")
-    assert merge(TABLE, file) is TABLE
+    assert merge_models(TABLE, file) is TABLE
     assert (file.keys, file.warnings) == ({}, [])
-    assert merge(TABLE, load(tmp_path, "{}")) is TABLE
+    assert merge_models(TABLE, load(tmp_path, "{}")) is TABLE
 
 
 def test_a_new_provider_with_its_models(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_a_mistake_is_an_error_with_line_field_and_what_is_allowed(
     tmp_path: Path, providers: dict[str, Any], line: int, said: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:
-        merge(TABLE, load(tmp_path, providers))
+        merge_models(TABLE, load(tmp_path, providers))
     assert said in str(caught.value)
     assert (caught.value.path, caught.value.line) == (tmp_path / "models.json", line)
 

@@ -44,7 +44,7 @@ class AuthFile:
                 values[key.strip()] = None
         return list(values)
 
-    def get_settled(self, provider: str) -> list[str]:
+    def get_all_settled(self, provider: str) -> list[str]:
         """Like `get_all`, but waits for writers of the file to finish."""
         if not self.path.exists():
             return []
@@ -84,10 +84,10 @@ class AuthFile:
         return found
 
     def _read(self) -> JsonFile:
-        self._tighten()
+        self._restrict_mode()
         return read_json(self.path)
 
-    def _tighten(self) -> None:
+    def _restrict_mode(self) -> None:
         try:
             if not stat.S_IMODE(self.path.stat().st_mode) & 0o077:
                 return
@@ -103,13 +103,13 @@ class AuthFile:
             self.warnings.append(warning)
 
 
-def stored_form(provider: str) -> str:
+def example_entry(provider: str) -> str:
     """An example of what to write to the file."""
     return json.encode({provider: {"type": "api_key", "key": "..."}}).decode()
 
 
 def check_sendable(key: str, source: str) -> str:
-    """Return the key if it is valid in a header; ConfigError if it has line breaks or other invalid characters."""
+    """Return the key if it is valid in a header; ConfigError if it has invalid characters."""
     if key.isascii() and key.isprintable():
         return key
     raise ConfigError(f"The key from {source} has invalid characters; copy it again.")

@@ -49,7 +49,7 @@ class CommandFile(Struct, frozen=True, kw_only=True):
 
     def read(self) -> str:
         """Read the current prompt, without front matter. Raises ConfigError."""
-        return parse(_read(self.path), self.path).body
+        return parse_command_file(_read(self.path), self.path).body
 
 
 class ParsedCommandFile(NamedTuple):
@@ -73,14 +73,14 @@ def find_command_files(
     home = typed_path("~")
     own = (paths.home, home / _CLAUDE_FOLDER)
     for folder in own:
-        search.look_in(folder, "user", None)
+        search.scan_folder(folder, "user", None)
     root = None
     for project in (folders := list(project_folders(cwd))):
         root = root or folders[-1].resolve()
         for name in (PROJECT_FOLDER, _CLAUDE_FOLDER):
             folder = project / name
             if not _is_any_of(folder, (*own, paths.home.parent, home / PROJECT_FOLDER)):
-                search.look_in(folder, "project", root)
+                search.scan_folder(folder, "project", root)
     return list(search.found.values())
 
 
@@ -91,7 +91,7 @@ class _Search:
         self._known = known
         self._count = 0
 
-    def look_in(self, folder: Path, origin: Origin, root: Path | None) -> None:
+    def scan_folder(self, folder: Path, origin: Origin, root: Path | None) -> None:
         """Skip links that leave `root`, so a repository cannot make us read other files."""
         for kind in ("commands", "prompts"):
             for path in _markdown_files(folder / kind, self._warn):
@@ -120,11 +120,11 @@ class _Search:
             self.found.setdefault(second.name, second)
 
     def _file(self, path: Path, name: str, origin: Origin) -> CommandFile:
-        mark = _mark(path)
+        mark = _fingerprint(path)
         known = self._known.get(path)
         if known is not None and known.mark == mark and known.origin == origin:
             return replace(known, name=known.name.removeprefix(PROJECT_PREFIX))
-        fields, body = parse(_read(path), path)
+        fields, body = parse_command_file(_read(path), path)
         is_skill = name.startswith(SKILL_PREFIX)
         if is_skill and fields.get("name"):
             name = f"{SKILL_PREFIX}{fields['name']}"
@@ -142,7 +142,7 @@ class _Search:
         )
 
 
-def parse(text: str, path: Path) -> ParsedCommandFile:
+def parse_command_file(text: str, path: Path) -> ParsedCommandFile:
     """Front matter is `name: value` lines between two lines of three dashes. Raises ConfigError.
 
     A value may be quoted, or indented below its name (`>` and `|`); anything else is ignored.
@@ -162,11 +162,11 @@ def parse(text: str, path: Path) -> ParsedCommandFile:
                 fields[key] = f"{fields[key]} {line.strip()}".strip()
         elif colon and name.strip() and not line.startswith("#"):
             key = name.strip().lower()
-            fields[key] = _unquoted(value.strip())
+            fields[key] = _unquote(value.strip())
     return ParsedCommandFile(fields, "\n".join(lines[end + 1 :]).strip())
 
 
-def _unquoted(value: str) -> str:
+def _unquote(value: str) -> str:
     if value in (">", "|", ">-", "|-", ">+", "|+"):
         return ""
     if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
@@ -220,7 +220,7 @@ def _read(path: Path) -> str:
     return text
 
 
-def _mark(path: Path) -> tuple[int, int]:
+def _fingerprint(path: Path) -> tuple[int, int]:
     try:
         info = path.stat()
     except OSError as error:

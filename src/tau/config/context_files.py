@@ -46,7 +46,7 @@ def _candidates(cwd: Path, paths: Paths, warn: Callable[[str], None]) -> Iterato
     folders = list(project_folders(cwd))
     root = folders[-1].resolve()
     for folder in folders:
-        path = _first(folder)
+        path = _context_file_in(folder)
         if path is None:
             continue
         # A repository must not make us read a file elsewhere on the user's disk.
@@ -54,12 +54,12 @@ def _candidates(cwd: Path, paths: Paths, warn: Callable[[str], None]) -> Iterato
             yield path
         else:
             warn(f"Skipped {path}: it links to {path.resolve()}, outside the project.")
-    path = _first(paths.home)
+    path = _context_file_in(paths.home)
     if path is not None:
         yield path
 
 
-def _first(folder: Path) -> Path | None:
+def _context_file_in(folder: Path) -> Path | None:
     return next((folder / name for name in NAMES if mode_of(folder / name)), None)
 
 

@@ -10,7 +10,7 @@ from tau.ai.auth import KeyRetry, is_variable, resolve_value
 from tau.ai.catalog import Catalog
 from tau.base.errors import UsageError
 from tau.base.run import Runner
-from tau.config.auth_file import AuthFile, check_sendable, stored_form
+from tau.config.auth_file import AuthFile, check_sendable, example_entry
 
 BLOCKED_S = 60.0  # if the server names no delay
 MARGIN_S = 1.0  # clocks differ
@@ -62,7 +62,7 @@ class KeyCredentials:
         async with self._lock:
             key = await self._find(provider, self._auth.get_all(provider))
             if key in (None, rejected):
-                stored = await asyncio.to_thread(self._auth.get_settled, provider)
+                stored = await asyncio.to_thread(self._auth.get_all_settled, provider)
                 key = await self._find(provider, stored, fresh=True)
             return key if key != rejected else None
 
@@ -98,12 +98,12 @@ class KeyCredentials:
         """In catalog order."""
         return [provider for provider in self._catalog.providers if self.available(provider)]
 
-    def where_to_put_key(self, provider: str) -> str:
+    def describe_missing_key(self, provider: str) -> str:
         """The message for a missing key: where to put one, and what works without."""
         row = self._catalog.providers.get(provider)
         variables = self._variables(provider)
         ways = [f"set {' or '.join(variables)}"] if variables else []
-        ways.append(f"add {stored_form(provider)} to {self._auth.path}")
+        ways.append(f"add {example_entry(provider)} to {self._auth.path}")
         return (
             f"No API key for {row.name if row else provider}: {', or '.join(ways)}."
             f"{self._unset_variables(provider)}"
@@ -111,14 +111,14 @@ class KeyCredentials:
             " automatically, and --provider demo uses the offline demo model."
         )
 
-    def where_to_put_any_key(self) -> str:
+    def describe_missing_keys(self) -> str:
         """The same message when no provider is named."""
         known = [row for row in self._catalog.providers.values() if row.key_variables]
         names = [row.key_variables[-1] for row in known[:2]]
         unset = "".join(map(self._unset_variables, self._catalog.providers))
         return (
             f"No API key or model server found: set {', '.join(names)} or another provider's variable,"
-            f" add a key to {self._auth.path} such as {stored_form(known[0].id)}, or start a model"
+            f" add a key to {self._auth.path} such as {example_entry(known[0].id)}, or start a model"
             f" server on this machine (Ollama, LM Studio, llama.cpp, vLLM).{unset}"
         )
 

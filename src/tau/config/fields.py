@@ -42,11 +42,12 @@ def check_members(source: JsonFile, way: FieldPath, members: Mapping[str, Any], 
     known = field_types(struct)
     for name, value in members.items():
         if name not in known:
-            raise source.error(f"{spell(*way, name)} is not a known field; use one of {', '.join(known)}.", *way, name)
+            message = f"{format_path(*way, name)} is not a known field; use one of {', '.join(known)}."
+            raise source.error(message, *way, name)
         try:
             convert(value, known[name])
         except ValidationError:
-            raise _wrong(source, (*way, name), value, known[name]) from None
+            raise _type_error(source, (*way, name), value, known[name]) from None
 
 
 def unknown_fields(
@@ -59,19 +60,19 @@ def unknown_fields(
             near = difflib.get_close_matches(name, known, 1, 0.7)
             hint = f" Did you mean {near[0]}?" if near else ""
             warnings.append(
-                str(source.error(f"Ignored unknown field {spell(*way, name)}.{hint}", *way, name))
+                str(source.error(f"Ignored unknown field {format_path(*way, name)}.{hint}", *way, name))
             )
     return warnings
 
 
-def spell(*way: str | int) -> str:
+def format_path(*way: str | int) -> str:
     """Format a field path: `providers.x.models[0]`."""
     return str(error_paths.spell(*way)).removeprefix(".")
 
 
-def _wrong(source: JsonFile, way: FieldPath, value: Any, annotation: Any) -> ConfigError:
+def _type_error(source: JsonFile, way: FieldPath, value: Any, annotation: Any) -> ConfigError:
     shown = "" if SECRET.intersection(way) else f", not {show_value(value)}"
-    return source.error(f"{spell(*way)} must be {describe_type(annotation)}{shown}.", *way)
+    return source.error(f"{format_path(*way)} must be {describe_type(annotation)}{shown}.", *way)
 
 
 def _explain(source: JsonFile, way: FieldPath, plain: Any, annotation: Any, text: str) -> ConfigError:
@@ -79,17 +80,17 @@ def _explain(source: JsonFile, way: FieldPath, plain: Any, annotation: Any, text
     _, steps = error_paths.split_place(text)
     value = plain
     for step in steps:
-        annotation = _inside(annotation, step)
-        known_step = _misfit(value, annotation) if step is None else step
+        annotation = _element_type(annotation, step)
+        known_step = _first_misfit(value, annotation) if step is None else step
         value = value[known_step]
         way = (*way, known_step)
     if text.startswith("Object missing"):
         missing = next(name for name in field_types(annotation) if f"`{name}`" in text)
-        return source.error(f"{spell(*way)} needs the field {missing}.", *way)
-    return _wrong(source, way, value, annotation)
+        return source.error(f"{format_path(*way)} needs the field {missing}.", *way)
+    return _type_error(source, way, value, annotation)
 
 
-def _inside(annotation: Any, step: str | int | None) -> Any:
+def _element_type(annotation: Any, step: str | int | None) -> Any:
     """The annotation of a field, or of a list's or an object's elements."""
     if get_origin(annotation) in (Union, UnionType):
         annotation = next(part for part in get_args(annotation) if part is not UnsetType)
@@ -98,7 +99,7 @@ def _inside(annotation: Any, step: str | int | None) -> Any:
     return get_args(annotation)[1 if get_origin(annotation) is dict else 0]
 
 
-def _misfit(members: Mapping[str, Any], annotation: Any) -> str:
+def _first_misfit(members: Mapping[str, Any], annotation: Any) -> str:
     """The key of the first invalid member."""
     for key, value in members.items():
         try:

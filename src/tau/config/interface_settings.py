@@ -52,9 +52,7 @@ class StatusLineSettings(Struct, frozen=True, rename="camel"):
         Literal["dot", "pipe", "slash", "powerline", "none"],
         Meta(description="Separator between segments"),
     ] = "dot"
-    left_segments: Annotated[
-        list[Segment], Meta(description="Segments on the left, with preset custom")
-    ] = []
+    left_segments: Annotated[list[Segment], Meta(description="Segments on the left, with preset custom")] = []
     right_segments: Annotated[
         list[Segment], Meta(description="Segments on the right, with preset custom")
     ] = []
@@ -66,9 +64,7 @@ class DisplaySettings(Struct, frozen=True, rename="camel"):
     max_inline_images: Annotated[
         int, Meta(description="Maximum number of images on screen", ge=0, le=100)
     ] = 8
-    hyperlinks: Annotated[
-        Literal["auto", "always", "off"], Meta(description="Make links clickable")
-    ] = "auto"
+    hyperlinks: Annotated[Literal["auto", "always", "off"], Meta(description="Make links clickable")] = "auto"
     tab_width: Annotated[int, Meta(description="Tab width in columns", ge=1, le=16)] = 4
     hardware_cursor: Annotated[
         bool, Meta(description="Show the terminal's cursor, which input methods need")
@@ -82,7 +78,7 @@ class DisplaySettings(Struct, frozen=True, rename="camel"):
 
 class InteractionSettings(Struct, frozen=True, rename="camel"):
     double_escape: Annotated[
-        Literal["tree", "branch", "none"], Meta(description="What pressing Escape twice in an empty editor opens")
+        Literal["tree", "branch", "none"], Meta(description="What double Escape in an empty editor opens")
     ] = "tree"
     tree_filter: Annotated[
         Literal["default", "no-tools", "user-only", "labeled-only", "all"],
@@ -94,6 +90,6 @@ class InteractionSettings(Struct, frozen=True, rename="camel"):
         Meta(description="When to notify you of a finished answer or a question"),
     ] = "unfocused"
     ask_timeout_seconds: Annotated[
-        int, Meta(description="How long the agent waits for an answer to a question; 0: forever", ge=0, le=86_400)
+        int, Meta(description="How long the agent's questions stay open; 0: forever", ge=0, le=86_400)
     ] = 0
     quiet_start: Annotated[bool, Meta(description="Hide the welcome screen")] = False

@@ -77,13 +77,13 @@ def find_line(text: str, *keys: str | int) -> int | None:
     """The line, from 1, of a key or element in valid JSON text."""
     wanted = ".".join(map(str, keys))
     found = None
-    for place, offset in _places(text):
+    for place, offset in _key_offsets(text):
         if ".".join(map(str, place)) == wanted:
             found = offset
     return None if found is None else text.count("\n", 0, found) + 1
 
 
-def _places(text: str) -> Iterator[tuple[list[str | int], int]]:
+def _key_offsets(text: str) -> Iterator[tuple[list[str | int], int]]:
     """Yield the path and offset of every key and element of valid JSON text."""
     way: list[str | int] = []
     at_key = False

@@ -11,7 +11,7 @@ from tau.base.errors import UsageError
 from tau.base.files import mode_of
 from tau.config.json_file import JsonFile, read_json
 from tau.config.paths import Paths, project_dir
-from tau.config.setting_values import near_names, wrong_value
+from tau.config.setting_values import suggest_names, value_problem
 from tau.config.settings import Settings, setting_groups, settings_by_key
 
 Layer = Literal["default", "user", "project", "file", "flag"]
@@ -58,7 +58,7 @@ def load_settings(
     sources: list[tuple[JsonFile, Layer]] = []
     for path, layer in _files(paths, cwd, files):
         source = read_json(path)
-        values, ignored = _accepted(source, layer, paths)
+        values, ignored = _accepted_values(source, layer, paths)
         warnings += ignored
         if values:
             sources.append((source, layer))
@@ -70,7 +70,7 @@ def load_settings(
     try:
         settings = convert(_nest(merged), Settings)
     except ValidationError:
-        _report(sources, given)
+        _raise_for_bad_value(sources, given)
         raise
     _refuse_unknown_flags(given)
     return LoadedSettings(settings, origins, warnings)
@@ -87,7 +87,7 @@ def _files(paths: Paths, cwd: Path, files: Sequence[Path]) -> Iterator[tuple[Pat
         yield path, "file"
 
 
-def _accepted(source: JsonFile, layer: Layer, paths: Paths) -> tuple[dict[str, Any], list[str]]:
+def _accepted_values(source: JsonFile, layer: Layer, paths: Paths) -> tuple[dict[str, Any], list[str]]:
     """The accepted values of a file under dotted keys, and a warning for everything else."""
     accepted: dict[str, Any] = {}
     ignored: list[str] = []
@@ -104,7 +104,7 @@ def _accepted(source: JsonFile, layer: Layer, paths: Paths) -> tuple[dict[str, A
         elif key == "$schema":
             continue
         else:
-            reason = f'Ignored unknown setting "{key}".{near_names(key)}'
+            reason = f'Ignored unknown setting "{key}".{suggest_names(key)}'
         ignored.append(str(source.error(reason, key)))
     return accepted, ignored
 
@@ -142,21 +142,21 @@ def _nest(values: Mapping[str, Any]) -> dict[str, Any]:
     return nested
 
 
-def _report(sources: Sequence[tuple[JsonFile, Layer]], flags: Mapping[str, Any]) -> None:
+def _raise_for_bad_value(sources: Sequence[tuple[JsonFile, Layer]], flags: Mapping[str, Any]) -> None:
     """Find the invalid value and raise an error with its place and the allowed values."""
     known = settings_by_key()
     for key, value in flags.items():
-        if key in known and (problem := wrong_value(known[key], value)):
+        if key in known and (problem := value_problem(known[key], value)):
             raise UsageError(problem)
     for source, layer in reversed(sources):
         for key, value in _flatten(source.content):
             if key not in known or (layer == "project" and known[key].scope == "user"):
                 continue
-            if problem := wrong_value(known[key], value):
+            if problem := value_problem(known[key], value):
                 raise source.error(problem, key)
 
 
 def _refuse_unknown_flags(flags: Mapping[str, Any]) -> None:
     for key in flags:
         if key not in settings_by_key():
-            raise UsageError(f'Unknown setting "{key}".{near_names(key)}')
+            raise UsageError(f'Unknown setting "{key}".{suggest_names(key)}')

@@ -10,7 +10,14 @@ from msgspec.structs import replace
 from tau.ai.apis import DIALECTS
 from tau.ai.catalog import Catalog, Provider, merge_compat
 from tau.ai.model import Compat, Model, Price
-from tau.config.fields import FieldPath, check_members, decode_struct, field_types, spell, unknown_fields
+from tau.config.fields import (
+    FieldPath,
+    check_members,
+    decode_struct,
+    field_types,
+    format_path,
+    unknown_fields,
+)
 from tau.config.json_file import JsonFile, read_json
 
 _Count = Annotated[int, Meta(ge=1)]
@@ -69,9 +76,7 @@ def load_models_file(path: Path) -> ModelsFile:
     for id, plain in listed.items():
         way: FieldPath = ("providers", id)
         if not id or "/" in id or any(letter.isspace() for letter in id):
-            raise source.error(
-                f'"{id}" is not a valid provider id: ids have no slashes or spaces.', *way
-            )
+            raise source.error(f'"{id}" is not a valid provider id: ids have no slashes or spaces.', *way)
         entry = decode_struct(source, way, plain, ProviderEntry)
         _check(source, way, entry)
         warnings += unknown_fields(source, way, plain, field_types(ProviderEntry))
@@ -89,7 +94,7 @@ def load_models_file(path: Path) -> ModelsFile:
     return ModelsFile(source, providers, warnings)
 
 
-def merge(catalog: Catalog, file: ModelsFile) -> Catalog:
+def merge_models(catalog: Catalog, file: ModelsFile) -> Catalog:
     """Add the file's providers and models to the catalog. Raises ConfigError for an incomplete provider."""
     if not file.providers:
         return catalog
@@ -101,7 +106,7 @@ def merge(catalog: Catalog, file: ModelsFile) -> Catalog:
         known = providers.get(id)
         provider = _change_provider(known, entry) if known else _new_provider(file.source, id, entry)
         providers[id] = provider
-        own = {name: _follow_provider(model, provider, entry) for name, model in models.get(id, {}).items()}
+        own = {name: _apply_provider(model, provider, entry) for name, model in models.get(id, {}).items()}
         for model_id, changes in _changes(entry):
             own[model_id] = _change_model(own.get(model_id) or _new_model(provider, model_id), changes)
         models[id] = own
@@ -146,7 +151,7 @@ def _change_provider(known: Provider, entry: ProviderEntry) -> Provider:
     )
 
 
-def _follow_provider(model: Model, provider: Provider, entry: ProviderEntry) -> Model:
+def _apply_provider(model: Model, provider: Provider, entry: ProviderEntry) -> Model:
     """Apply a provider's changes to a built-in model."""
     return replace(
         model,
@@ -187,12 +192,12 @@ def _change_model(model: Model, changes: ModelChanges) -> Model:
 def _check(source: JsonFile, way: FieldPath, entry: ProviderEntry | ModelChanges) -> None:
     """Checks beyond the types."""
     if isinstance(entry.api, str) and entry.api not in DIALECTS:
-        message = f'{spell(*way, "api")} is "{entry.api}", which is unknown; use one of {_apis()}.'
+        message = f'{format_path(*way, "api")} is "{entry.api}", which is unknown; use one of {_apis()}.'
         raise source.error(message, *way, "api")
     if isinstance(entry, ProviderEntry):
         if isinstance(entry.base_url, str) and not entry.base_url.startswith(("http://", "https://")):
             raise source.error(
-                f"{spell(*way, 'baseUrl')} must start with http:// or https://.", *way, "baseUrl"
+                f"{format_path(*way, 'baseUrl')} must start with http:// or https://.", *way, "baseUrl"
             )
     else:
         check_members(source, (*way, "cost"), entry.cost, Price)

@@ -36,7 +36,7 @@ _BEGINNINGS = {
 _ASSIGNED = r"""(?:export\s+|set\s+)?[A-Za-z_]\w*\s*[=:]\s*(?P<value>\S.*)"""
 
 
-def freed(text: str) -> str:
+def clean_pasted_key(text: str) -> str:
     """Strip the variable name, `Bearer`, quotes and spaces copied with a key."""
     text = text.strip()
     if not text.startswith("!") and (match := re.fullmatch(_ASSIGNED, text)):
@@ -47,7 +47,7 @@ def freed(text: str) -> str:
     return text.removeprefix("Bearer ").strip()
 
 
-def wrong_with(key: str, environ: Mapping[str, str] = os.environ) -> str | None:
+def key_problem(key: str, environ: Mapping[str, str] = os.environ) -> str | None:
     """Why this cannot be a key or a reference to one, in one sentence."""
     if not key:
         return "Paste the key first."
@@ -64,7 +64,7 @@ def wrong_with(key: str, environ: Mapping[str, str] = os.environ) -> str | None:
     return None
 
 
-def doubt_about(key: str, provider: str) -> str | None:
+def key_warning(key: str, provider: str) -> str | None:
     """What looks unusual about a key that may still be valid."""
     beginning = _BEGINNINGS.get(provider, "")
     if key.startswith(("!", beginning)) or is_variable(key):

@@ -16,16 +16,16 @@ GROUP, NAME = "tools", "allow"
 KEY = f"{GROUP}.{NAME}"
 
 
-def add_allowed(paths: Paths, patterns: Iterable[str]) -> None:
+def add_allow_rules(paths: Paths, patterns: Iterable[str]) -> None:
     """Add patterns to the stored ones, without duplicates. Raises ConfigError."""
 
     def change(members: dict[str, Raw]) -> None:
         try:
             if KEY in members:
-                members[KEY] = _with(members[KEY], patterns)
+                members[KEY] = _append_patterns(members[KEY], patterns)
                 return
             group = json.decode(members[GROUP], type=dict[str, Raw]) if GROUP in members else {}
-            group[NAME] = _with(group.get(NAME), patterns)
+            group[NAME] = _append_patterns(group.get(NAME), patterns)
         except ValidationError:
             raise ConfigError(f"{KEY} must be a list of strings.", path=paths.settings) from None
         members[GROUP] = Raw(json.encode(group))
@@ -33,7 +33,7 @@ def add_allowed(paths: Paths, patterns: Iterable[str]) -> None:
     change_json(paths.settings, change)
 
 
-def _with(stored: Raw | None, patterns: Iterable[str]) -> Raw:
+def _append_patterns(stored: Raw | None, patterns: Iterable[str]) -> Raw:
     old = [] if stored is None else json.decode(stored, type=list[str])
     return Raw(json.encode(list(dict.fromkeys((*old, *patterns)))))
 
@@ -47,11 +47,11 @@ def find_setting(key: str) -> Setting:
     """Return the setting with this dotted key; UsageError with similar names if there is none."""
     found = settings_by_key().get(key)
     if found is None:
-        raise UsageError(f'Unknown setting "{key}".{near_names(key) or " List all with tau config list."}')
+        raise UsageError(f'Unknown setting "{key}".{suggest_names(key) or " List all with tau config list."}')
     return found
 
 
-def near_names(key: str) -> str:
+def suggest_names(key: str) -> str:
     """A sentence that suggests similar settings, or nothing."""
     known = settings_by_key()
     inside = [
@@ -63,7 +63,7 @@ def near_names(key: str) -> str:
     return f" Did you mean {' or '.join(names)}?" if names else ""
 
 
-def wrong_value(setting: Setting, value: Any) -> str | None:
+def value_problem(setting: Setting, value: Any) -> str | None:
     """What is wrong with a value, in one sentence, or None."""
     try:
         convert(value, setting.annotation)
@@ -82,7 +82,7 @@ def parse_value(setting: Setting, text: str) -> Any:
         value = text
     if str in kinds and not isinstance(value, str) and not (value is None and type(None) in kinds):
         value = text
-    problem = wrong_value(setting, value)
+    problem = value_problem(setting, value)
     if problem:
         example = EXAMPLES.get(get_origin(annotation) or annotation)
         raise UsageError(problem + (f" Write it as JSON: '{example}'." if example else ""))

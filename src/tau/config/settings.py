@@ -38,9 +38,7 @@ class RetrySettings(Struct, frozen=True, rename="camel"):
             le=86_400_000,
         ),
     ] = 300_000
-    model_fallback: Annotated[
-        bool, Meta(description="Switch models when one keeps failing")
-    ] = True
+    model_fallback: Annotated[bool, Meta(description="Switch models when one keeps failing")] = True
     fallback_chains: Annotated[
         dict[str, list[str]],
         Meta(description="Fallback models, in order, by role or failed model"),
@@ -52,9 +50,7 @@ class RetrySettings(Struct, frozen=True, rename="camel"):
 
 
 class CompactionSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[
-        bool, Meta(description="Summarize older messages before the context is full")
-    ] = True
+    enabled: Annotated[bool, Meta(description="Summarize older messages before the context is full")] = True
     strategy: Annotated[
         Literal["context-full", "handoff", "shake", "off"],
         Meta(
@@ -70,19 +66,17 @@ class CompactionSettings(Struct, frozen=True, rename="camel"):
         int, Meta(description="Compact above this many tokens; -1: no limit", ge=-1)
     ] = -1
     reserve_tokens: Annotated[int, Meta(description="Tokens reserved for the answer", ge=0)] = 16_384
-    keep_recent_tokens: Annotated[
-        int, Meta(description="Recent tokens that compaction keeps", ge=0)
-    ] = 20_000
+    keep_recent_tokens: Annotated[int, Meta(description="Recent tokens that compaction keeps", ge=0)] = 20_000
     supersede_reads: Annotated[
         bool, Meta(description="Drop a file's earlier content when it is read again")
     ] = True
     idle_enabled: Annotated[bool, Meta(description="Compact a long conversation while idle")] = False
-    idle_threshold_tokens: Annotated[
-        int, Meta(description="Minimum tokens for idle compaction", ge=1)
-    ] = 200_000
-    idle_timeout_seconds: Annotated[
-        int, Meta(description="Idle time before compaction", ge=1, le=86_400)
-    ] = 300
+    idle_threshold_tokens: Annotated[int, Meta(description="Minimum tokens for idle compaction", ge=1)] = (
+        200_000
+    )
+    idle_timeout_seconds: Annotated[int, Meta(description="Idle time before compaction", ge=1, le=86_400)] = (
+        300
+    )
     handoff_save_to_disk: Annotated[
         bool, Meta(description="Save handoff summaries next to the session file")
     ] = False
@@ -90,15 +84,13 @@ class CompactionSettings(Struct, frozen=True, rename="camel"):
 
 class BranchSummarySettings(Struct, frozen=True, rename="camel"):
     enabled: Annotated[bool, Meta(description="Offer to summarize a branch when leaving it")] = False
-    reserve_tokens: Annotated[
-        int, Meta(description="Tokens reserved when summarizing a branch", ge=0)
-    ] = 16_384
+    reserve_tokens: Annotated[int, Meta(description="Tokens reserved when summarizing a branch", ge=0)] = (
+        16_384
+    )
 
 
 class TitlesSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[
-        bool, Meta(description="Name interactive sessions with the smol model")
-    ] = True
+    enabled: Annotated[bool, Meta(description="Name interactive sessions with the smol model")] = True
 
 
 class StreamSettings(Struct, frozen=True, rename="camel"):
@@ -145,7 +137,9 @@ class ToolsSettings(Struct, frozen=True, rename="camel"):
 
 class AutoBackgroundSettings(Struct, frozen=True, rename="camel"):
     enabled: Annotated[bool, Meta(description="Move long commands to the background")] = False
-    threshold_ms: Annotated[int, Meta(description="Run time before a command moves to the background", ge=1)] = 60_000
+    threshold_ms: Annotated[int, Meta(description="Time before a command moves to the background", ge=1)] = (
+        60_000
+    )
 
 
 class BashSettings(Struct, frozen=True, rename="camel"):
@@ -154,9 +148,7 @@ class BashSettings(Struct, frozen=True, rename="camel"):
         bool, Meta(description="Drop a trailing head or tail, since output is limited anyway")
     ] = True
     auto_background: AutoBackgroundSettings = AutoBackgroundSettings()
-    timeout_seconds: Annotated[
-        int, Meta(description="Default command timeout", ge=1, le=3_600)
-    ] = 300
+    timeout_seconds: Annotated[int, Meta(description="Default command timeout", ge=1, le=3_600)] = 300
 
 
 class SummarizeSettings(Struct, frozen=True, rename="camel"):
@@ -167,9 +159,7 @@ class SummarizeSettings(Struct, frozen=True, rename="camel"):
     min_body_lines: Annotated[int, Meta(description="Shortest body to fold", ge=1)] = 4
     min_comment_lines: Annotated[int, Meta(description="Shortest comment to fold", ge=1)] = 6
     min_total_lines: Annotated[int, Meta(description="Shortest file to summarize", ge=1)] = 100
-    unfold_until: Annotated[
-        int, Meta(description="Unfold bodies until this many lines are shown", ge=0)
-    ] = 50
+    unfold_until: Annotated[int, Meta(description="Unfold bodies until this many lines are shown", ge=0)] = 50
     unfold_limit: Annotated[
         int, Meta(description="Unfold no body that would exceed this many lines", ge=0)
     ] = 100
@@ -262,15 +252,13 @@ class EditSettings(Struct, frozen=True, rename="camel"):
         dict[str, Literal["hashline", "replace", "apply_patch", "patch"]],
         Meta(description="Edit formats by model id pattern, such as gpt-*"),
     ] = {}
-    fuzzy_match: Annotated[
-        bool, Meta(description="In replace mode, accept near matches and report them")
-    ] = True
+    fuzzy_match: Annotated[bool, Meta(description="In replace mode, accept near matches and report them")] = (
+        True
+    )
     fuzzy_threshold: Annotated[
         float, Meta(description="Minimum similarity of a near match, from 0.5 to 1", ge=0.5, le=1)
     ] = 0.95
-    block_auto_generated: Annotated[
-        bool, Meta(description="Refuse to edit generated files")
-    ] = True
+    block_auto_generated: Annotated[bool, Meta(description="Refuse to edit generated files")] = True
 
 
 class SearchSettings(Struct, frozen=True, rename="camel"):
@@ -284,22 +272,20 @@ class ImagesSettings(Struct, frozen=True, rename="camel"):
 
 
 class InspectImageSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[
-        bool, Meta(description="Offer a tool that asks the vision model about an image")
-    ] = False
+    enabled: Annotated[bool, Meta(description="Offer a tool that asks the vision model about an image")] = (
+        False
+    )
 
 
 class LocalSettings(Struct, frozen=True, rename="camel"):
     discover: Annotated[bool, Meta(description="Look for model servers on this machine", extra=USER)] = True
-    embedded: Annotated[
-        bool, Meta(description="Use the demo model if no other is available", extra=USER)
-    ] = True
+    embedded: Annotated[bool, Meta(description="Use the demo model if no other is available", extra=USER)] = (
+        True
+    )
 
 
 class ContextFilesSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[
-        bool, Meta(description="Send AGENTS.md and CLAUDE.md files to the model")
-    ] = True
+    enabled: Annotated[bool, Meta(description="Send AGENTS.md and CLAUDE.md files to the model")] = True
 
 
 class Settings(Struct, frozen=True, rename="camel", kw_only=True):
@@ -315,14 +301,12 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
             " model is named"
         ),
     ] = []
-    model_roles: Annotated[
-        dict[str, str], Meta(description="Models by role, such as vision")
-    ] = {}
+    model_roles: Annotated[dict[str, str], Meta(description="Models by role, such as vision")] = {}
     shell_path: Annotated[str | None, Meta(description="Shell that runs commands", extra=USER)] = None
     session_dir: Annotated[str | None, Meta(description="Session folder", extra=USER)] = None
-    steering_mode: Annotated[
-        QueueMode, Meta(description="How many steering messages to deliver at once")
-    ] = "one-at-a-time"
+    steering_mode: Annotated[QueueMode, Meta(description="How many steering messages to deliver at once")] = (
+        "one-at-a-time"
+    )
     follow_up_mode: Annotated[
         QueueMode, Meta(description="How many follow-up messages to deliver at once")
     ] = "one-at-a-time"
