@@ -91,7 +91,7 @@ def test_a_refusal_is_one_line_and_an_exit_code(tau: Program, answer: Status, co
     (
         (("--modle", "x", "hi"), 'Unknown flag "--modle". Did you mean --model?'),
         (("-p", "@missing.txt"), 'There is no file "missing.txt"'),
-        (("-p", "--cwd", "/no/such/folder", "hi"), 'There is no folder "/no/such/folder".'),
+        (("-p", "--cwd", "/no/such/folder", "hi"), 'Folder "/no/such/folder" not found.'),
         (("-p",), "There is no prompt"),
         (("--tools", "read,fly", "-p", "hi", *FAKE), "fly"),
         (("--provider", "nobody", "-p", "hi"), "nobody"),

@@ -232,7 +232,7 @@ def test_a_damaged_settings_file_is_mended_in_an_editor(
     monkeypatch.setenv("VISUAL", str(script))
 
     async def test() -> None:
-        broken = ConfigError("This is not valid JSON.", path=file, line=3)
+        broken = ConfigError("Invalid JSON.", path=file, line=3)
         async with refused(tmp_path, broken) as (rig, tried):
             shown = await rig.show("tau could not open a session")
             assert f"{file}:3" in shown.replace("\n", "")
