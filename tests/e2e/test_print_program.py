@@ -58,7 +58,7 @@ def test_an_image_for_a_model_that_takes_none_is_refused(tau: Program) -> None:
     tau.write("models.json", models)
     ran = tau.run("-p", "--model", "blind/m", "@shot.png")
     assert (ran.returncode, ran.stdout) == (2, "")
-    assert "blind/m takes no images" in ran.stderr
+    assert "blind/m does not support images" in ran.stderr
 
 
 def test_without_a_terminal_the_message_needs_no_flag_and_stdin_alone_is_enough(tau: Program) -> None:
@@ -90,9 +90,9 @@ def test_a_refusal_is_one_line_and_an_exit_code(tau: Program, answer: Status, co
     ("arguments", "words"),
     (
         (("--modle", "x", "hi"), 'Unknown flag "--modle". Did you mean --model?'),
-        (("-p", "@missing.txt"), 'There is no file "missing.txt"'),
+        (("-p", "@missing.txt"), 'File "missing.txt" not found'),
         (("-p", "--cwd", "/no/such/folder", "hi"), 'Folder "/no/such/folder" not found.'),
-        (("-p",), "There is no prompt"),
+        (("-p",), "No prompt"),
         (("--tools", "read,fly", "-p", "hi", *FAKE), "fly"),
         (("--provider", "nobody", "-p", "hi"), "nobody"),
         (("completions", "tcsh"), "bash|zsh|fish"),
@@ -209,7 +209,7 @@ def test_an_unexpected_error_names_the_log_file_and_shows_no_trace(tau: Program)
     ran = tau.ask("hi", PYTHONPATH=str(tau.project))
     log = tau.home / "logs" / "tau.log"
     assert ran.returncode == 1
-    assert ran.stderr == (f"tau: Unexpected error: ZeroDivisionError: oops. See {log}.\n")
+    assert ran.stderr == (f"tau: Unexpected error: ZeroDivisionError: oops. See {log} for details.\n")
     assert "Traceback" in log.read_text()
 
 

@@ -58,12 +58,12 @@ def test_a_theme_of_the_users_that_is_broken_says_so(tmp_path: Path) -> None:
         async with conversing(tmp_path, columns=120) as rig:
             rig.app.paths.themes.mkdir(parents=True)
             (rig.app.paths.themes / "mine.json").write_text('{"colors": {"nothing": "#123456"}}')
-            async with opened(rig, choose_theme, "Theme on"):
+            async with opened(rig, choose_theme, "Theme for"):
                 await rig.type("mine")
-                await rig.show('There is no colour "nothing"')
+                await rig.show('Unknown color "nothing"')
                 assert shown_theme(rig) == "dusk"
                 await rig.press("enter")
-            await rig.show('There is no colour "nothing"')
+            await rig.show('Unknown color "nothing"')
             assert shown_theme(rig) == "dusk" and not rig.app.paths.settings.exists()
 
     run(test)
