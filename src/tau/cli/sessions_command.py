@@ -21,7 +21,7 @@ from tau.coding.session.titles import NAME_CHARS
 from tau.coding.session_index import index as indexes
 from tau.coding.session_index import search as searching
 from tau.coding.session_index.file_scan import read_session
-from tau.coding.session_index.labels import of_folder, title_of
+from tau.coding.session_index.labels import sessions_in, title_of
 from tau.config.layers import load_settings
 from tau.config.paths import current_folder, user_paths
 from tau.modes.output_stream import OutputStream, tell
@@ -80,7 +80,7 @@ class _SessionAccess:
 
     def in_current_folder(self, rows: list[indexes.SessionRow]) -> list[indexes.SessionRow]:
         """Rows of the current folder; a custom session folder has no others."""
-        return rows if self.flat else of_folder(rows, str(self.here))
+        return rows if self.flat else sessions_in(rows, str(self.here))
 
     def close(self) -> None:
         self.index.close()
@@ -225,8 +225,7 @@ def _restore(place: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> N
 def _export(words: list[str]) -> int:
     if not words or words[0].startswith("-"):
         raise UsageError("Usage: tau sessions export ID [FILE]; see tau export for more.")
-    code: int = export_command.run(words)
-    return code
+    return export_command.run(words)
 
 
 def _reindex(place: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:

@@ -67,7 +67,7 @@ def unknown_fields(
 
 def format_path(*way: str | int) -> str:
     """Format a field path: `providers.x.models[0]`."""
-    return str(error_paths.spell(*way)).removeprefix(".")
+    return error_paths.spell(*way).removeprefix(".")
 
 
 def _type_error(source: JsonFile, way: FieldPath, value: Any, annotation: Any) -> ConfigError:
