@@ -111,7 +111,7 @@ def test_a_broken_file_of_keys_changes_nothing(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, columns=120) as rig:
             put(home() / "keybindings.json", '{"app.help.hotkeys": ')
-            assert "keybindings.json" in await said(rig, "/reload", "This is not valid JSON")
+            assert "keybindings.json" in await said(rig, "/reload", "Invalid JSON")
             await rig.press("f1")
             await rig.show("── Keys")
 

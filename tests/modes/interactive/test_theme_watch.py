@@ -108,7 +108,7 @@ def test_leaving_the_list_brings_a_broken_theme_back_as_it_was(tmp_path: Path) -
         async with in_mine(tmp_path) as rig:
             path.unlink()
             await rig.send("/theme")
-            await rig.show("Theme on a dark terminal")
+            await rig.show("Theme for dark terminals")
             await rig.type("ocean")
             await rig.until(lambda: accent(rig) != "#111111", "another theme")
             await rig.press("escape")

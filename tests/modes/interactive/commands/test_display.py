@@ -29,7 +29,7 @@ def test_a_model_is_taken_by_a_part_of_its_name(tmp_path: Path, monkeypatch: pyt
 def test_a_model_without_a_key_says_where_to_put_one(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, settings=HERE_ONLY) as rig:
-            await said(rig, "/model sonnet", "There is no key for Anthropic")
+            await said(rig, "/model sonnet", "No API key for Anthropic")
             await said(rig, "/model nosuchmodelatall", "No model matches")
             rig.app.editor.clear()
             await said(rig, "/model demo", "tau --provider demo")
@@ -59,7 +59,7 @@ def test_thinking_is_set_by_its_name(tmp_path: Path) -> None:
         ("/branch", "Session tree"),
         ("/settings", "Settings"),
         ("/hotkeys", "Keys"),
-        ("/theme", "Theme on a dark terminal"),
+        ("/theme", "Theme for dark terminals"),
         ("/copy", "Copy"),
         ("/login", "Anthropic"),
     ],

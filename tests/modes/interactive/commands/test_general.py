@@ -115,7 +115,7 @@ def test_reload_reads_the_theme_again_and_says_what_is_wrong_with_it(tmp_path: P
             await said(rig, "/reload", "No setting has changed.")
             assert rig.app.theme["accent"]("x") != before
             put(home() / "themes/mine.json", '{"name": "mine", ')
-            assert "mine.json" in await said(rig, "/reload", "This is not valid JSON")
+            assert "mine.json" in await said(rig, "/reload", "Invalid JSON")
 
     run(test)
 

@@ -232,7 +232,7 @@ def test_a_file_that_is_broken_is_told_when_it_is_asked_for(tmp_path: Path) -> N
         async with rigged(tmp_path) as rig:
             await rig.send("/broken")
             shown = await rig.show("There is no command /broken.")
-            assert "has no end" in shown
+            assert "no closing line" in shown
 
     run(test)
 

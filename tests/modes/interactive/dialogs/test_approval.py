@@ -12,7 +12,7 @@ from tau.ai.faux import Say, Use
 from tau.coding.approval.hook import ApprovalHook, ApprovalRequest
 from tau.coding.approval.policy import Workspace, decide
 from tau.config.paths import user_paths
-from tau.config.setting_values import add_allowed
+from tau.config.setting_values import add_allow_rules
 from tau.modes.interactive.dialogs.approval import DEAF_S, LETTERS_DEAF_S
 from tau.tui.text.width import visible_width
 from tests.modes.interactive.rig import Rig, rigged, run
@@ -173,7 +173,7 @@ def test_always_is_kept_as_a_pattern_in_the_users_settings(tmp_path: Path) -> No
         async with rigged(tmp_path, answers, settings=ASK) as rig:
             paths = user_paths()
             hook = hook_of(rig)
-            hook._remember = lambda patterns: add_allowed(paths, patterns)
+            hook._remember = lambda patterns: add_allow_rules(paths, patterns)
             await rig.send("go")
             await rig.show("[a] Always allow run: git status *")
             await answer(rig, "a")
@@ -195,7 +195,7 @@ def test_where_the_settings_cannot_be_written_always_lasts_for_the_session(tmp_p
             paths = user_paths()
             paths.settings.parent.mkdir(parents=True, exist_ok=True)
             paths.settings.write_text('{"tools": 5}')
-            hook_of(rig)._remember = lambda patterns: add_allowed(paths, patterns)
+            hook_of(rig)._remember = lambda patterns: add_allow_rules(paths, patterns)
             await rig.send("go")
             await rig.show("Always allow run: ls *")
             await answer(rig, "a")

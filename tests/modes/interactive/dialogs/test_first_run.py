@@ -27,7 +27,7 @@ from tests.modes.interactive.clock import ScreenClock
 from tests.modes.interactive.rig import Rig, run
 from tests.support.terminal.virtual import VirtualTerminal
 
-NO_KEY = ConfigError("There is no key for Anthropic: set ANTHROPIC_API_KEY.")
+NO_KEY = ConfigError("No API key for Anthropic: set ANTHROPIC_API_KEY.")
 
 
 @asynccontextmanager
@@ -70,7 +70,7 @@ def test_without_a_model_there_is_a_way_to_get_one_and_no_stack_trace(tmp_path: 
     async def test() -> None:
         async with refused(tmp_path, NO_KEY) as (rig, _):
             shown = await rig.show("Welcome to tau: it needs a model")
-            assert "There is no key for Anthropic." in shown
+            assert "No API key for Anthropic." in shown
             assert "Paste an API key" in shown and "Quit" in shown and "demo model" in shown
             assert "Traceback" not in shown
             await rig.press("escape")
@@ -233,7 +233,7 @@ def test_a_damaged_settings_file_is_mended_in_an_editor(
     monkeypatch.setenv("VISUAL", str(script))
 
     async def test() -> None:
-        broken = ConfigError("This is not valid JSON.", path=file, line=3)
+        broken = ConfigError("Invalid JSON.", path=file, line=3)
         async with refused(tmp_path, broken) as (rig, tried):
             shown = await rig.show("tau could not open a session")
             assert f"{file}:3" in shown.replace("\n", "")

@@ -60,7 +60,7 @@ def test_what_cannot_be_a_key_is_refused_and_what_is_unusual_is_asked_about(tmp_
             rig.app.start(login(rig.app, "anthropic"))
             await rig.show("Key of Anthropic")
             await rig.send("short")
-            await rig.show("This is too short for a key")
+            await rig.show("Too short for a key")
             await rig.press("ctrl+u")
             await rig.send("gsk_abcdefghijk")
             await rig.show("Press Enter again to store it all the same.")

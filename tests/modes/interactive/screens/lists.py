@@ -298,8 +298,8 @@ SCREENS = {
     ),
     "theme": Screen(
         typing("/theme", "dusk"),
-        ("Theme on a", "dusk", "For dark terminals", "For both", "Enter keep it"),
-        told=("Theme on a", "dusk", "Enter keep it"),
+        ("Theme for", "dusk", "For dark terminals", "For both", "Enter keep it"),
+        told=("Theme for", "dusk", "Enter keep it"),
         opens="selectors.theme_selector.choose_theme",
         command="theme",
         typed="Filter: ",
@@ -319,7 +319,7 @@ SCREENS = {
         opens="selectors.settings_selector.choose_settings",
         command="settings",
         typed="Filter: ",
-        told=("Settings", "Dark: dusk", "Theme on a dark terminal", "Enter change"),
+        told=("Settings", "Dark: dusk", "Theme for dark terminals", "Enter change"),
     ),
     "settings-search": Screen(
         search_settings,

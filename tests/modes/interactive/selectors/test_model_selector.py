@@ -100,7 +100,7 @@ def test_a_model_without_a_key_says_what_is_missing(tmp_path: Path) -> None:
             async with opened(rig, choose_model, "── Model"):
                 await rig.type("gpt-5.4")
                 await rig.press("enter")
-                assert "set OPENAI_API_KEY" in await rig.show("There is no key for OpenAI")
+                assert "set OPENAI_API_KEY" in await rig.show("No API key for OpenAI")
                 await rig.press("escape")
             assert rig.session.model is before
 

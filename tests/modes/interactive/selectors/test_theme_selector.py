@@ -25,7 +25,7 @@ def test_moving_shows_a_theme_and_escape_brings_the_old_one_back(tmp_path: Path)
     async def test() -> None:
         async with conversing(tmp_path) as rig:
             assert shown_theme(rig) == "dusk"
-            async with opened(rig, choose_theme, "Theme on a dark terminal"):
+            async with opened(rig, choose_theme, "Theme for dark terminals"):
                 await rig.type("ocean")
                 await settled(rig)
                 assert shown_theme(rig) == "ocean"
@@ -39,13 +39,13 @@ def test_moving_shows_a_theme_and_escape_brings_the_old_one_back(tmp_path: Path)
 def test_enter_saves_it_for_the_ground_there_is(tmp_path: Path) -> None:
     async def test() -> None:
         async with conversing(tmp_path) as rig:
-            async with opened(rig, choose_theme, "Theme on a dark terminal"):
+            async with opened(rig, choose_theme, "Theme for dark terminals"):
                 await rig.type("plum")
                 await rig.press("enter")
             assert shown_theme(rig) == "plum"
             assert json.loads(rig.app.paths.settings.read_text()) == {"theme": {"dark": "plum"}}
             rig.terminal.background("light")
-            async with opened(rig, choose_theme, "Theme on a light terminal"):
+            async with opened(rig, choose_theme, "Theme for light terminals"):
                 await rig.type("sand")
                 await rig.press("enter")
             assert rig.app.settings.theme.light == "sand" and rig.app.settings.theme.dark == "plum"
@@ -58,12 +58,12 @@ def test_a_theme_of_the_users_that_is_broken_says_so(tmp_path: Path) -> None:
         async with conversing(tmp_path, columns=120) as rig:
             rig.app.paths.themes.mkdir(parents=True)
             (rig.app.paths.themes / "mine.json").write_text('{"colors": {"nothing": "#123456"}}')
-            async with opened(rig, choose_theme, "Theme on"):
+            async with opened(rig, choose_theme, "Theme for"):
                 await rig.type("mine")
-                await rig.show('There is no colour "nothing"')
+                await rig.show('Unknown color "nothing"')
                 assert shown_theme(rig) == "dusk"
                 await rig.press("enter")
-            await rig.show('There is no colour "nothing"')
+            await rig.show('Unknown color "nothing"')
             assert shown_theme(rig) == "dusk" and not rig.app.paths.settings.exists()
 
     run(test)

@@ -12,7 +12,7 @@ from tau.ai.model import THINKING_LEVELS, Model, ThinkingLevel
 from tau.base.run import LocalRunner
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
-from tau.config.models_file import load_models_file, merge
+from tau.config.models_file import load_models_file, merge_models
 
 if TYPE_CHECKING:
     from tau.config.paths import Paths
@@ -51,7 +51,7 @@ def choices(settings: "Settings", paths: "Paths") -> list[ModelAndThinking]:
     Without it: the default of each provider that has a key; if that is one only, all models of this provider.
     """
     file = load_models_file(paths.models)
-    catalog = merge(load_catalog(), file)
+    catalog = merge_models(load_catalog(), file)
     keys = KeyCredentials(catalog, AuthFile(paths.auth), LocalRunner(), os.environ, models=file.keys)
     usable = [id for id, row in catalog.providers.items() if row.local or keys.available(id)]
     found: dict[str, ModelAndThinking] = {}

@@ -9,8 +9,8 @@ from tau.ai.catalog import Catalog, Provider, load_catalog
 from tau.base.errors import TauError, UsageError
 from tau.config.auth_file import AuthFile
 from tau.config.json_file import read_json
-from tau.config.models_file import load_models_file, merge
-from tau.config.pasted_key import KEY_PAGES, doubt_about, freed, wrong_with
+from tau.config.models_file import load_models_file, merge_models
+from tau.config.pasted_key import KEY_PAGES, clean_pasted_key, key_problem, key_warning
 from tau.modes.interactive.dialogs.basic import ChoicePanel, LinePanel
 from tau.modes.interactive.dialogs.parts import DialogChoice
 from tau.modes.interactive.selectors.pick_list import pick
@@ -61,7 +61,7 @@ async def logout(app: "App", rest: str = "") -> None:
 
 def known_providers(app: "App") -> Catalog:
     """Those of the table and of models.json. Raises ConfigError."""
-    return merge(load_catalog(), load_models_file(app.paths.models))
+    return merge_models(load_catalog(), load_models_file(app.paths.models))
 
 
 async def choose_provider(app: "App", catalog: Catalog) -> Provider | None:
@@ -89,9 +89,9 @@ async def store_key(app: "App", row: Provider) -> bool:
 
     def objection(text: str) -> str | None:
         nonlocal doubted
-        key = freed(text)
-        problem = wrong_with(key, os.environ)
-        doubt = doubt_about(key, row.id)
+        key = clean_pasted_key(text)
+        problem = key_problem(key, os.environ)
+        doubt = key_warning(key, row.id)
         if problem is not None or doubt is None or key == doubted:
             return problem
         doubted = key
@@ -110,7 +110,7 @@ async def store_key(app: "App", row: Provider) -> bool:
     typed = await app.dialogs.ask(make)
     if typed is None:
         return False
-    await asyncio.to_thread(AuthFile(app.paths.auth).set_key, row.id, freed(typed))
+    await asyncio.to_thread(AuthFile(app.paths.auth).set_key, row.id, clean_pasted_key(typed))
     return True
 
 

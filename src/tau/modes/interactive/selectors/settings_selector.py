@@ -8,7 +8,7 @@ from msgspec import ValidationError
 
 from tau.base.errors import TauError
 from tau.base.late import late
-from tau.config.setting_values import wrong_value
+from tau.config.setting_values import value_problem
 from tau.config.settings import settings_by_key
 from tau.modes.interactive.selectors.keys import pressed
 from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel, list_rows
@@ -104,7 +104,7 @@ class SettingsSelector:
         """Write it, and say so if it does not count here."""
         declared = settings_by_key()[key]
         wanted = meant(declared, value)
-        problem = None if wanted is None else wrong_value(declared, wanted)
+        problem = None if wanted is None else value_problem(declared, wanted)
         if problem is None:
             self._try(lambda: self._written(key, wanted))
         else:

@@ -24,7 +24,7 @@ async def choose_theme(app: "App") -> None:
     try:
         chosen = await pick(
             app,
-            f"Theme on a {background} terminal",
+            f"Theme for {background} terminals",
             theme_items(background),
             verb="keep it",
             current=getattr(app.settings.theme, background),
