@@ -97,7 +97,7 @@ class Stage(Rig):
 
     @property
     def linear(self) -> bool:
-        return self.app.theme.linear
+        return self.front.theme.linear
 
     async def show(self, text: str) -> str:
         """Wherever it is wrapped, and also if it has scrolled away."""
@@ -108,7 +108,9 @@ class Stage(Rig):
         """Send it, and wait for what comes of it and for the end of the run."""
         await self.send(text)
         await self.show(then)
-        await self.until(lambda: self.app.session is not None and not self.app.busy, "the end of the run")
+        await self.until(
+            lambda: self.current.session is not None and not self.current.busy, "the end of the run"
+        )
 
     async def wait(self, seconds: float) -> None:
         """So much time passes for the one who sits before the screen."""
@@ -121,7 +123,7 @@ class Stage(Rig):
         same, before = 0, ""
         while same < QUIET_ROUNDS:
             await asyncio.sleep(0.015)
-            self.app.screen.render_now()
+            self.front.screen.render_now()
             now = masked("\n".join(self.terminal.tape()), self.home)
             same, before = (same + 1 if now == before else 0), now
 
@@ -215,11 +217,11 @@ async def staged(
             refusals=screen.refusals,
             settings={**SETTINGS, **screen.settings, **(settings or {})},
         ) as rig:
-            stage = Stage(rig.app, rig.terminal, rig.faux)
+            stage = Stage(rig.app, rig.front, rig.terminal, rig.faux)
             stage.clock, stage.project, stage.home, stage.opened = clock, project, home, opened
             if not screen.refusals:
                 stage.session.use_model(LARGE)
-                stage.app.status_line.refresh()
+                stage.parts.status_line.refresh()
             await screen.play(stage)
             await stage.settled()
             yield stage

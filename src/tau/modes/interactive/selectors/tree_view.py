@@ -13,7 +13,7 @@ from tau.tui.widgets.list_parts import FilterLine, moved, moved_by, position_row
 
 if TYPE_CHECKING:
     from tau.coding.session.session import Session
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.ports import Display
 
 FOLD, UNFOLD = "app.tree.foldOrUp", "app.tree.unfoldOrDown"
 FORWARD, BACKWARD = "app.tree.filterForward", "app.tree.filterBackward"
@@ -37,15 +37,15 @@ class TreeView(LiveComponent):
     from any other the key leads up to the next one that does, and the other key down to it.
     """
 
-    def __init__(self, app: "App", session: "Session", filter: TreeFilter) -> None:
-        self._app = app
+    def __init__(self, display: "Display", session: "Session", filter: TreeFilter) -> None:
+        self._display = display
         self._session = session
         self.filter = filter if filter in get_args(TreeFilter) else "default"
         self.on_select: Callable[[str], None] | None = None
         self.on_cancel: Callable[[], None] | None = None
         self.on_shown: Callable[[], None] | None = None
         """Told when another filter or search has changed what is shown."""
-        self._query = FilterLine(app.keys, "type to search")
+        self._query = FilterLine(display.keys, "type to search")
         self._folded: set[str] = set()
         self._rows: list[TreeRow] = []
         self._children: list[int] = []
@@ -71,7 +71,7 @@ class TreeView(LiveComponent):
         return len(self._rows)
 
     def fit(self, rows: int, width: int) -> None:
-        height = max(MIN_LIST_ROWS, self._app.screen.terminal.rows // 2)
+        height = max(MIN_LIST_ROWS, self._display.terminal.rows // 2)
         height = max(1, min(height, rows - 2))
         if height != self._height:
             self._height = height
@@ -83,7 +83,7 @@ class TreeView(LiveComponent):
         self._drawn = None
 
     def handle_input(self, event: InputEvent) -> bool:
-        keys = self._app.keys
+        keys = self._display.keys
         self._drawn = None
         if keys.matches(event, FOLD):
             self._fold_or_up()
@@ -118,7 +118,7 @@ class TreeView(LiveComponent):
 
     def _step(self, event: InputEvent) -> int | None:
         """By how many rows a key moves: the arrows to the sides turn pages."""
-        keys = self._app.keys
+        keys = self._display.keys
         page = max(self._height, 2)
         if keys.matches(event, "tui.editor.cursorLeft"):
             return -page
@@ -134,7 +134,7 @@ class TreeView(LiveComponent):
             self.on_cancel()
 
     def _filter_key(self, event: InputEvent) -> bool:
-        keys = self._app.keys
+        keys = self._display.keys
         at = TREE_FILTERS.index(self.filter)
         wanted = next((name for action, name in JUMPS.items() if keys.matches(event, action)), None)
         if keys.matches(event, FORWARD):
@@ -230,7 +230,7 @@ class TreeView(LiveComponent):
         self._go(below)
 
     def _draw(self, width: int) -> list[str]:
-        theme, shown = self._app.theme, self._shown
+        theme, shown = self._display.theme, self._shown
         rows = [self._query.row(theme, width, self.focused)]
         if not shown:
             text = _EMPTY.get(self.filter, "There is nothing yet.")

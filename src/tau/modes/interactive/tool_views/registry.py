@@ -2,23 +2,10 @@
 
 from collections.abc import Sequence
 
-from tau.base import log
 from tau.base.late import late
-from tau.modes.interactive.tool_views import registry
+from tau.modes.interactive.tool_views import fault_log
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView
 from tau.tui.style import Theme
-
-MAX_KINDS = 100
-_told: set[tuple[str, str]] = set()
-
-
-def log_once(message: str, error: Exception) -> None:
-    """Note a fault, unless one of its kind was noted before."""
-    kind = (message, repr(error)[:200])
-    if kind not in _told and len(_told) < MAX_KINDS:
-        _told.add(kind)
-        log.error(message, error)
-
 
 generic = late("tau.modes.interactive.tool_views.generic")
 read = late("tau.modes.interactive.tool_views.read")
@@ -51,12 +38,12 @@ def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
             drawn: RenderedCall = RENDERERS[view.name].draw(view, theme)
             return drawn
     except Exception as error:
-        registry.log_once(f"The look of a call of {view.name} failed.", error)
+        fault_log.log_once(f"The look of a call of {view.name} failed.", error)
     try:
         plain: RenderedCall = generic.draw(view, theme)
         return plain
     except Exception as error:
-        registry.log_once("The look of a call of any tool failed.", error)
+        fault_log.log_once("The look of a call of any tool failed.", error)
         bare: RenderedCall = generic.bare(view, theme)
         return bare
 
@@ -67,5 +54,5 @@ def draw_group(views: Sequence[ToolCallView], theme: Theme) -> RenderedCall:
         drawn: RenderedCall = read.draw_group(views, theme)
         return drawn
     except Exception as error:
-        registry.log_once("The look of a group of reads failed; only the last one is shown.", error)
+        fault_log.log_once("The look of a group of reads failed; only the last one is shown.", error)
         return draw(views[-1], theme)
