@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tau.modes.interactive.commands.command_controller import CommandController
 from tau.modes.interactive.composer import file_index as files_module
 from tau.tui.widgets.autocomplete import CompletionItem, Suggestions
 from tests.modes.interactive.rig import Rig, rigged, run
@@ -246,17 +247,17 @@ def test_tab_without_anything_to_complete_does_nothing(project: Path) -> None:
     run(test)
 
 
-def test_commands_answer_for_what_begins_with_a_slash(project: Path) -> None:
+def test_commands_answer_for_what_begins_with_a_slash(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def test() -> None:
+        asked: list[tuple[str, int]] = []
+
+        def complete(commands: CommandController, text: str, cursor: int) -> Suggestions | None:
+            asked.append((text, cursor))
+            model = CompletionItem("/model", "/model ", "Choose a model")
+            return Suggestions(0, [model]) if len(text) < 4 else None
+
+        monkeypatch.setattr(CommandController, "complete", complete)
         async with rigged(project) as rig:
-            asked: list[tuple[str, int]] = []
-
-            def complete(text: str, cursor: int) -> Suggestions | None:
-                asked.append((text, cursor))
-                model = CompletionItem("/model", "/model ", "Choose a model")
-                return Suggestions(0, [model]) if len(text) < 4 else None
-
-            rig.parts.commands.complete = complete  # type: ignore[method-assign]
             await rig.type("/m")
             shown = await rig.show("❯ /model")
             assert "Choose a model" in shown

@@ -11,7 +11,7 @@ import pytest
 
 from tau.ai.faux import Say
 from tau.ai.wire import ImageContent, TextContent
-from tau.modes.interactive.composer import drafts
+from tau.modes.interactive.composer import draft_autosave
 from tests.e2e.program import Program
 from tests.modes.interactive.composer.test_attachments import png
 from tests.modes.interactive.rig import rigged, run
@@ -25,7 +25,7 @@ def kept() -> list[Path]:
 
 @pytest.fixture
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drafts, "PAUSE_S", 0.01)
+    monkeypatch.setattr(draft_autosave, "PAUSE_S", 0.01)
 
 
 @pytest.mark.usefixtures("quickly")
@@ -89,17 +89,17 @@ def test_nothing_is_made_where_nothing_was_written(tmp_path: Path) -> None:
 def test_a_draft_does_not_mix_with_what_is_being_typed_already(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    restore = drafts.DraftAutosave.restore
+    restore = draft_autosave.DraftAutosave.restore
 
-    def typed_first(keeper: drafts.DraftAutosave) -> None:
-        keeper._app.editor.insert("already typing")
+    def typed_first(keeper: draft_autosave.DraftAutosave) -> None:
+        keeper._editor.insert("already typing")
         restore(keeper)
 
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.type("the old draft")
             await rig.until(lambda: len(kept()) == 1, "the draft")
-        monkeypatch.setattr(drafts.DraftAutosave, "restore", typed_first)
+        monkeypatch.setattr(draft_autosave.DraftAutosave, "restore", typed_first)
         async with rigged(tmp_path) as rig:
             await rig.show("is in the history")
             assert rig.front.editor.text == "already typing"

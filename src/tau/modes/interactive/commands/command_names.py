@@ -19,9 +19,8 @@ _NEAR, _VERY_NEAR = 0.6, 0.7
 
 
 class CommandNames:
-    """A command is `/name` with a name that is known, and `/word` alone; a line for the shell begins with `!`,
-    one for Python with `$`. All else is a message, a path such as /usr/bin and a text with a blank before
-    the slash too.
+    """A command is `/name` with a known name, or `/word` alone; a line for the shell begins with `!`, one for
+    Python with `$`. All else is a message, such as a path (/usr/bin) or a text with a blank before the slash.
     """
 
     def __init__(self, current: "CurrentSession", timer: "Timer") -> None:
