@@ -68,7 +68,7 @@ class App:
                 raise
             self._task.uncancel()
         finally:
-            self.parts.themes.watch.stop()
+            self.parts.themes.stop()
             self.parts.tasks.cancel()
         return 0
 

@@ -32,7 +32,7 @@ class Parts:
         self.tasks = BackgroundTasks(group, self.notices)
         self.status_line = StatusLine(display, current, self.tasks)
         self.themes = ThemeController(display, current, self.notices, self.status_line.refresh)
-        self.notifications = Notifications(display, current, self.themes.watch.look)
+        self.notifications = Notifications(display, current, self.themes.check_file)
         self.dialogs = Dialogs(display.screen, display.layout, display.editor)
         self.names = CommandNames(current, display.timer)
         self.composer = Composer(

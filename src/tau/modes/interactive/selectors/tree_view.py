@@ -1,19 +1,21 @@
 """The session tree on the screen: filters, search, folding, and the keys to walk in it."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
-from tau.coding.session.tree_rows import TREE_FILTERS, TreeFilter, TreeRow, current
+from tau.coding.session.tree_rows import MAX_LEVELS, TREE_FILTERS, TreeFilter, TreeRow, current, prefix
 from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, MIN_LIST_ROWS
-from tau.modes.interactive.selectors.tree_rows import TreeRowStyle, in_lines, in_words
 from tau.tui.component import LiveComponent
 from tau.tui.input.key import InputEvent
+from tau.tui.text.cut import fit, truncate
+from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap
-from tau.tui.widgets.list_parts import FilterLine, moved, moved_by, position_row
+from tau.tui.widgets.list_parts import FilterLine, moved, moved_by, position_row, spoken_rows
 
 if TYPE_CHECKING:
     from tau.coding.session.session import Session
     from tau.modes.interactive.ports import Display
+    from tau.tui.style import Theme
 
 FOLD, UNFOLD = "app.tree.foldOrUp", "app.tree.unfoldOrDown"
 FORWARD, BACKWARD = "app.tree.filterForward", "app.tree.filterBackward"
@@ -28,6 +30,11 @@ _EMPTY = {
     "labeled-only": "No entry has a label.",
     "user-only": "You have not said anything yet.",
 }
+COLUMNS_PER_LEVEL = 6
+"""A level of branches is drawn for so many columns of the screen: the words need room too."""
+_TOKENS = {"user": "accent", "assistant": "text", "toolResult": "muted", "custom": "accent"}
+_NAMES = {"toolResult": "result", "bashExecution": "you ran", "pythonExecution": "you ran", "custom": "note"}
+"""What stands before the words, where the name in the file is no word."""
 
 
 class TreeView(LiveComponent):
@@ -247,3 +254,40 @@ class TreeView(LiveComponent):
         if height < len(shown):
             rows.append(position_row(theme, top, height, len(shown), self._at + 1, len(shown), width))
         return rows
+
+
+class TreeRowStyle(NamedTuple):
+    selected: bool
+    folded: bool
+    width: int
+
+
+def in_lines(theme: "Theme", rows: Sequence[TreeRow], place: int, look: TreeRowStyle) -> list[str]:
+    """Lines, a mark for a fold, a bullet on the active branch, a cross if it failed, label, words."""
+    symbols, row = theme.symbols, rows[place]
+    lines = prefix(rows, place, min(MAX_LEVELS, max(look.width // COLUMNS_PER_LEVEL, 1)))
+    for sign, own in (("├─", symbols.tree_branch), ("└─", symbols.tree_last), ("│ ", symbols.tree_line)):
+        lines = lines.replace(sign, own)
+    pointer = theme["accent"](symbols.pointer) if look.selected else " " * visible_width(symbols.pointer)
+    text = f"{pointer} {theme['border'](lines)}"
+    text += theme["warning"](f"{symbols.folded} ") if look.folded else ""
+    text += theme["accent"](f"{symbols.bullet} ") if row.active else ""
+    text += theme["error"](f"{symbols.cross} ") if row.failed else ""
+    text += theme["warning"](f"[{row.label}] ") if row.label else ""
+    name = _NAMES.get(row.role, row.role) or row.kind
+    style = theme["selected" if look.selected else _TOKENS.get(row.role, "dim")]
+    text += style(f"{name}: {row.text}" if row.text else name)
+    text = truncate(text, look.width, symbols.ellipsis)
+    if look.selected and theme["selectedBackground"].open:
+        text = theme["selectedBackground"](fit(text, look.width))
+    return [text]
+
+
+def in_words(theme: "Theme", rows: Sequence[TreeRow], place: int, look: TreeRowStyle) -> list[str]:
+    """The same for a screen reader."""
+    row = rows[place]
+    notes = [f"level {row.depth + 1}", "on the way to here" if row.active else "on another branch"]
+    notes += ["failed"] if row.failed else []
+    notes += ["folded"] if look.folded else []
+    words = f"{'Selected: ' if look.selected else ''}{row.title} ({', '.join(notes)})"
+    return spoken_rows(words, look.width)

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 from tau.agent.ui import NoticeLevel
 from tau.base.late import late
-from tau.modes.interactive.status.error_banner import Banner
+from tau.modes.interactive.transcript.notice import noticed
+from tau.tui.component import CachedComponent, LiveComponent
 
 if TYPE_CHECKING:
     from tau.modes.interactive.event_controller import EventController
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 toasts = late("tau.tui.widgets.toast")
 
 MAX_HINTS = 2
+MAX_ERROR_ROWS = 8
+_MAX_ERROR_CHARS = 4000
 
 
 class ScreenNotices:
@@ -54,3 +57,32 @@ class ScreenNotices:
     def clear_hints(self) -> None:
         if self._hints is not None:
             self._hints.clear()
+
+
+class Banner(CachedComponent, LiveComponent):
+    """An error above the editor, one at a time."""
+
+    def __init__(self, display: "Display") -> None:
+        self._display = display
+        self._text = ""
+
+    def show(self, text: str) -> None:
+        if not text.strip():
+            return
+        self._text, self._rows = text.strip()[:_MAX_ERROR_CHARS], None
+        box = self._display.layout.banner
+        if not box.children:
+            box.add(self)
+        self._display.request_render()
+
+    def hide(self) -> None:
+        if self._display.layout.banner.children:
+            self._display.layout.banner.clear()
+            self._display.request_render()
+
+    def _drawn(self, width: int) -> list[str]:
+        theme = self._display.theme
+        rows = noticed(theme, self._text, "error", width)
+        if len(rows) > MAX_ERROR_ROWS:
+            rows = [*rows[: MAX_ERROR_ROWS - 1], theme.symbols.ellipsis[:width]]
+        return rows if theme.linear else ["", *rows]

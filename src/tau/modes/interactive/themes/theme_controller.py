@@ -64,6 +64,14 @@ class ThemeController:
         self.watch.follow(name, theme)
         return theme
 
+    def check_file(self) -> None:
+        """Look at the theme's file now: the person may come back from an editor."""
+        self.watch.look()
+
+    def stop(self) -> None:
+        """No more looks at the theme's file."""
+        self.watch.stop()
+
     def restyle(self) -> None:
         """Colors, symbols and motion as the settings want them now."""
         display, background = self._display, self.background

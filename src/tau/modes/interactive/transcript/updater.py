@@ -4,14 +4,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tau.agent import events as e
+from tau.ai import stream_events
 from tau.ai.stream_events import AssistantMessageEvent, TextDelta, ThinkingDelta, ToolCallDelta
 from tau.ai.wire import AssistantMessage
 from tau.modes.event_lines import compaction_line
+from tau.modes.interactive.transcript.assistant import TextBlock
 from tau.modes.interactive.transcript.builder import TranscriptBuilder
 from tau.modes.interactive.transcript.markdown_preload import MarkdownPreload
 from tau.modes.interactive.transcript.notice import NoticeBlock
-from tau.modes.interactive.transcript.streaming_message import StreamingMessage
-from tau.modes.interactive.transcript.tool_call import was_stopped
+from tau.modes.interactive.transcript.thinking import ThinkingBlock
+from tau.modes.interactive.transcript.tool_call import ToolCallState, was_stopped
 
 if TYPE_CHECKING:
     from tau.modes.interactive.composer.pending_messages import PendingMessages
@@ -214,3 +216,43 @@ class TranscriptUpdater:
 
     def _say(self, text: str, level: Any) -> None:
         self.story.add(NoticeBlock(self.story.scene, text, level))
+
+
+class StreamingMessage:
+    """An answer while it arrives: each of its parts has a block that grows.
+
+    `take` gives a few words about what the model does now, where that has changed.
+    """
+
+    def __init__(self, story: TranscriptBuilder) -> None:
+        self._story = story
+        self._parts: dict[int, TextBlock | ThinkingBlock | ToolCallState] = {}
+
+    def append(self, index: int, delta: str) -> None:
+        """More of a part: words, thoughts, or arguments."""
+        part = self._parts.get(index)
+        if isinstance(part, TextBlock | ThinkingBlock):
+            part.append(delta)
+        elif part is not None:
+            part.feed(delta)
+
+    def take(self, event: stream_events.AssistantMessageEvent) -> str:
+        match event:
+            case stream_events.TextStart(index):
+                self._parts[index] = self._story.text()
+                return "Writing"
+            case stream_events.ThinkingStart(index):
+                self._parts[index] = self._story.thinking()
+                return "Thinking"
+            case stream_events.ToolCallStart(index, id, name):
+                self._parts[index] = self._story.call(id, name)
+                return f"Writing a call of {name}"
+            case stream_events.TextEnd(index, text) | stream_events.ThinkingEnd(index, text):
+                part = self._parts.get(index)
+                if isinstance(part, TextBlock | ThinkingBlock):
+                    part.finish(text)
+            case stream_events.ToolCallEnd(index, call):
+                part = self._parts.get(index)
+                if isinstance(part, ToolCallState):
+                    part.complete(call)
+        return ""

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tau.ai.faux import Say
-from tau.modes.interactive.status.error_banner import MAX_ROWS
+from tau.modes.interactive.status.notices import MAX_ERROR_ROWS
 from tau.tui.text.width import visible_width
 from tests.modes.interactive.rig import rigged, run
 
@@ -27,7 +27,7 @@ def test_a_long_error_takes_a_few_rows(tmp_path: Path) -> None:
             await rig.show("a long error")
             for width in (1, 20, 80):
                 rows = rig.front.layout.banner.render(width)
-                assert len(rows) <= MAX_ROWS + 1
+                assert len(rows) <= MAX_ERROR_ROWS + 1
                 assert all(visible_width(row) <= width and "\x1b[2J" not in row for row in rows)
 
     run(test)
