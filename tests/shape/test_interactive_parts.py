@@ -1,9 +1,9 @@
 """The parts of the interactive screen know the few things that they use, and not the application."""
 
+import re
 from collections.abc import Iterator, Mapping
 
 from tests.shape.source_tree import Source, imported_names, package_sources
-from tests.shape.test_layers import late_names
 
 PACKAGE_NAME = "tau.modes.interactive"
 MAX_CYCLE = 10
@@ -19,14 +19,17 @@ def import_graph() -> dict[str, set[str]]:
     modules = {source.module for source in parts()}
     graph: dict[str, set[str]] = {module: set() for module in modules}
     for source in parts():
-        for _, name in imported_names(source.tree):
+        for name in names_of(source):
             target = name if name in modules else name.rpartition(".")[0]
             if target in modules:
                 graph[source.module].add(target)
-    for source, name in late_names():
-        if source.module in modules and name in modules:
-            graph[source.module].add(name)
     return graph
+
+
+def names_of(source: Source) -> set[str]:
+    """All that a module imports, at once or late."""
+    names = {name for _, name in imported_names(source.tree)}
+    return names | set(re.findall(r'\blate\("([\w.]+)"\)', source.text))
 
 
 def cycles(graph: Mapping[str, set[str]]) -> Iterator[set[str]]:
@@ -78,7 +81,8 @@ def test_few_modules_know_the_app() -> None:
     users = {
         source.module
         for source in package_sources()
-        if source.module != app and any(name == f"{app}.App" for _, name in imported_names(source.tree))
+        if source.module != app
+        and f"{PACKAGE_NAME}." in source.text
+        and {app, f"{app}.App"} & names_of(source)
     }
-    users |= {source.module for source, name in late_names() if name == app}
     assert len(users) <= MAX_APP_USERS, sorted(users)

@@ -175,14 +175,6 @@ class EventController:
         self._redraw()
         return self._scene.hide_thinking
 
-    def toggle_todo(self) -> bool:
-        """Show the list of tasks, or hide it; whether it is to be seen now."""
-        return self.todo.toggle()
-
-    def refresh_todo(self) -> None:
-        """The list of tasks may be another one."""
-        self.todo.refresh()
-
     def last_answer(self) -> str:
         """The last words of the model, as it wrote them."""
         session = self._current.session

@@ -130,11 +130,11 @@ class InputController:
             "app.suspend": interrupts.suspend,
             "app.display.reset": lambda: self._display.screen.reset_display(),
             "app.thinking.cycle": lambda: self._hint(model_cycle.next_thinking(context)),
-            "app.thinking.toggle": self._toggle_thinking,
+            "app.thinking.toggle": lambda: _toggle_thinking(context),
             "app.model.cycleForward": lambda: start(model_cycle.next_model(context, 1)),
             "app.model.cycleBackward": lambda: start(model_cycle.next_model(context, -1)),
-            "app.tools.expand": self._toggle_expanded,
-            "app.tools.expandOne": self._expand_one,
+            "app.tools.expand": lambda: _toggle_expanded(context),
+            "app.tools.expandOne": lambda: _expand_one(context),
             "app.editor.external": lambda: start(self._write_outside()),
             "app.message.followUp": self._follow_up,
             "app.message.dequeue": self._dequeue,
@@ -145,7 +145,7 @@ class InputController:
             "app.history.search": lambda: start(past.choose_prompt(context)),
             "tui.editor.historySearch": lambda: start(past.choose_prompt(context)),
             "app.plan.toggle": self._toggle_plan,
-            "app.todo.toggle": lambda: transcript.toggle_todo(),
+            "app.todo.toggle": lambda: transcript.todo.toggle(),
             **{action: self._running(command) for action, command in COMMANDS.items()},
         }
 
@@ -250,15 +250,18 @@ class InputController:
             self._context.status_line.refresh()
             self._hint("Plan mode: the agent only looks and plans." if on else "Plan mode is over.")
 
-    def _toggle_thinking(self) -> None:
-        """What changes may be out of sight, so it is told."""
-        hidden = self._context.transcript.toggle_thinking()
-        self._hint("Thinking is hidden." if hidden else "Thinking is shown.", seconds=2)
 
-    def _toggle_expanded(self) -> None:
-        whole = self._context.transcript.toggle_expanded()
-        self._hint("All output is shown." if whole else "Long output is shortened.", seconds=2)
+def _toggle_thinking(context: "CommandContext") -> None:
+    """What changes may be out of sight, so it is told."""
+    hidden = context.transcript.toggle_thinking()
+    context.notices.hint("Thinking is hidden." if hidden else "Thinking is shown.", seconds=2)
 
-    def _expand_one(self) -> None:
-        if not self._context.transcript.expand_one():
-            self._hint("No call has more output than is shown.", seconds=2)
+
+def _toggle_expanded(context: "CommandContext") -> None:
+    whole = context.transcript.toggle_expanded()
+    context.notices.hint("All output is shown." if whole else "Long output is shortened.", seconds=2)
+
+
+def _expand_one(context: "CommandContext") -> None:
+    if not context.transcript.expand_one():
+        context.notices.hint("No call has more output than is shown.", seconds=2)

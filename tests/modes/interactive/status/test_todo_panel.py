@@ -40,9 +40,9 @@ def test_it_is_hidden_and_shown_by_its_key_and_empty_it_takes_no_room(tmp_path: 
             rig.session.todos.edit((TodoPhase("Do", (TodoItem("one thing"),)),))
             rig.parts.transcript.todo.refresh()
             await rig.show("one thing")
-            assert rig.parts.transcript.toggle_todo() is False
+            assert rig.parts.transcript.todo.toggle() is False
             await rig.gone("one thing")
-            assert rig.parts.transcript.toggle_todo() is True
+            assert rig.parts.transcript.todo.toggle() is True
             await rig.show("one thing")
             rig.session.todos.edit(())
             rig.parts.transcript.todo.refresh()

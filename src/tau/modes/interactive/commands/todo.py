@@ -168,5 +168,5 @@ def _change(context: CommandContext, op: TodoOp, told: str) -> None:
 
 def _show(context: CommandContext, told: str) -> None:
     left = len(open_tasks(context.require_session().todos.recorded))
-    context.transcript.refresh_todo()
+    context.transcript.todo.refresh()
     context.say(f"{told}\n{count(left, 'task').capitalize()} left." if left else told)
