@@ -21,10 +21,13 @@ from tau.modes.interactive.session_switch import SessionSwitch
 from tau.modes.interactive.themes.appearance import look_of
 from tau.modes.prompt import UserPrompt
 from tau.sdk import SessionOptions, create_session
-from tau.tui.timer import Timer
+from tests.modes.interactive.clock import ScreenClock
+from tests.support.idle import rest, until
 from tests.support.terminal.virtual import VirtualTerminal
 
 PATIENCE_S = 8.0
+DRAWN_S = 0.05
+"""So long is waited where something goes on that may draw at any time, as a command that runs."""
 
 
 class Rig:
@@ -38,6 +41,7 @@ class Rig:
         self.context = app.parts.context
         self.terminal = terminal
         self.faux = faux
+        self.clock = clock
 
     @property
     def session(self) -> Session:
@@ -61,11 +65,7 @@ class Rig:
         return self.screen()
 
     async def until(self, holds: Callable[[], bool], what: str = "it") -> None:
-        loop = asyncio.get_running_loop()
-        end = loop.time() + PATIENCE_S
-        while not holds():
-            assert loop.time() < end, f"waited in vain for {what}:\n{self.screen()}"
-            await asyncio.sleep(0.005)
+        await until(holds, PATIENCE_S, lambda: f"waited in vain for {what}:\n{self.screen()}")
 
     async def idle(self) -> None:
         """Nothing runs, and all of it is drawn."""
@@ -99,16 +99,17 @@ async def rigged(
     prompts: Sequence[str] = (),
     settings: dict[str, Any] | None = None,
     terminal: VirtualTerminal | None = None,
-    timer: Timer | None = None,
+    clock: ScreenClock | None = None,
     refusals: Sequence[TauError] = (),
     **options: Any,
 ) -> AsyncIterator[Rig]:
     """The interactive mode as the program starts it; it ends with the block.
 
-    `timer` is the clock of the screen, if not that of the loop. `refusals` are why the first tries to open
+    `clock` is that of the screen, if it shall stand still. `refusals` are why the first tries to open
     a session fail.
     """
     terminal = terminal or VirtualTerminal(columns, rows)
+    clock = clock or ScreenClock()
     faux = Faux(answers or [[]])
     paths = user_paths(os.environ)
     flags = {"titles.enabled": False, **(settings or {})}
@@ -116,7 +117,7 @@ async def rigged(
     given = RunOverrides(made.config_files, flags)
     loaded = load_settings(paths, folder, files=given.files, flags=given.flags).settings
     look = look_of(loaded, terminal.capabilities, os.environ)
-    front = EarlyScreen(terminal, look, timer=timer or asyncio.get_running_loop(), cwd=folder)
+    front = EarlyScreen(terminal, look, timer=clock, cwd=folder)
     refusing = list(refusals)
 
     @asynccontextmanager

@@ -10,6 +10,7 @@ import pytest
 from tau.ai.faux import FauxStep, Say, Use, Wait
 from tau.ai.wire import UserMessage
 from tau.modes.interactive.app import App
+from tau.modes.interactive.composer.interrupts import TWICE_S
 from tau.modes.interactive.early_screen import EarlyScreen
 from tau.tui.input.key import Key
 from tests.modes.interactive.rig import Rig, rigged, run
@@ -134,13 +135,13 @@ def test_escape_twice_on_an_empty_editor_looks_around(tmp_path: Path, wanted: st
         async with rigged(tmp_path, settings={"interaction.doubleEscape": wanted}) as rig:
             asked = Asked(rig)
             await rig.press("escape")
-            await asyncio.sleep(0.01)
+            await rig.rested()
             assert asked.ran == []
             await rig.press("escape")
-            await asyncio.sleep(0.01)
+            await rig.rested()
             assert asked.ran == ran
             await rig.press("escape")
-            await asyncio.sleep(0.01)
+            await rig.rested()
             assert asked.ran == ran
 
     run(test)
@@ -152,7 +153,7 @@ def test_escape_twice_with_a_text_opens_nothing(tmp_path: Path) -> None:
             asked = Asked(rig)
             await rig.type("text")
             await rig.press("escape", "escape")
-            await asyncio.sleep(0.01)
+            await rig.rested()
             assert asked.ran == []
             assert rig.front.editor.text == "text"
 
@@ -168,7 +169,7 @@ def test_the_escape_that_stopped_a_run_is_not_the_first_of_two(tmp_path: Path) -
             await rig.press("escape")
             await rig.idle()
             await rig.press("escape")
-            await asyncio.sleep(0.01)
+            await rig.rested()
             assert asked.ran == []
 
     run(test)
@@ -305,7 +306,7 @@ def test_some_keys_do_what_a_command_does(tmp_path: Path, key: str, command: str
         async with rigged(tmp_path) as rig:
             asked = Asked(rig)
             await rig.press(key)
-            await asyncio.sleep(0.01)
+            await rig.rested()
             assert asked.ran == [command]
 
     run(test)
@@ -417,7 +418,7 @@ def test_a_blank_message_is_not_sent(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.send("   ")
-            await asyncio.sleep(0.02)
+            await rig.rested()
             assert rig.faux.requests == []
             assert rig.front.editor.is_empty
 
@@ -446,6 +447,7 @@ def test_a_hint_goes_away_by_itself(tmp_path: Path) -> None:
         async with rigged(tmp_path) as rig:
             rig.parts.notices.hint("for a moment", seconds=0.05)
             await rig.show("for a moment")
+            rig.skip(1)
             await rig.gone("for a moment")
 
     run(test)

@@ -9,6 +9,7 @@ import pytest
 
 from tau.ai.faux import Say, Use
 from tau.base.errors import TauError
+from tau.modes.interactive.ui_controller import QUIET_S
 from tau.tui.component import Component
 from tau.tui.input.key import InputEvent
 from tau.tui.text.width import visible_width

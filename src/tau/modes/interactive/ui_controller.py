@@ -10,6 +10,7 @@ from tau.base.errors import TauError
 from tau.base.late import late
 from tau.tui.component import Component
 from tau.tui.input.key import InputEvent, Paste
+from tau.tui.timer import sleep
 from tau.tui.widgets.spacer import Spacer
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ class ScreenUi:
             left = min(self._typed_at + QUIET_S, end) - time()
             if left <= 0:
                 return
-            await asyncio.sleep(left)
+            await sleep(self._app.front.timer, left)
 
     def _hear(self, event: InputEvent) -> None:
         if self._display.screen.focused is self._display.editor and (isinstance(event, Paste) or event.text):

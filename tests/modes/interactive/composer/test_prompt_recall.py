@@ -54,7 +54,7 @@ def test_nothing_is_opened_before_somebody_asks(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.type("only typed")
-            await asyncio.sleep(0.05)
+            await rig.rested()
 
     run(test)
     assert not (Path(os.environ["TAU_HOME"]) / FILE_NAME).exists()

@@ -33,7 +33,7 @@ def told(rig: Rig, request: int = 1) -> str:
 
 async def answer(rig: Rig, letter: str) -> None:
     """Type it, once letters count."""
-    await asyncio.sleep(LETTERS_DEAF_S)
+    rig.skip(LETTERS_DEAF_S)
     await rig.type(letter)
 
 
@@ -95,7 +95,7 @@ def test_a_letter_means_the_same_in_every_question_and_digits_mean_nothing(tmp_p
             await rig.send("go")
             await rig.show("may it run this?")
             assert offered(rig) == ["y", "s", "a", "n", "w"]
-            await asyncio.sleep(LETTERS_DEAF_S)
+            rig.skip(LETTERS_DEAF_S)
             for digit in "12345":
                 await rig.type(digit)
             assert rig.parts.dialogs.open
@@ -179,7 +179,7 @@ def test_always_is_kept_as_a_pattern_in_the_users_settings(tmp_path: Path) -> No
             await answer(rig, "a")
             shown = await rig.show("$(touch made)")  # the second call was not asked about, the third is
             assert "Always allow" not in shown
-            await asyncio.sleep(DEAF_S)
+            rig.skip(DEAF_S)
             await rig.press("enter")
             await rig.show("Done.")
             assert json.loads(paths.settings.read_text()) == {"tools": {"allow": ["run: git status *"]}}

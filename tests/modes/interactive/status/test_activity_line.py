@@ -1,6 +1,5 @@
 """The line that tells what runs."""
 
-import asyncio
 from pathlib import Path
 
 import pytest

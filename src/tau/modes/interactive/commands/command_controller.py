@@ -22,12 +22,12 @@ user_lines = late("tau.modes.interactive.commands.user_lines")
 
 MODULES = {
     "context": late("tau.modes.interactive.commands.context"),
+    "conversation": late("tau.modes.interactive.commands.conversation"),
     "display": late("tau.modes.interactive.commands.display"),
     "export": late("tau.modes.interactive.commands.export"),
     "general": late("tau.modes.interactive.commands.general"),
     "reload": late("tau.modes.interactive.commands.reload"),
     "session": late("tau.modes.interactive.commands.session"),
-    "conversation": late("tau.modes.interactive.commands.conversation"),
     "todo": late("tau.modes.interactive.commands.todo"),
     "undo_and_jobs": late("tau.modes.interactive.commands.undo_and_jobs"),
 }

@@ -1,15 +1,10 @@
 """Commands about the model and the screen: mostly the lists to choose from."""
 
-from typing import TYPE_CHECKING
-
 from tau.ai.catalog import pick_model
 from tau.ai.model import DEMO_PROVIDER, THINKING_LEVELS, Model, ThinkingLevel, thinking_level
 from tau.base.errors import ConfigError, UsageError
 from tau.base.late import late
 from tau.modes.interactive.command_context import CommandContext
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.selectors.model_list import ModelList
 
 setting_changes = late("tau.modes.interactive.selectors.setting_changes")
 clipboard = late("tau.modes.interactive.composer.clipboard")
@@ -80,7 +75,7 @@ async def theme(context: CommandContext, rest: str) -> None:
     if not rest:
         await theme_selector.choose_theme(context)
         return
-    names: list[str] = list(appearance.theme_names())
+    names = list(appearance.theme_names())
     if rest not in names:
         near = difflib.get_close_matches(rest, names, 1)
         hint = f"Did you mean {near[0]}?" if near else "/theme shows all of them."

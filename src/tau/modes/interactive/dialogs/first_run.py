@@ -118,7 +118,7 @@ async def _servers(context: "CommandContext") -> list[FirstRunOption]:
         return []
     transport = http.HttpTransport(os.environ)
     try:
-        found: list[DiscoveredServer] = await discovery.discover(transport, os.environ)
+        found = await discovery.discover(transport, os.environ)
     finally:
         await transport.close()
     return [
@@ -168,7 +168,7 @@ def _demo(context: "CommandContext") -> list[FirstRunOption]:
             raise TauError(f"The demo model is not installed. Run {INSTALL} and start tau again.")
 
         return [FirstRunOption(DialogChoice("demo", "The offline demo model", about), tell)]
-    target: Path = weights.weights_path(weights.cache_dir(os.environ))
+    target = weights.weights_path(weights.cache_dir(os.environ))
     if target.is_file():
         about = "It can chat, but it cannot code."
         return [

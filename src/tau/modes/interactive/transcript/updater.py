@@ -214,7 +214,7 @@ class TranscriptUpdater:
             "info",
         )
 
-    def _say(self, text: str, level: Any) -> None:
+    def _say(self, text: str, level: NoticeLevel) -> None:
         self.story.add(NoticeBlock(self.story.scene, text, level))
 
 
