@@ -18,10 +18,9 @@ from tau.modes.interactive.early_screen import open_front
 if TYPE_CHECKING:
     from tau.agent.ui import Ui
     from tau.coding.session.session import Session
-    from tau.modes.interactive.app import App, Opening
+    from tau.modes.interactive.app import Opening
     from tau.modes.interactive.early_screen import EarlyScreen
     from tau.modes.interactive.session_switch import SessionSwitch
-    from tau.sdk import SessionOptions
 
 apps = late("tau.modes.interactive.app")
 asyncio = late("asyncio")

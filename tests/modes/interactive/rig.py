@@ -33,7 +33,9 @@ DRAWN_S = 0.05
 class Rig:
     """`show` waits until a text is on the screen; `screen` is what stands there now."""
 
-    def __init__(self, app: App, front: EarlyScreen, terminal: VirtualTerminal, faux: Faux) -> None:
+    def __init__(
+        self, app: App, front: EarlyScreen, terminal: VirtualTerminal, faux: Faux, clock: ScreenClock
+    ) -> None:
         self.app = app
         self.front = front
         self.current = app.current
@@ -72,7 +74,20 @@ class Rig:
         await self.until(
             lambda: self.current.session is not None and not self.current.busy, "the end of what runs"
         )
-        await asyncio.sleep(0.05)
+        await self.drawn()
+
+    async def drawn(self) -> str:
+        """The screen once everything that was done is on it."""
+        await rest(DRAWN_S)
+        return self.screen()
+
+    async def rested(self) -> None:
+        """Everything is done that was begun, in threads and children too."""
+        assert await rest(PATIENCE_S), f"waited in vain for an end of all work:\n{self.screen()}"
+
+    def skip(self, seconds: float) -> None:
+        """So much time passes for the one who sits before the screen."""
+        self.clock.skip(seconds)
 
     async def type(self, text: str) -> None:
         self.terminal.type(text)
@@ -140,7 +155,7 @@ async def rigged(
         async with asyncio.TaskGroup() as tasks:
             app = App(front, loaded, paths, tasks, given)
             running = tasks.create_task(app.run(opening, [UserPrompt(text) for text in prompts]))
-            rig = Rig(app, front, terminal, faux)
+            rig = Rig(app, front, terminal, faux, clock)
             await rig.until(
                 lambda: app.current.session is not None or app.parts.dialogs.open or running.done(),
                 "a session",

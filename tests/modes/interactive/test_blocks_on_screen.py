@@ -134,7 +134,8 @@ def test_nothing_is_scheduled_when_nothing_runs(tmp_path: Path) -> None:
             await rig.show("Done.")
             await rig.idle()
             composed = rig.front.screen.stats.composed
-            await asyncio.sleep(0.3)
+            rig.skip(60)
+            await rig.rested()
             assert rig.front.screen.stats.composed == composed
 
     run(test)

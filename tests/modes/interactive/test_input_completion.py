@@ -210,7 +210,7 @@ def test_tab_completes_a_path_and_enter_sends_then(project: Path) -> None:
             assert offered(rig) == []
             await rig.press("tab")
             assert rig.front.editor.text == "see ./src/"
-            await asyncio.sleep(0.1)
+            await rig.rested()
             assert offered(rig) == []
             await rig.press("tab")
             await offers(rig, "editor/", "main.py")

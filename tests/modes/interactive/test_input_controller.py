@@ -233,7 +233,7 @@ def test_ctrl_c_on_an_empty_editor_stops_what_runs(tmp_path: Path) -> None:
             await rig.type("draft")
             await rig.press("ctrl+c")
             assert rig.current.busy
-            await asyncio.sleep(0.55)
+            rig.skip(TWICE_S)
             await rig.press("ctrl+c")
             await rig.show("Stopped. Press Ctrl+C again to quit.")
             await rig.idle()
@@ -246,7 +246,7 @@ def test_a_key_that_is_held_counts_once(tmp_path: Path) -> None:
         async with rigged(tmp_path) as rig:
             held = [Key("ctrl+c"), Key("ctrl+c", kind="repeat"), Key("ctrl+c", kind="release")]
             rig.front.screen.on_input([*held])
-            await asyncio.sleep(0.02)
+            await rig.rested()
             assert rig.current.session is not None
 
     run(test)
@@ -445,7 +445,7 @@ def test_a_message_that_the_queue_refuses_stays_in_the_editor(
 def test_a_hint_goes_away_by_itself(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            rig.parts.notices.hint("for a moment", seconds=0.05)
+            rig.parts.notices.hint("for a moment", seconds=1)
             await rig.show("for a moment")
             rig.skip(1)
             await rig.gone("for a moment")

@@ -52,7 +52,7 @@ def test_a_draft_is_gone_when_it_was_sent_or_cleared(tmp_path: Path) -> None:
                 await rig.until(lambda: kept() == [], "no draft")
                 await rig.idle()
         async with rigged(tmp_path) as rig:
-            await asyncio.sleep(0.02)
+            await rig.rested()
             assert rig.front.editor.is_empty
 
     run(test)
@@ -113,7 +113,8 @@ def test_an_entry_of_the_history_that_is_only_looked_at_is_no_draft(tmp_path: Pa
             await rig.idle()
             await rig.press("up")
             assert rig.front.editor.text == "sent before"
-            await asyncio.sleep(0.1)
+            rig.skip(draft_autosave.PAUSE_S)
+            await rig.rested()
             assert kept() == []
 
     run(test)
@@ -161,6 +162,7 @@ def test_a_draft_below_an_old_text_that_is_sent_again_stays_kept(tmp_path: Path)
             await rig.press("enter")
             await rig.idle()
             assert rig.front.editor.text == "my long draft"
+            rig.skip(draft_autosave.PAUSE_S)
             await rig.until(lambda: len(kept()) == 1 and b"my long draft" in kept()[0].read_bytes(), "it")
 
     run(test)

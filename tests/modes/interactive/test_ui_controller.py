@@ -180,10 +180,15 @@ def test_what_is_being_written_is_not_interrupted_in_the_middle_of_a_word(tmp_pa
         async with rigged(tmp_path) as rig:
             await rig.type("hel")
             question = asyncio.ensure_future(rig.parts.ui.select("Now?", ["a", "b"]))
-            await asyncio.sleep(0.05)
+            rig.skip(QUIET_S / 2)
+            await rig.rested()
             assert not rig.parts.dialogs.open
             await rig.type("lo 1")
             assert rig.front.editor.text == "hello 1"
+            rig.skip(QUIET_S / 2)
+            await rig.rested()
+            assert not rig.parts.dialogs.open
+            rig.skip(QUIET_S / 2)
             await rig.show("Now?")
             await rig.type("2")
             assert await question == "b"

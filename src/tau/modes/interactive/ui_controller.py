@@ -196,7 +196,7 @@ class ScreenUi:
             left = min(self._typed_at + QUIET_S, end) - time()
             if left <= 0:
                 return
-            await sleep(self._app.front.timer, left)
+            await sleep(self._display.timer, left)
 
     def _hear(self, event: InputEvent) -> None:
         if self._display.screen.focused is self._display.editor and (isinstance(event, Paste) or event.text):

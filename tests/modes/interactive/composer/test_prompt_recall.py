@@ -67,7 +67,7 @@ def test_typing_on_while_the_past_is_read_is_not_disturbed(tmp_path: Path) -> No
         async with rigged(tmp_path) as rig:
             rig.terminal.press("up")
             rig.terminal.type("mine")
-            await asyncio.sleep(0.2)
+            await rig.rested()
             assert rig.front.editor.text == "mine"
 
     run(test)

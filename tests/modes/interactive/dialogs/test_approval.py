@@ -76,7 +76,7 @@ def test_once_is_once_and_the_session_is_the_session(tmp_path: Path) -> None:
             )
             assert "That is this very command." in await rig.show("[s] Allow for this session")
             await rig.press("enter")  # a key that comes too soon was meant for the question before
-            await asyncio.sleep(DEAF_S)
+            rig.skip(DEAF_S)
             assert rig.parts.dialogs.open
             await answer(rig, "s")
             await rig.show("Done.")
@@ -119,7 +119,7 @@ def test_a_word_begun_when_the_question_comes_does_not_answer_it(tmp_path: Path)
             await rig.until(lambda: rig.parts.dialogs.open, "the question")
             for part in ("yes", " ", "and", " also"):
                 await rig.type(part)
-                await asyncio.sleep(LETTERS_DEAF_S / 2)
+                rig.skip(LETTERS_DEAF_S / 2)
             assert rig.parts.dialogs.open
             assert rig.front.editor.text == "yes and also"
             await answer(rig, "n")

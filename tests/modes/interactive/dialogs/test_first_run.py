@@ -58,7 +58,7 @@ async def refused(folder: Path, *errors: TauError) -> AsyncIterator[tuple[Rig, l
             app = App(front, settings, paths, tasks)
             running = tasks.create_task(app.run(opening, []))
             try:
-                yield Rig(app, front, terminal, faux), tried
+                yield Rig(app, front, terminal, faux, clock), tried
             finally:
                 app.parts.dialogs.cancel()
                 app.quit()

@@ -109,8 +109,7 @@ class Stage(Rig):
     async def settled(self) -> None:
         """Until nothing changes on the screen any more."""
         same, before = 0, ""
-        while same < QUIET_ROUNDS:
-            await asyncio.sleep(0.015)
+        while same < (1 if await rest(ROUND_S) else QUIET_ROUNDS):
             self.front.screen.render_now()
             now = masked("\n".join(self.terminal.tape()), self.home)
             same, before = (same + 1 if now == before else 0), now
@@ -205,8 +204,8 @@ async def staged(
             refusals=screen.refusals,
             settings={**SETTINGS, **screen.settings, **(settings or {})},
         ) as rig:
-            stage = Stage(rig.app, rig.front, rig.terminal, rig.faux)
-            stage.clock, stage.project, stage.home, stage.opened = clock, project, home, opened
+            stage = Stage(rig.app, rig.front, rig.terminal, rig.faux, clock)
+            stage.project, stage.home, stage.opened = project, home, opened
             if not screen.refusals:
                 stage.session.use_model(LARGE)
                 stage.parts.status_line.refresh()

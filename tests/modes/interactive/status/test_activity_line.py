@@ -99,7 +99,7 @@ def test_stopping_stays_until_it_has_stopped(tmp_path: Path) -> None:
             await rig.show("Writing")
             rig.parts.activity.end()
             rig.parts.activity.stopping()
-            await asyncio.sleep(0.05)
+            await rig.drawn()
             assert "Stopping" not in rig.screen()
 
     run(test)

@@ -38,7 +38,7 @@ async def find_model(context: CommandContext, pattern: str) -> tuple[Model, Thin
     """The model that is meant, of the tables or of a server on this machine, if it can be used."""
     if pattern.partition("/")[0] == DEMO_PROVIDER:
         raise UsageError("The demo model has to be chosen at the start: tau --provider demo.")
-    known: ModelList = model_list.known_models(context.paths, context.require_session().model)
+    known = model_list.known_models(context.paths, context.require_session().model)
     usable = [id for id in known.catalog.providers if id in known.usable]
     try:
         choice = pick_model(known.catalog, pattern, prefer=usable)

@@ -21,7 +21,6 @@ from tau.modes.interactive.dialogs.parts import DialogChoice
 from tau.tui.component import Component
 
 if TYPE_CHECKING:
-    from tau.ai.local.discovery import DiscoveredServer
     from tau.modes.interactive.command_context import CommandContext
     from tau.modes.interactive.session_switch import SessionSwitch
 

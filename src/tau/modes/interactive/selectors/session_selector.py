@@ -142,7 +142,7 @@ class SessionSelector:
         """What was said, once nobody types any more."""
         text = self._list.filter_text
         if text.strip():
-            await sleep(self._app.front.timer, PAUSE_S)
+            await sleep(self._context.display.timer, PAUSE_S)
             if text != self._list.filter_text:
                 self._wake.set()
                 return

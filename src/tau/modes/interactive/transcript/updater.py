@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tau.agent import events as e
+from tau.agent.ui import NoticeLevel
 from tau.ai import stream_events
 from tau.ai.stream_events import AssistantMessageEvent, TextDelta, ThinkingDelta, ToolCallDelta
 from tau.ai.wire import AssistantMessage
