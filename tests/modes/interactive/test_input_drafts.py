@@ -10,7 +10,7 @@ import pytest
 
 from tau.ai.faux import Say
 from tau.ai.wire import ImageContent, TextContent
-from tau.modes.interactive.composer import drafts
+from tau.modes.interactive.composer import draft_autosave
 from tests.e2e.program import Program
 from tests.modes.interactive.composer.test_attachments import png
 from tests.modes.interactive.rig import rigged, run
@@ -29,7 +29,7 @@ def test_a_draft_is_kept_while_it_is_written_and_comes_back(tmp_path: Path) -> N
         async with rigged(tmp_path) as rig:
             await rig.type("half a ")
             rig.terminal.paste(pasted)
-            rig.skip(drafts.PAUSE_S)
+            rig.skip(draft_autosave.PAUSE_S)
             await rig.until(lambda: len(kept()) == 1 and b"line 39" in kept()[0].read_bytes(), "the draft")
         async with rigged(tmp_path) as rig:
             shown = await rig.show("half a [Pasted text #1 +40 lines]")
@@ -45,10 +45,10 @@ def test_a_draft_is_gone_when_it_was_sent_or_cleared(tmp_path: Path) -> None:
         async with rigged(tmp_path, [[Say("Yes.")]]) as rig:
             for key in ("enter", "ctrl+c"):
                 await rig.type("something")
-                rig.skip(drafts.PAUSE_S)
+                rig.skip(draft_autosave.PAUSE_S)
                 await rig.until(lambda: len(kept()) == 1, "the draft")
                 await rig.press(key)
-                rig.skip(drafts.PAUSE_S)
+                rig.skip(draft_autosave.PAUSE_S)
                 await rig.until(lambda: kept() == [], "no draft")
                 await rig.idle()
         async with rigged(tmp_path) as rig:
@@ -83,18 +83,18 @@ def test_nothing_is_made_where_nothing_was_written(tmp_path: Path) -> None:
 def test_a_draft_does_not_mix_with_what_is_being_typed_already(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    restore = drafts.DraftAutosave.restore
+    restore = draft_autosave.DraftAutosave.restore
 
-    def typed_first(keeper: drafts.DraftAutosave) -> None:
+    def typed_first(keeper: draft_autosave.DraftAutosave) -> None:
         keeper._app.editor.insert("already typing")
         restore(keeper)
 
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.type("the old draft")
-            rig.skip(drafts.PAUSE_S)
+            rig.skip(draft_autosave.PAUSE_S)
             await rig.until(lambda: len(kept()) == 1, "the draft")
-        monkeypatch.setattr(drafts.DraftAutosave, "restore", typed_first)
+        monkeypatch.setattr(draft_autosave.DraftAutosave, "restore", typed_first)
         async with rigged(tmp_path) as rig:
             await rig.show("is in the history")
             assert rig.app.editor.text == "already typing"
@@ -113,7 +113,7 @@ def test_an_entry_of_the_history_that_is_only_looked_at_is_no_draft(tmp_path: Pa
             await rig.idle()
             await rig.press("up")
             assert rig.app.editor.text == "sent before"
-            rig.skip(drafts.PAUSE_S)
+            rig.skip(draft_autosave.PAUSE_S)
             await rig.rested()
             assert kept() == []
 
@@ -156,13 +156,13 @@ def test_a_draft_below_an_old_text_that_is_sent_again_stays_kept(tmp_path: Path)
             await rig.send("sent before")
             await rig.idle()
             await rig.type("my long draft")
-            rig.skip(drafts.PAUSE_S)
+            rig.skip(draft_autosave.PAUSE_S)
             await rig.until(lambda: len(kept()) == 1, "the draft")
             await rig.press("up")
             await rig.press("enter")
             await rig.idle()
             assert rig.app.editor.text == "my long draft"
-            rig.skip(drafts.PAUSE_S)
+            rig.skip(draft_autosave.PAUSE_S)
             await rig.until(lambda: len(kept()) == 1 and b"my long draft" in kept()[0].read_bytes(), "it")
 
     run(test)
@@ -176,15 +176,15 @@ def test_a_draft_stays_kept_while_an_old_text_is_changed_or_emptied(tmp_path: Pa
             await rig.type("my long draft")
             await rig.press("up")
             await rig.type(" and changed")
-            rig.skip(drafts.PAUSE_S)
+            rig.skip(draft_autosave.PAUSE_S)
             await rig.until(lambda: bool(kept()) and b"and changed" in kept()[0].read_bytes(), "both texts")
             assert b"my long draft" in kept()[0].read_bytes()
             await rig.press("ctrl+u")
-            rig.skip(drafts.PAUSE_S)
+            rig.skip(draft_autosave.PAUSE_S)
             await rig.until(lambda: b"changed" not in kept()[0].read_bytes(), "the draft alone")
             assert b"my long draft" in kept()[0].read_bytes()
             await rig.press("ctrl+-")
-            rig.skip(drafts.PAUSE_S)
+            rig.skip(draft_autosave.PAUSE_S)
             await rig.until(lambda: b"changed" in kept()[0].read_bytes(), "both texts again")
         async with rigged(tmp_path) as rig:
             await rig.show("sent before and changed")
