@@ -112,8 +112,7 @@ def _complete(stream: StreamFunction) -> Complete:
     """A whole answer to a request on the side."""
 
     def complete(model: Model, request: Request) -> Awaitable[AssistantMessage]:
-        answer: Awaitable[AssistantMessage] = completion.complete(stream, model, request)
-        return answer
+        return completion.complete(stream, model, request)
 
     return complete
 

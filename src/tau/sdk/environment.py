@@ -4,7 +4,6 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from tau.agent.events import Notice
 from tau.agent.ports import FileSystem
@@ -60,7 +59,7 @@ async def open_world(
     )
 
 
-def _urls(artifacts: FolderArtifacts, conflicts: Callable[[], Any]) -> SchemeRouter:
+def _urls(artifacts: FolderArtifacts, conflicts: "Callable[[], store.ConflictStore]") -> SchemeRouter:
     router = SchemeRouter()
     router.register_late("artifact", lambda: artifact_urls.ArtifactUrls())
     router.register_late("conflict", lambda: store.ConflictUrls(conflicts()))
