@@ -294,7 +294,7 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
                 rig.current.paths.settings.parent.mkdir(parents=True, exist_ok=True)
                 rig.current.paths.settings.write_text("{broken")
                 await rig.press("enter")
-                await rig.show("not valid JSON")
+                await rig.show("Invalid JSON")
                 await rig.press("escape")
             assert rig.current.settings.theme.color_blind is False
             assert rig.current.paths.settings.read_text() == "{broken"
