@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any
 
+from tau.agent.event_bus import EventBus
 from tau.agent.events import Notice
 from tau.agent.hooks import HookChain, Hooks
 from tau.agent.owner import Complete, StreamFunction
@@ -26,7 +27,6 @@ from tau.coding.plan.mode import PlanHook, PlanMode
 from tau.coding.prompts.system import SystemPrompt
 from tau.coding.resources import open_resources
 from tau.coding.session.activities import Activities
-from tau.coding.session.event_bus import EventBus
 from tau.coding.session.session import Session, SessionParts
 from tau.coding.session.stats import record_costs
 from tau.coding.session.storage.log import SessionLog

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from tau.agent.event_bus import EventBus
 from tau.agent.queue import Queue
 from tau.coding.session.activities import Activities
 from tau.coding.session.checkpoints import SessionCheckpoints
-from tau.coding.session.event_bus import EventBus
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.todos import TodoRules, Todos
 from tau.config.settings import Settings
