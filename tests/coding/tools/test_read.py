@@ -254,7 +254,7 @@ def test_images_that_must_not_be_sent_are_described(ctx: CallContext) -> None:
     (ctx.cwd / "a.png").write_bytes(PNG)
     output = call_now(Read(ToolSettings(block_images=True)), ctx, path="a.png")
     assert len(output.content) == 1 and output.details.mime_type == "image/png"
-    assert text_of(output).startswith("[image/png, 70 bytes, 1x1, 4 channels, with transparency; images.blo")
+    assert text_of(output).startswith("[image/png, 1x1, 70 bytes, 4 channels, with transparency; images.blo")
 
 
 def test_where_another_tool_looks_at_pictures_they_are_described(ctx: CallContext) -> None:

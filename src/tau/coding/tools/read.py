@@ -31,8 +31,7 @@ markers = late("tau.coding.conflicts.markers")
 difflib = late("difflib")
 documents = late("tau.coding.readers.documents.worker")
 document_limits = late("tau.coding.readers.documents.limits")
-image_files = late("tau.ai.images")
-image_headers = late("tau.coding.image_headers")
+image_header = late("tau.base.image_header")
 large_file = late("tau.coding.readers.large_file")
 images = late("tau.coding.images")
 notebook = late("tau.coding.readers.notebook")
@@ -163,7 +162,7 @@ class Read(Tool[ReadParams]):
 
     async def _show(self, source: ReadTarget, selector: Selector, ctx: CodingContext) -> ToolOutput:
         data = source.data
-        if image_files.image_type(data) is not None:
+        if image_header.image_type(data) is not None:
             return await self._picture(source)
         suffix = Path(source.name).suffix.lower()
         if suffix == ".ipynb" and not selector.raw:
@@ -209,7 +208,7 @@ class Read(Tool[ReadParams]):
 
     async def _picture(self, source: ReadTarget) -> ToolOutput:
         if self._settings.block_images or self._settings.inspect_images:
-            kind = image_files.image_type(source.data)
+            kind = image_header.image_type(source.data)
             details = ReadDetails(path=str(source.path or source.name), kind="image", mime_type=kind)
             return ToolOutput.text(self._described(source), details)
         loaded = await asyncio.to_thread(
@@ -222,17 +221,11 @@ class Read(Tool[ReadParams]):
 
     def _described(self, source: ReadTarget) -> str:
         """What a picture is, where it is not shown."""
-        info = image_headers.read_header(source.data)
-        facts = [info.mime_type, format_bytes(len(source.data))]
-        if info.width and info.height:
-            facts.append(f"{info.width}x{info.height}")
-        if info.channels:
-            facts.append(f"{info.channels} channels")
-        if info.alpha is not None:
-            facts.append("with transparency" if info.alpha else "without transparency")
+        info = image_header.read_header(source.data)
+        facts = images.describe(info, len(source.data))
         if self._settings.block_images:
-            return f"[{', '.join(facts)}; images.blockImages keeps it from being sent]"
-        return f"[{', '.join(facts)}; ask inspect_image what it shows]"
+            return f"[{facts}; images.blockImages keeps it from being sent]"
+        return f"[{facts}; ask inspect_image what it shows]"
 
     async def _document(self, source: ReadTarget, selector: Selector, ctx: CodingContext) -> ToolOutput:
         try:
