@@ -15,13 +15,12 @@ from tau.agent.loop import Outcome, run
 from tau.agent.output import ToolOutput
 from tau.agent.owner import EventListener, Setup, StreamFunction
 from tau.agent.ports import ToolContext
-from tau.agent.queue import Queue
+from tau.agent.queue import Queue, user_message
 from tau.agent.tool import Tool
 from tau.agent.world import CallContext, NestedCall, World
 from tau.ai.dialect import Delta, Request
 from tau.ai.model import Model, ThinkingLevel
-from tau.ai.wire import AppMessage, ImageContent, TextContent, ToolCall, UserMessage
-from tau.base.clock import now_ms
+from tau.ai.wire import AppMessage, ImageContent, ToolCall, UserMessage
 from tau.base.errors import TauError, ToolError
 
 
@@ -70,7 +69,7 @@ class Agent:
 
     async def prompt(self, text: str, images: Sequence[ImageContent] = ()) -> Outcome:
         """Send a message and work until the model stops. While busy, use `steer` or `follow_up`."""
-        return await self._run(_user_message(text, images))
+        return await self._run(user_message(text, images))
 
     async def go_on(self) -> Outcome:
         """Work on from where `messages` stand, without a word of the user: after an error, for instance."""
@@ -82,11 +81,11 @@ class Agent:
 
     def steer(self, text: str, images: Sequence[ImageContent] = ()) -> None:
         """Put a message in between turns of the run that is under way."""
-        self.queue.steer(_user_message(text, images))
+        self.queue.steer(user_message(text, images))
 
     def follow_up(self, text: str, images: Sequence[ImageContent] = ()) -> None:
         """Queue a message for when the agent would stop."""
-        self.queue.follow_up(_user_message(text, images))
+        self.queue.follow_up(user_message(text, images))
 
     def abort(self) -> None:
         """Stop the run. What has been said and done so far is in `messages`; what is queued stays queued."""
@@ -173,10 +172,3 @@ class _NoPort:
 def _no_world() -> World:
     missing: Any = _NoPort()
     return World(cwd=Path.cwd(), fs=missing, run=missing, artifacts=missing)
-
-
-def _user_message(text: str, images: Sequence[ImageContent] = ()) -> UserMessage:
-    """What a user says now."""
-    if not images:
-        return UserMessage(text, now_ms())
-    return UserMessage([TextContent(text), *images], now_ms())

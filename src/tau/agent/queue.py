@@ -1,12 +1,21 @@
 """Messages that wait for their moment: steering between turns, asides with it, follow-ups at the stop."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tau.ai.wire import BashExecutionMessage, CustomMessage, PythonExecutionMessage, UserMessage, text_of
+from tau.ai.wire import (
+    BashExecutionMessage,
+    CustomMessage,
+    ImageContent,
+    PythonExecutionMessage,
+    TextContent,
+    UserMessage,
+    text_of,
+)
+from tau.base.clock import now_ms
 from tau.base.errors import TauError
 
 TakeMode = Literal["one-at-a-time", "all"]
@@ -27,6 +36,11 @@ class QueuedMessage(Struct, frozen=True, rename="camel"):
     @property
     def text(self) -> str:
         return spoken_text(self.message)
+
+
+def user_message(text: str, images: Sequence[ImageContent] = ()) -> UserMessage:
+    """What a user says now."""
+    return UserMessage([TextContent(text), *images] if images else text, now_ms())
 
 
 def spoken_text(message: Prompt | QueueRunner) -> str:

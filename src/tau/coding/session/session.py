@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from tau.agent.events import AgentEvent, CompactionResult, ThinkingLevelChanged
 from tau.agent.loop import Outcome
+from tau.agent.queue import user_message
 from tau.ai.model import Model, ThinkingLevel
-from tau.ai.wire import BashExecutionMessage, ImageContent, PythonExecutionMessage, TextContent, UserMessage
-from tau.base.clock import now_ms
+from tau.ai.wire import BashExecutionMessage, ImageContent, PythonExecutionMessage
 from tau.base.errors import TauError
 from tau.base.late import late
 from tau.coding.session.activities import Activities
@@ -140,7 +140,7 @@ class Session:
         if self._closed:
             raise TauError(CLOSED)
         with self.activities.begin(run=True) as abort:
-            return await self._work.send(_user_message(text, images), abort)
+            return await self._work.send(user_message(text, images), abort)
 
     async def go_on(self, *, moved: Callable[[], None] | None = None) -> Outcome:
         """Send the last request again, which failed or was stopped; the log gets the new answer only.
@@ -169,11 +169,11 @@ class Session:
 
     def steer(self, text: str, images: Sequence[ImageContent] = ()) -> None:
         """Put a message in between turns of the run that is under way."""
-        self.queue.steer(_user_message(text, images))
+        self.queue.steer(user_message(text, images))
 
     def follow_up(self, text: str, images: Sequence[ImageContent] = ()) -> None:
         """Queue a message for when the agent would stop."""
-        self.queue.follow_up(_user_message(text, images))
+        self.queue.follow_up(user_message(text, images))
 
     async def bash(
         self, command: str, *, exclude: bool = False, show: Callable[[str], None] | None = None
@@ -220,9 +220,3 @@ class Session:
                 await self.activities.end()
         self._closed = True
         self.log.close()
-
-
-def _user_message(text: str, images: Sequence[ImageContent]) -> UserMessage:
-    if not images:
-        return UserMessage(text, now_ms())
-    return UserMessage([TextContent(text), *images], now_ms())
