@@ -1,11 +1,9 @@
 """The index of all sessions: a database beside their files, brought up to date whenever it is asked."""
 
-import gc
 import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from operator import itemgetter
 from pathlib import Path
 from stat import S_ISREG
@@ -16,6 +14,7 @@ from msgspec import Struct
 from tau.ai.normalization import clean
 from tau.base import log
 from tau.base.sizes import MIB
+from tau.coding.session.storage.log import paused_gc
 from tau.coding.session_index import tables
 from tau.coding.session_index.database import (
     OpenedDatabase,
@@ -141,7 +140,7 @@ class SessionIndex:
         return self._fts
 
     def _sessions(self, db: sqlite3.Connection, folder: bytes | None, limit: int | None) -> list[SessionRow]:
-        with collecting_nothing():
+        with paused_gc():
             paths, rows = self.current(db, folder)
             rows.sort(key=_AGE, reverse=True)
             return [row_of(paths, row) for row in rows[:limit]]
@@ -200,7 +199,7 @@ class SessionIndex:
             return paths, rows
         done = 0
         for batch in _batches(changed):
-            with collecting_nothing(), writing(db):
+            with paused_gc(), writing(db):
                 writer = tables.IndexWriter(db, self._root, fts=self._fts)
                 for place, mark in batch:
                     self._take(db, writer, place, mark)
@@ -255,19 +254,6 @@ class SessionIndex:
                 return [entry.path for entry in entries if entry.is_dir()]
         except OSError:
             return []
-
-
-@contextmanager
-def collecting_nothing() -> Iterator[None]:
-    """There is no garbage among thousands of rows: looking for it takes a third of the time."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 _AGE = itemgetter(1, 6)  # time of change, then name

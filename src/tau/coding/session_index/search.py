@@ -10,7 +10,8 @@ from unicodedata import category, normalize
 
 from msgspec import Struct
 
-from tau.coding.session_index.index import SessionIndex, SessionRow, collecting_nothing, row_of
+from tau.coding.session.storage.log import paused_gc
+from tau.coding.session_index.index import SessionIndex, SessionRow, row_of
 from tau.coding.session_index.tables import TEXT_BITS
 
 SNIPPET_CHARS = 160
@@ -48,7 +49,7 @@ def search(
     where = None if folder is None else fsencode(folder.absolute())
 
     def ask(db: sqlite3.Connection) -> SessionHits:
-        with collecting_nothing():
+        with paused_gc():
             paths, rows = index.current(db, where)
             places = [_places(db, word, fts=index.fts) for word in wanted]
         found = [row for row in rows if all(row[8] in place for place in places)]

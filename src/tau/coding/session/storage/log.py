@@ -198,7 +198,7 @@ class SessionLog:
     def context(self) -> Context:
         """What the model is told, up to the leaf."""
         if self._context is None:
-            with _collecting_nothing():
+            with paused_gc():
                 self._context = build_context(self.branch(), self.decode)
         return self._context
 
@@ -247,7 +247,7 @@ def _may_refer(entry: s.KnownEntry) -> bool:
 
 
 @contextmanager
-def _collecting_nothing() -> Iterator[None]:
+def paused_gc() -> Iterator[None]:
     """What is built is kept: looking for garbage in it again and again takes as long as building it."""
     if not gc.isenabled():
         yield
