@@ -261,7 +261,7 @@ def test_a_damaged_index_is_told_once(desk: Desk, capfd: pytest.CaptureFixture[s
         (["show"], "tau sessions show ID"),
         (["show", "a", "b"], "tau sessions show ID"),
         (["rename", "a"], "tau sessions rename ID NAME"),
-        (["show", "none"], 'begins with "none"'),
+        (["show", "none"], 'starts with "none"'),
         (["delete", "/no/such.jsonl"], "no session file"),
         (["restore", "none"], "No session in the trash"),
     ],

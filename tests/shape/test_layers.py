@@ -3,11 +3,12 @@
 import ast
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import grimp
 
-from tests.shape.source_tree import PACKAGE, ROOT, Source, calls, dotted, package_sources
+from tests.shape.source_tree import PACKAGE, ROOT, Source, calls, dotted, nodes, package_sources
 
 CONTRACTS: list[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"][
     "importlinter"
@@ -52,9 +53,10 @@ def test_late_is_written_at_module_top_with_a_plain_name() -> None:
     assert not wrong
 
 
+@cache
 def calls_in_functions(tree: ast.Module) -> set[ast.Call]:
     inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-    return {call for node in ast.walk(tree) if isinstance(node, inner) for call in calls(node)}
+    return {call for node in nodes(tree, *inner) for call in calls(node)}
 
 
 def test_modules_are_loaded_by_name_in_one_place_only() -> None:

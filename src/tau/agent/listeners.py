@@ -1,4 +1,4 @@
-"""Those who are told what happens. Telling them cannot fail what happens."""
+"""Event listeners. A failing listener cannot fail the run."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -9,13 +9,13 @@ from tau.base import log
 
 
 class Listeners:
-    """Listeners are called in the order in which they came, at once and in the caller's task."""
+    """Calls listeners in order of subscription, synchronously in the caller's task."""
 
     def __init__(self) -> None:
         self._listeners: list[EventListener] = []
 
     def subscribe(self, listener: EventListener) -> Callable[[], None]:
-        """Be told what happens; returns the way to stop listening, which may be called twice."""
+        """Call `listener` with each event; the returned function unsubscribes it and may be called twice."""
         self._listeners.append(listener)
 
         def stop() -> None:
@@ -25,7 +25,7 @@ class Listeners:
         return stop
 
     def emit(self, event: AgentEvent) -> None:
-        """Tell everybody. A listener that fails is its own problem: it goes to the log, the run goes on."""
+        """Call every listener; an error is logged and the run continues."""
         for listener in tuple(self._listeners):
             try:
                 listener(event)

@@ -21,7 +21,7 @@ from tau.coding.session.titles import NAME_CHARS
 from tau.coding.session_index import index as indexes
 from tau.coding.session_index import search as searching
 from tau.coding.session_index.file_scan import read_session
-from tau.coding.session_index.labels import of_folder, title_of
+from tau.coding.session_index.labels import sessions_in, title_of
 from tau.config.layers import load_settings
 from tau.config.paths import current_folder, user_paths
 from tau.modes.output_stream import OutputStream, tell
@@ -80,7 +80,7 @@ class _Place:
 
     def of_here(self, rows: list[indexes.SessionRow]) -> list[indexes.SessionRow]:
         """Those of the current folder; a folder of sessions that the user named holds no others."""
-        return rows if self.flat else of_folder(rows, str(self.here))
+        return rows if self.flat else sessions_in(rows, str(self.here))
 
     def close(self) -> None:
         self.index.close()
@@ -223,8 +223,7 @@ def _restore(place: _Place, call: _Call, out: OutputStream) -> None:
 def _export(words: list[str]) -> int:
     if not words or words[0].startswith("-"):
         raise UsageError("Write it as tau sessions export ID [FILE]; tau export does the rest.")
-    code: int = export_command.run(words)
-    return code
+    return export_command.run(words)
 
 
 def _reindex(place: _Place, call: _Call, out: OutputStream) -> None:

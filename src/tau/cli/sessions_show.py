@@ -22,7 +22,7 @@ from tau.ai.wire import (
 from tau.base.clock import from_iso
 from tau.base.text import clean_line, plain
 from tau.coding.session import entries as s
-from tau.coding.session.snippets import UNKNOWN, call_line, one_line, spoken
+from tau.coding.session.snippets import UNKNOWN, call_line, message_text, one_line
 from tau.coding.session.storage.log import SessionLog
 from tau.modes.output_stream import OutputStream
 
@@ -90,7 +90,7 @@ def _blocks(log: SessionLog) -> Iterator[str]:
             case s.BranchSummaryEntry():
                 text = f"[Another branch was left, and summarised for the model:]\n{entry.summary}"
             case s.CustomMessageEntry(display=True):
-                text = f"[{entry.custom_type}]\n{spoken(entry.content)}"
+                text = f"[{entry.custom_type}]\n{message_text(entry.content)}"
             case None:
                 text = f"[{node.type} {UNKNOWN}]"
             case _:
@@ -105,7 +105,7 @@ _SHOWN = frozenset({"message", "compaction", "branch_summary", "custom_message"}
 def _message(message: AppMessage) -> str:
     match message:
         case UserMessage():
-            return f"You ({_time(message.timestamp)}):\n{spoken(message.content)}"
+            return f"You ({_time(message.timestamp)}):\n{message_text(message.content)}"
         case AssistantMessage():
             return _answer(message)
         case ToolResultMessage():
@@ -116,7 +116,7 @@ def _message(message: AppMessage) -> str:
         case PythonExecutionMessage():
             return f"You ran Python:\n{message.code}\n{message.output}"
         case CustomMessage():
-            return f"[{message.custom_type}]\n{spoken(message.content)}" if message.display else ""
+            return f"[{message.custom_type}]\n{message_text(message.content)}" if message.display else ""
         case BranchSummaryMessage() | CompactionSummaryMessage():
             return f"[Summary:]\n{message.summary}"
 

@@ -25,11 +25,12 @@ from tau.coding.pending_changes import PendingChanges
 from tau.coding.plan.mode import PlanHook, PlanMode
 from tau.coding.prompts.system import SystemPrompt
 from tau.coding.resources import open_resources
-from tau.coding.session.session import Session
-from tau.coding.session.session_loop import SessionParts
-from tau.coding.session.stats import booked
+from tau.coding.session.activities import Activities
+from tau.coding.session.event_bus import EventBus
+from tau.coding.session.session import Session, SessionParts
+from tau.coding.session.stats import record_costs
 from tau.coding.session.storage.log import SessionLog
-from tau.coding.session.trackers import make_boards
+from tau.coding.session.trackers import make_trackers
 from tau.coding.tools import create_tools
 from tau.coding.tools.from_settings import tool_settings_of
 from tau.coding.undo.recorder import Recorder
@@ -60,26 +61,35 @@ async def compose(
     queue = Queue(settings.steering_mode, settings.follow_up_mode)
     tool_settings = tool_settings_of(settings, environ, models.found.model, can_ask=options.ui is not None)
     jobs = make_jobs(queue, settings, artifacts, tool_settings.command_output)
-    boards = make_boards(conversation, queue, settings, lambda: session)
-    services.callback(boards.todos.close)
-    recorder = make_recorder(conversation, artifacts, runner, lambda: session)
+    events, activities, previews = EventBus(), Activities(), PendingChanges()
+    plan = PlanMode(conversation, artifacts, models.roles, previews, enabled=settings.plan.enabled)
+    trackers = make_trackers(
+        conversation,
+        queue,
+        settings,
+        events.emit,
+        running=lambda: activities.running,
+        planning=lambda: plan.on,
+    )
+    services.callback(trackers.todos.close)
+    recorder = make_recorder(conversation, artifacts, runner, events.emit)
     await services.enter_async_context(recorder)
     fs = recorder.fs(LocalFileSystem())
     world = await open_world(
-        options.cwd, fs, runner, artifacts, models.roles, options.ui, jobs, boards, services
+        options.cwd, fs, runner, artifacts, models.roles, options.ui, jobs, trackers, services
     )
-    previews = PendingChanges()
-    plan = PlanMode(conversation, artifacts, models.roles, previews, enabled=settings.plan.enabled)
+    for watcher in (*trackers.watchers, recorder.saw):
+        events.watch(watcher)
     outside = await open_resources(options.cwd, runner, paths, settings, environ, services)
     stream = options.stream or models.client.stream
     complete = _complete(stream)
-    paid = booked(complete, conversation)
+    paid = record_costs(complete, conversation)
     tools = create_tools(options.tools, tool_settings, paid, outside=outside, previews=previews)
     prompt, problems = _prompt(options, paths, settings)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *outside.warnings]
     hooks = _hooks(options, paths, settings, environ, plan, recorder, problems)
     notices = [Notice("warning", problem) for problem in problems]
-    session: Session = Session(
+    session = Session(
         SessionParts(
             log=conversation,
             thinking=_thinking(options, models.found, conversation, settings),
@@ -89,11 +99,12 @@ async def compose(
             world=world,
             hooks=hooks,
             plan=plan,
-            todos=boards.todos,
+            todos=trackers.todos,
             recorder=recorder,
-            watchers=(*boards.watchers, recorder.saw),
             queue=queue,
-            outside=outside,
+            events=events,
+            activities=activities,
+            resources=outside,
             settings=settings,
             complete=complete,
             command_output=tool_settings.command_output,
@@ -101,10 +112,10 @@ async def compose(
             notices=notices + [Notice("info", notice) for notice in models.found.notices],
         )
     )
-    plan.changed = lambda on: None if on else session.note_changes()
-    models.client.warn = lambda warning: session.emit(Notice("warning", warning))
+    plan.changed = lambda on: None if on else session.record_changes()
+    models.client.warn = lambda warning: events.emit(Notice("warning", warning))
     session.subscribe(remember(session, paths))
-    session.note_changes()
+    session.record_changes()
     return session
 
 
@@ -112,8 +123,7 @@ def _complete(stream: StreamFunction) -> Complete:
     """A whole answer to a request on the side."""
 
     def complete(model: Model, request: Request) -> Awaitable[AssistantMessage]:
-        answer: Awaitable[AssistantMessage] = completion.complete(stream, model, request)
-        return answer
+        return completion.complete(stream, model, request)
 
     return complete
 

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-from tau.agent.events import Notice
+from tau.agent.events import AgentEvent, Notice
 from tau.agent.ports import FileSystem
 from tau.agent.queue import Queue
 from tau.agent.ui import Ui
@@ -18,7 +17,6 @@ from tau.coding.files.seen_files import SeenFiles
 from tau.coding.internal_urls.router import SchemeRouter
 from tau.coding.jobs.session_jobs import SessionJobs
 from tau.coding.output import OutputLimits
-from tau.coding.session.session import Session
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.trackers import SessionTrackers
 from tau.coding.todo.list import MemoryTodos
@@ -60,7 +58,7 @@ async def open_world(
     )
 
 
-def _urls(artifacts: FolderArtifacts, conflicts: Callable[[], Any]) -> SchemeRouter:
+def _urls(artifacts: FolderArtifacts, conflicts: "Callable[[], store.ConflictStore]") -> SchemeRouter:
     router = SchemeRouter()
     router.register_late("artifact", lambda: artifact_urls.ArtifactUrls())
     router.register_late("conflict", lambda: store.ConflictUrls(conflicts()))
@@ -89,7 +87,10 @@ def make_jobs(
 
 
 def make_recorder(
-    conversation: SessionLog, artifacts: FolderArtifacts, runner: LocalRunner, session: Callable[[], Session]
+    conversation: SessionLog,
+    artifacts: FolderArtifacts,
+    runner: LocalRunner,
+    emit: Callable[[AgentEvent], None],
 ) -> Recorder:
     """Keeps what files were before the agent changed them, beside the session."""
 
@@ -101,4 +102,4 @@ def make_recorder(
         assert scratch is not None
         return scratch.with_name("history")
 
-    return Recorder(folder, runner, warn=lambda text: session().emit(Notice("warning", text)))
+    return Recorder(folder, runner, warn=lambda text: emit(Notice("warning", text)))

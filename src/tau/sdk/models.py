@@ -82,7 +82,7 @@ async def open_models(
     roles, problems = _roles(settings, catalog)
     warnings = [*file.warnings, *auth.warnings, *problems]
     chains = settings.retry.fallback_chains
-    resolve = fallback.resolver(catalog, credentials, environ, runner) if chains else None
+    resolve = fallback.make_resolver(catalog, credentials, environ, runner) if chains else None
     return SessionModels(found, ModelRoles(found.model, roles), client, warnings, resolve)
 
 

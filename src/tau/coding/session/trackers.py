@@ -1,7 +1,6 @@
-"""What the agent keeps in mind beside the conversation: its todo list and its checkpoints."""
+"""What the agent tracks besides the conversation: its todo list and its checkpoints."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -13,29 +12,25 @@ from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.todos import TodoRules, Todos
 from tau.config.settings import Settings
 
-if TYPE_CHECKING:
-    from tau.coding.session.session import Session
-
 
 class SessionTrackers(Struct, frozen=True):
-    """What the agent keeps in mind, as the conversation's log has it."""
+    """The todo list and the checkpoints, as recorded in the log."""
 
     todos: Todos
     checkpoints: SessionCheckpoints
-    watchers: tuple[
-        EventListener, ...
-    ]  # in this order: the list is recorded before a rewind moves the branch
+    watchers: tuple[EventListener, ...]  # in order: the list is recorded before a rewind moves the branch
 
 
-def make_boards(
-    conversation: SessionLog, queue: Queue, settings: Settings, session: Callable[[], "Session"]
+def make_trackers(
+    log: SessionLog,
+    queue: Queue,
+    settings: Settings,
+    emit: Callable[[AgentEvent], None],
+    *,
+    running: Callable[[], bool],
+    planning: Callable[[], bool],
 ) -> SessionTrackers:
-    """`session` gives the one that these are made for, once it is there."""
-
-    def emit(event: AgentEvent) -> None:
-        session().emit(event)
-
-    checkpoints = SessionCheckpoints(conversation, queue, emit)
+    checkpoints = SessionCheckpoints(log, queue, emit)
     reminders = settings.todo.reminders
     rules = TodoRules(
         reminders=reminders.enabled,
@@ -43,12 +38,12 @@ def make_boards(
         clear_delay_s=settings.tasks.todo_clear_delay,
     )
     todos = Todos(
-        conversation,
+        log,
         queue,
         emit,
         rules,
-        running=lambda: session().activities.running,
-        quiet=lambda: session().plan.on or (settings.checkpoint.enabled and checkpoints.active is not None),
+        running=running,
+        quiet=lambda: planning() or (settings.checkpoint.enabled and checkpoints.active is not None),
     )
     watchers = (todos.saw, checkpoints.saw) if settings.checkpoint.enabled else (todos.saw,)
     return SessionTrackers(todos, checkpoints, watchers)

@@ -148,8 +148,7 @@ def _bash_tool(parts: ToolParts) -> Tool[Any]:
         background=settings.background,
         tools=parts.names,
     )
-    tool: Tool[Any] = _bash.Bash(settings, shell=parts.outside.shell, options=options)
-    return tool
+    return _bash.Bash(settings, shell=parts.outside.shell, options=options)
 
 
 def _eval_tool(parts: ToolParts) -> Tool[Any]:
@@ -161,28 +160,24 @@ def _eval_tool(parts: ToolParts) -> Tool[Any]:
         kernel_mode=settings.kernel_mode,
         max_concurrency=settings.max_concurrency,
     )
-    tool: Tool[Any] = _eval.Eval(parts.outside.kernels, settings, cells, parts.complete)
-    return tool
+    return _eval.Eval(parts.outside.kernels, settings, cells, parts.complete)
 
 
 def _ssh_tool(parts: ToolParts) -> Tool[Any]:
     outside = parts.outside
-    tool: Tool[Any] = _ssh.Ssh(outside.hosts, outside.connections, parts.settings.command_output)
-    return tool
+    return _ssh.Ssh(outside.hosts, outside.connections, parts.settings.command_output)
 
 
 def _edit_tool(settings: ToolSettings) -> Tool[Any]:
     """The one tool `edit`, in the mode that is set."""
     guard = _guard(settings)
-    tool: Tool[Any]
     match settings.edit_mode:
         case "hashline":
-            tool = _edit_hashline.HashlineEdit(guard)
+            return _edit_hashline.HashlineEdit(guard)
         case "replace":
-            tool = _edit.Edit(guard, fuzzy=settings.fuzzy_match, threshold=settings.fuzzy_threshold)
+            return _edit.Edit(guard, fuzzy=settings.fuzzy_match, threshold=settings.fuzzy_threshold)
         case "apply_patch" | "patch":
-            tool = _edit_patch.PatchEdit(settings.edit_mode, guard)
-    return tool
+            return _edit_patch.PatchEdit(settings.edit_mode, guard)
 
 
 def _guard(settings: ToolSettings) -> "Guard | None":
@@ -193,8 +188,7 @@ def _refuse_generated(change: "FileChange") -> str | None:
     """Why a file must not be changed by hand."""
     if change.old is None:
         return None
-    refusal: str | None = _generated.refusal(change.name, change.old)
-    return refusal
+    return _generated.refusal(change.name, change.old)
 
 
 # The demo model reads a prompt slowly and hardly ever calls a tool: two are enough to show what there is.

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -114,7 +114,7 @@ class AstEdit(Tool[AstEditParams]):
         return _shown(plan, scope, reading, replaced)
 
 
-def _checked(ops: Sequence[Rewrite]) -> list[Any]:
+def _checked(ops: Sequence[Rewrite]) -> "list[patterns.Op]":
     if len(ops) > MAX_OPS:
         raise ToolError(f"{len(ops)} ops are too many for one call, at most {MAX_OPS} are taken.")
     seen: set[str] = set()
@@ -126,7 +126,7 @@ def _checked(ops: Sequence[Rewrite]) -> list[Any]:
     return [patterns.Op(op.pat, op.out) for op in ops]
 
 
-def _rewrite(file: CodeFile, ops: Sequence[Any], plan: _Plan, guard: Guard | None) -> None:
+def _rewrite(file: CodeFile, ops: "Sequence[patterns.Op]", plan: _Plan, guard: Guard | None) -> None:
     usable = [op for op in ops if pattern_parser.is_code(op.pat, file.language)]
     old = file.decoded.text
     result = patterns.rewrite(usable, old, file.language)
@@ -163,7 +163,7 @@ def _rewrite(file: CodeFile, ops: Sequence[Any], plan: _Plan, guard: Guard | Non
 
 def _is_broken(text: str, language: str) -> bool:
     root = trees.parse(text, language)
-    return root is None or bool(trees.is_broken(root))
+    return root is None or trees.is_broken(root)
 
 
 def _preview(plan: _Plan, scope: SourceScope, reading: FileReadReport) -> PendingChange:

@@ -25,7 +25,7 @@ from tau.coding.ports import CodingContext, JobWork
 from tau.coding.tools import ToolSettings
 
 if TYPE_CHECKING:
-    from tau.backends.shell.session import RunningShellCommand, ShellSession
+    from tau.backends.shell.session import ShellSession
     from tau.coding.shell.rewrite import TrimmedCommand
     from tau.coding.shell.running_command import ReportProgress, RunningCommand
 
@@ -197,7 +197,7 @@ class Bash(Tool[BashParams]):
                 process = await ctx.run.start(
                     plan.command, cwd=folder, env=env, limits=limits, terminal=terminal
                 )
-                running: RunningShellCommand = sessions.RunningShellCommand(process=process, cwd=folder)
+                running = sessions.RunningShellCommand(process=process, cwd=folder)
             else:
                 running = await self._shell.start(
                     plan.command,
@@ -213,7 +213,7 @@ class Bash(Tool[BashParams]):
             if error.filename and str(error.filename) != str(folder):
                 raise failure("start", str(error.filename), error) from error
             raise failure("run the command in", shown(folder, ctx.cwd), error) from error
-        started: RunningCommand = commands.RunningCommand(
+        return commands.RunningCommand(
             running,
             ctx,
             OutputSink(ctx.artifacts, self.name, self._limits),
@@ -222,7 +222,6 @@ class Bash(Tool[BashParams]):
             limited=plan.limited,
             keyboard=commands.Keyboard(keyboard) if params.pty else None,
         )
-        return started
 
     def _folder(self, plan: PreparedCommand, cwd: Path) -> Path:
         return plan.folder or (cwd if self._shell is None else self._shell.cwd)

@@ -2,7 +2,7 @@
 
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
 
@@ -11,6 +11,9 @@ from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.late import late
 from tau.coding.ports import CodingContext
+
+if TYPE_CHECKING:
+    from tau.coding.edits.transaction import Guard
 
 editing = late("tau.coding.edits.hashline")
 texts = late("tau.hashline.texts")
@@ -23,20 +26,18 @@ class HashlineParams(Struct, frozen=True):
 class HashlineEdit(Tool[HashlineParams]):
     name, label = "edit", "Edit"
 
-    def __init__(self, guard: Any = None) -> None:
-        """`guard` explains why a file must not be changed; see `tau.coding.edits.transaction.Guard`."""
+    def __init__(self, guard: "Guard | None" = None) -> None:
+        """`guard` explains why a file must not be changed."""
         self._guard = guard
 
     @cached_property
     def description(self) -> str:
         """The language describes itself."""
-        text: str = texts.prompt_text()
-        return text
+        return texts.prompt_text()
 
     def effects(self, params: HashlineParams, cwd: Path) -> Effects:
-        paths: tuple[Path, ...] = editing.paths(params.input, cwd)
+        paths = editing.paths(params.input, cwd)
         return Effects(reads=paths, writes=paths)
 
     async def run(self, params: HashlineParams, ctx: CodingContext) -> ToolOutput:
-        output: ToolOutput = await editing.apply_patch(params.input, ctx, self._guard)
-        return output
+        return await editing.apply_patch(params.input, ctx, self._guard)

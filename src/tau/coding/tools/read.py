@@ -130,10 +130,10 @@ class Read(Tool[ReadParams]):
                     ReadTarget(inside.name, found.path, inside.data), inside.selector, ctx
                 )
         if names_database(text):
-            found = await database.find(text, ctx.cwd, ctx.fs)
-            if found is not None:
-                answer = await database.read(found)
-                return _listed(str(found.path), "database", answer.text, answer.limit)
+            place = await database.find(text, ctx.cwd, ctx.fs)
+            if place is not None:
+                answer = await database.read(place)
+                return _listed(str(place.path), "database", answer.text, answer.limit)
         return None
 
     async def _plain(self, text: str, ctx: CodingContext) -> ToolOutput:
@@ -207,10 +207,12 @@ class Read(Tool[ReadParams]):
         return ToolOutput.text(shown_page.text, _details(source, shown_page))
 
     async def _picture(self, source: ReadTarget) -> ToolOutput:
-        if self._settings.block_images or self._settings.inspect_images:
-            kind = image_header.image_type(source.data)
-            details = ReadDetails(path=str(source.path or source.name), kind="image", mime_type=kind)
-            return ToolOutput.text(self._described(source), details)
+        info = image_header.read_header(source.data)
+        if info is not None and (self._settings.block_images or self._settings.inspect_images):
+            details = ReadDetails(
+                path=str(source.path or source.name), kind="image", mime_type=info.mime_type
+            )
+            return ToolOutput.text(self._described(info, len(source.data)), details)
         loaded = await asyncio.to_thread(
             images.load_image, source.data, auto_resize=self._settings.resize_images
         )
@@ -219,10 +221,9 @@ class Read(Tool[ReadParams]):
         details = ReadDetails(path=str(source.path or source.name), kind="image", mime_type=loaded.mime_type)
         return ToolOutput([TextContent(loaded.note), loaded.content()], details)
 
-    def _described(self, source: ReadTarget) -> str:
+    def _described(self, info: "image_header.ImageInfo", size_bytes: int) -> str:
         """What a picture is, where it is not shown."""
-        info = image_header.read_header(source.data)
-        facts = images.describe(info, len(source.data))
+        facts = images.describe(info, size_bytes)
         if self._settings.block_images:
             return f"[{facts}; images.blockImages keeps it from being sent]"
         return f"[{facts}; ask inspect_image what it shows]"

@@ -102,8 +102,8 @@ def test_retry_that_fails_again_says_why(tmp_path: Path) -> None:
 def test_nothing_is_retried_that_has_not_failed(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Fine.")]]) as rig:
-            await said(rig, "/retry", "• There is nothing to send again yet.")
-            await said(rig, "/shake", "• There is no heavy output to drop.")
+            await said(rig, "/retry", "• There is nothing to retry yet.")
+            await said(rig, "/shake", "• There is no large tool output to drop.")
             assert not rig.app.layout.banner.children
             await said(rig, "hello", "Fine.")
             await rig.idle()
@@ -199,7 +199,7 @@ def test_shake_drops_heavy_output(tmp_path: Path) -> None:
         (tmp_path / "big.txt").write_text("line of text\n" * 280)
         script = [[Use("read", path="big.txt")], [Say("Read.")], [Say("Second.")]]
         async with rigged(tmp_path, script) as rig:
-            await said(rig, "/shake", "There is no heavy output to drop.")
+            await said(rig, "/shake", "There is no large tool output to drop.")
             await said(rig, "read it", "Read.")
             await rig.idle()
             await said(rig, "and now", "Second.")

@@ -59,7 +59,7 @@ def test_resume_of_what_is_not_there_stays_here(tmp_path: Path) -> None:
             await said(rig, "hello", "Here.")
             await rig.idle()
             before = rig.session
-            await said(rig, "/resume zzzz", 'No session has an id that begins with "zzzz"')
+            await said(rig, "/resume zzzz", 'No session has an id that starts with "zzzz"')
             rig.app.editor.clear()
             await said(rig, "/resume nowhere/x.jsonl", "There is no session file")
             assert rig.session is before

@@ -370,7 +370,7 @@ def test_while_the_agent_works_nothing_moves(tmp_path: Path) -> None:
             task = rig.app.start(choose_entry(rig.app))
             await rig.show(SHOWS)
             await rig.press("home", "enter")
-            await rig.show("The agent is at work")
+            await rig.show("The agent is busy")
             await rig.press("escape")
             await closed(rig, task)
             rig.session.abort()

@@ -4,7 +4,7 @@ import os
 import stat
 from pathlib import Path
 
-from tau.agent.queue import spoken_text
+from tau.agent.queue import typed_text
 from tau.ai.wire import UserMessage
 from tau.base.clock import from_iso, now_ms
 from tau.base.errors import TauError, UsageError
@@ -59,8 +59,7 @@ def _found(session: Session, wanted: str) -> Path:
             return SessionStore(session.log.path.parent, session.cwd, flat=True).find_path(wanted)
         except UsageError:
             pass  # it may be one of another folder
-    found: Path = sdk.session_store(os.environ, session.cwd).find_path(wanted)
-    return found
+    return sdk.session_store(os.environ, session.cwd).find_path(wanted)
 
 
 async def name(app: App, rest: str) -> None:
@@ -134,7 +133,7 @@ async def _delete(app: App) -> None:
     if path is None or not path.exists():
         raise TauError("Nothing of this session is on the disk yet.")
     said = next((message for message in old.log.messages() if isinstance(message, UserMessage)), None)
-    title = old.names.name or (first_words(spoken_text(said)) if said is not None else UNTITLED)
+    title = old.names.name or (first_words(typed_text(said)) if said is not None else UNTITLED)
     days = trash.KEPT_DAYS
     question = f'"{title}" goes to the trash, where it is kept for {days} days.'
     if not await app.ui.confirm("Delete this session?", question):

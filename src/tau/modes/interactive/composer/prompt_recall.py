@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tau.agent.queue import spoken_text
+from tau.agent.queue import typed_text
 from tau.ai.wire import UserMessage
 from tau.base.clock import now_ms
 from tau.base.late import late
@@ -104,8 +104,7 @@ class PromptRecall:
 
     @property
     def _path(self) -> Path:
-        path: Path = self._app.paths.home / prompt_history.FILE_NAME
-        return path
+        return self._app.paths.home / prompt_history.FILE_NAME
 
     def _load(self) -> None:
         if not self._loading:
@@ -128,7 +127,7 @@ class PromptRecall:
 def of_session(session: "Session | None") -> list[str]:
     """What the user has said in a session as far as it is in memory, the latest first."""
     messages = [] if session is None else session.log.context().messages
-    texts = [spoken_text(message).strip() for message in messages if isinstance(message, UserMessage)]
+    texts = [typed_text(message).strip() for message in messages if isinstance(message, UserMessage)]
     return [text for text in reversed(texts) if text][:MAX_OF_SESSION]
 
 

@@ -16,7 +16,7 @@ from tau.coding.session.storage.trash import Trash
 from tau.coding.session.titles import NAME_CHARS
 from tau.coding.session_index import preview as previews
 from tau.coding.session_index.index import SessionIndex, SessionRow
-from tau.coding.session_index.labels import folder_text, of_folder, speaker, title_of
+from tau.coding.session_index.labels import folder_text, sessions_in, speaker, title_of
 from tau.coding.session_index.preview import SessionPreview
 from tau.coding.session_index.search import search, snippet
 
@@ -72,7 +72,7 @@ def list_sessions(
         rows = index.sessions(None if everywhere or place.flat else place.folder)
         remarks = list(index.remarks)
     if not everywhere:
-        rows = of_folder(rows, place.cwd)
+        rows = sessions_in(rows, place.cwd)
     home = str(typed_path("~"))
     found = [SessionItem(row, title_of(row.summary), folder_text(row.summary.cwd, home)) for row in rows]
     return in_order(found, sort), remarks

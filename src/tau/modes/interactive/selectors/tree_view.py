@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, get_args
 
-from tau.coding.session.tree_rows import TREE_FILTERS, TreeFilter, TreeRow, current
+from tau.coding.session.tree_rows import TREE_FILTERS, TreeFilter, TreeRow, current_row
 from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, MIN_LIST_ROWS
 from tau.modes.interactive.selectors.tree_rows import TreeRowStyle, in_lines, in_words
 from tau.tui.component import LiveComponent
@@ -183,7 +183,7 @@ class TreeView(LiveComponent):
             node = log.node(id)
             id = None if node is None else node.parent_id
         if id is None:
-            start = current(rows)
+            start = current_row(rows)
             id = rows[start].id if start >= 0 else None
         self._at = where.get(id or "", max(len(self._shown) - 1, 0))
         if self._id is None and self._shown:
