@@ -274,7 +274,7 @@ A long file of code without a selector is shown in brief, its bodies left out: r
 get the first 300 lines; one call gives at most 3000 lines or 50 KiB.
 Selectors behind the path: `:50-100`, `:50+10` (10 lines from 50), `:50-` (to the end), `:5-9,40-60`, `:raw` (as it is).
 Also read: archives (`a.zip:inner/path`), SQLite (`a.db`, `a.db:table`, `a.db:table:key`, `a.db?q=SELECT ...`), notebooks
-as cells, pdf, docx, pptx, xlsx, epub, rtf, `artifact://ID` (the full output of an earlier call), `local://PATH` (your
+as cells, pdf, docx, pptx, xlsx, epub, `artifact://ID` (the full output of an earlier call), `local://PATH` (your
 notes), `tau://` (tau's own documentation).\
 """,
             "bash": """\

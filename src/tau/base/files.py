@@ -64,6 +64,14 @@ def mode_of(path: Path) -> int:
         return 0
 
 
+def modified_ns(path: Path) -> int:
+    """When a file was last written; 0 if it is gone."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
 def make_private(folder: Path) -> None:
     """Create a private folder and its missing parents."""
     missing = [place for place in (folder, *folder.parents) if not mode_of(place)]

@@ -12,6 +12,7 @@ from tau.base.text import NotText, decode, is_binary
 from tau.modes.prompt import UserPrompt
 
 image_files = late("tau.ai.images")
+image_header = late("tau.base.image_header")
 
 MAX_TEXT_BYTES = MIB
 
@@ -55,7 +56,7 @@ def read_file(name: str) -> str | ImageContent:
         ) from None
     except OSError as error:
         raise UsageError(f"@{name} cannot be read: {error.strerror}.") from None
-    kind = image_files.image_type(data)
+    kind = image_header.image_type(data)
     limit, advice = MAX_TEXT_BYTES, "mention it in the message, and tau reads what it needs"
     if kind:
         limit, advice = image_files.MAX_IMAGE_BYTES, "make it smaller"

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from tau.base.errors import UsageError
-from tau.base.files import typed_path
+from tau.base.files import modified_ns, typed_path
 from tau.base.run import LocalRunner
 from tau.coding.session.entries import decode_header
 from tau.coding.session.storage.session_store import SessionStore
@@ -105,7 +105,7 @@ def _history_folder(store: SessionStore, wish: _UndoArgs, cwd: Path) -> Path:
         if not (folder / FILE_NAME).exists():
             raise UsageError(f'The agent changed no files in session "{wish.session}".')
         return folder
-    journals = sorted(store.folder.glob(f"*/{FOLDER_NAME}/{FILE_NAME}"), key=_modified_ns, reverse=True)
+    journals = sorted(store.folder.glob(f"*/{FOLDER_NAME}/{FILE_NAME}"), key=modified_ns, reverse=True)
     for journal in journals:
         folder = journal.parent
         if _belongs_to(folder.parent.with_name(f"{folder.parent.name}.jsonl"), cwd):
@@ -120,10 +120,3 @@ def _belongs_to(session: Path, cwd: Path) -> bool:
             return decode_header(file.readline()).cwd == str(cwd)
     except (OSError, ValueError):
         return False
-
-
-def _modified_ns(path: Path) -> int:
-    try:
-        return path.stat().st_mtime_ns
-    except OSError:
-        return 0
