@@ -109,7 +109,7 @@ def test_damaged_files_are_listed(desk: Desk) -> None:
     desk.write().write_bytes(b"nonsense")
     desk.write().write_bytes(b"")
     text = desk.run()
-    assert "(It is empty.)" in text and "(It does not begin" in text
+    assert "(It is empty.)" in text and "(It does not start" in text
 
 
 def test_ids_are_as_long_as_they_must_be(desk: Desk) -> None:
