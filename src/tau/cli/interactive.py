@@ -18,8 +18,9 @@ from tau.modes.interactive.early_screen import open_front
 if TYPE_CHECKING:
     from tau.agent.ui import Ui
     from tau.coding.session.session import Session
-    from tau.modes.interactive.app import Opening, SessionSwitch
+    from tau.modes.interactive.app import Opening
     from tau.modes.interactive.early_screen import EarlyScreen
+    from tau.modes.interactive.session_switch import SessionSwitch
 
 apps = late("tau.modes.interactive.app")
 asyncio = late("asyncio")
@@ -88,7 +89,7 @@ async def _run(
                 if is_home(front.cwd) and not parsed.has("allow-home"):
                     app.say(HOME_REMARK, "warning")
                 if parsed.value("resume") == "":
-                    app.input.sending.later("/resume")
+                    app.run_first("/resume")
                 prompts = prompts_of.build_prompts(parsed.words, "")
                 code = await app.run(_opening(parsed, front.cwd), prompts)
         except asyncio.CancelledError:

@@ -63,23 +63,14 @@ async def compose(
     jobs = make_jobs(queue, settings, artifacts, tool_settings.command_output)
     events, activities, previews = EventBus(), Activities(), PendingChanges()
     plan = PlanMode(conversation, artifacts, models.roles, previews, enabled=settings.plan.enabled)
-    trackers = make_trackers(
-        conversation,
-        queue,
-        settings,
-        events.emit,
-        running=lambda: activities.running,
-        planning=lambda: plan.on,
-    )
+    trackers = make_trackers(conversation, queue, settings, events, activities, plan)
     services.callback(trackers.todos.close)
-    recorder = make_recorder(conversation, artifacts, runner, events.emit)
-    await services.enter_async_context(recorder)
+    recorder = await services.enter_async_context(make_recorder(conversation, artifacts, runner, events.emit))
     fs = recorder.fs(LocalFileSystem())
     world = await open_world(
         options.cwd, fs, runner, artifacts, models.roles, options.ui, jobs, trackers, services
     )
-    for watcher in (*trackers.watchers, recorder.saw):
-        events.watch(watcher)
+    events.watch(recorder.saw)
     outside = await open_resources(options.cwd, runner, paths, settings, environ, services)
     stream = options.stream or models.client.stream
     complete = _complete(stream)
@@ -88,7 +79,6 @@ async def compose(
     prompt, problems = _prompt(options, paths, settings)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *outside.warnings]
     hooks = _hooks(options, paths, settings, environ, plan, recorder, problems)
-    notices = [Notice("warning", problem) for problem in problems]
     session = Session(
         SessionParts(
             log=conversation,
@@ -109,7 +99,7 @@ async def compose(
             complete=complete,
             command_output=tool_settings.command_output,
             resolve_model=models.resolve,
-            notices=notices + [Notice("info", notice) for notice in models.found.notices],
+            notices=_notices(problems, models.found.notices),
         )
     )
     plan.changed = lambda on: None if on else session.record_changes()
@@ -117,6 +107,10 @@ async def compose(
     session.subscribe(track_last_session(session, paths))
     session.record_changes()
     return session
+
+
+def _notices(warnings: Sequence[str], remarks: Sequence[str]) -> list[Notice]:
+    return [Notice("warning", text) for text in warnings] + [Notice("info", text) for text in remarks]
 
 
 def _complete(stream: StreamFunction) -> Complete:
