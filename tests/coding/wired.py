@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tau.agent.event_bus import EventBus
 from tau.agent.events import AgentEvent
 from tau.agent.hooks import HookChain
 from tau.agent.loop import Outcome
@@ -29,7 +30,6 @@ from tau.coding.pending_changes import PendingChanges
 from tau.coding.plan.mode import PlanHook, PlanMode
 from tau.coding.session.activities import Activities
 from tau.coding.session.checkpoints import SessionCheckpoints
-from tau.coding.session.event_bus import EventBus
 from tau.coding.session.session import Session, SessionParts
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.todos import Later, TodoRules, Todos

@@ -7,10 +7,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from tau.agent.abort import Abort
+from tau.agent.event_bus import EventBus
 from tau.agent.event_stream import stream_events
 from tau.agent.events import AgentEvent
 from tau.agent.hooks import Hooks
-from tau.agent.listeners import Listeners
 from tau.agent.loop import Outcome, run_loop
 from tau.agent.output import ToolOutput
 from tau.agent.owner import EventListener, Setup, StreamFunction
@@ -130,7 +130,7 @@ class _Owner:
         self.hooks = hooks
         self.queue = queue
         self.messages = messages
-        self.listeners = Listeners()
+        self.listeners = EventBus()
         self._setup = setup
         self._stream = stream
         self._world = world

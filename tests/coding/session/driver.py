@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from tau.agent.abort import Abort
+from tau.agent.event_bus import EventBus
 from tau.agent.events import AgentEvent, Notice
 from tau.agent.hooks import Hooks
 from tau.agent.loop import Outcome
@@ -23,7 +24,6 @@ from tau.coding.files.local_fs import LocalFileSystem
 from tau.coding.files.seen_files import SeenFiles
 from tau.coding.internal_urls.router import SchemeRouter
 from tau.coding.plan.mode import PlanMode
-from tau.coding.session.event_bus import EventBus
 from tau.coding.session.fallback import Fallbacks
 from tau.coding.session.recovery import CompactContext, RoomReason, RunRecovery
 from tau.coding.session.request_setup import RequestSetup

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from tau.agent.event_bus import EventBus
 from tau.agent.events import AgentEvent, CompactionResult, Notice, ThinkingLevelChanged
 from tau.agent.hooks import Hooks
 from tau.agent.loop import Outcome
@@ -23,7 +24,6 @@ from tau.coding.output import OutputLimits
 from tau.coding.resources import SessionResources
 from tau.coding.session.activities import Activities
 from tau.coding.session.compaction.compactor import Compactor
-from tau.coding.session.event_bus import EventBus
 from tau.coding.session.queue_file import persist_queue
 from tau.coding.session.recovery import RunRecovery
 from tau.coding.session.request_setup import RequestSetup

@@ -1,16 +1,19 @@
 """What the agent tracks besides the conversation: its todo list and its checkpoints."""
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from tau.agent.events import AgentEvent
-from tau.agent.owner import EventListener
+from tau.agent.event_bus import EventBus
 from tau.agent.queue import Queue
+from tau.coding.session.activities import Activities
 from tau.coding.session.checkpoints import SessionCheckpoints
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.todos import TodoRules, Todos
 from tau.config.settings import Settings
+
+if TYPE_CHECKING:
+    from tau.coding.plan.mode import PlanMode
 
 
 class SessionTrackers(Struct, frozen=True):
@@ -18,19 +21,17 @@ class SessionTrackers(Struct, frozen=True):
 
     todos: Todos
     checkpoints: SessionCheckpoints
-    watchers: tuple[EventListener, ...]  # in order: the list is recorded before a rewind moves the branch
 
 
 def make_trackers(
     log: SessionLog,
     queue: Queue,
     settings: Settings,
-    emit: Callable[[AgentEvent], None],
-    *,
-    running: Callable[[], bool],
-    planning: Callable[[], bool],
+    events: EventBus,
+    activities: Activities,
+    plan: "PlanMode",
 ) -> SessionTrackers:
-    checkpoints = SessionCheckpoints(log, queue, emit)
+    checkpoints = SessionCheckpoints(log, queue, events.emit)
     reminders = settings.todo.reminders
     rules = TodoRules(
         reminders=reminders.enabled,
@@ -40,10 +41,12 @@ def make_trackers(
     todos = Todos(
         log,
         queue,
-        emit,
+        events.emit,
         rules,
-        running=running,
-        quiet=lambda: planning() or (settings.checkpoint.enabled and checkpoints.active is not None),
+        running=lambda: activities.running,
+        quiet=lambda: plan.on or (settings.checkpoint.enabled and checkpoints.active is not None),
     )
-    watchers = (todos.saw, checkpoints.saw) if settings.checkpoint.enabled else (todos.saw,)
-    return SessionTrackers(todos, checkpoints, watchers)
+    events.watch(todos.saw)
+    if settings.checkpoint.enabled:
+        events.watch(checkpoints.saw)  # after the list, which is recorded before a rewind moves the branch
+    return SessionTrackers(todos, checkpoints)
