@@ -42,7 +42,7 @@ class Component:
     def invalidate(self) -> None:
         """Forget cached rows: the theme changed. Containers pass it on to their children."""
 
-    def seam(self) -> CommitBoundary | None:
+    def commit_boundary(self) -> CommitBoundary | None:
         """Return where the final rows of the last `render` end; None if all rows may be final."""
         return None
 
@@ -59,17 +59,17 @@ class CachedComponent(Component):
     def render(self, width: int) -> Sequence[str]:
         if self._rows is None or width != self._width:
             self._width = width
-            self._rows = self._drawn(max(width, 1))
+            self._rows = self._render_rows(max(width, 1))
         return self._rows
 
-    def _drawn(self, width: int) -> Sequence[str]:
+    def _render_rows(self, width: int) -> Sequence[str]:
         raise NotImplementedError
 
 
 class LiveComponent(Component):
     """A component whose rows are never final."""
 
-    def seam(self) -> CommitBoundary:
+    def commit_boundary(self) -> CommitBoundary:
         return CommitBoundary(0)
 
 

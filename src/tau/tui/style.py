@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from tau.tui.color import Color, color_code
 from tau.tui.terminal.port import ColorDepth
-from tau.tui.text.sgr import reopened
+from tau.tui.text.sgr import reopen_style
 
 
 class StyleSpec(NamedTuple):
@@ -45,7 +45,7 @@ class Style(NamedTuple):
             return text
         if "\x1b" in text:
             # Two colors, or bold and dim, share one closing code: reopen what an inner style closed.
-            text = reopened(text, self.open)
+            text = reopen_style(text, self.open)
         return f"{self.open}{text}{self.close}"
 
 
@@ -140,10 +140,10 @@ class Theme:
 
     def _compiled(self, token: str) -> Style:
         spec = self._tokens.get(token)
-        return Style() if spec is None else compiled(spec, self.depth)
+        return Style() if spec is None else compile_style(spec, self.depth)
 
 
-def compiled(spec: StyleSpec, depth: ColorDepth) -> Style:
+def compile_style(spec: StyleSpec, depth: ColorDepth) -> Style:
     """Compile a style for a color depth; without colors, the attributes stay."""
     opening: list[str] = []
     closing: list[str] = []

@@ -4,7 +4,7 @@ import pytest
 
 from tau.tui.input.bindings import BINDINGS, Binding, KeyConflict, Keymap
 from tau.tui.input.key import Key, Paste
-from tau.tui.input.names import label, normalized
+from tau.tui.input.names import label, normalize_key
 
 UNDO = "tui.editor.undo"
 
@@ -15,7 +15,7 @@ def test_the_defaults_are_written_in_canonical_names_and_have_no_conflicts() -> 
     assert keymap.problems == []
     for binding in BINDINGS.values():
         assert binding.description
-        assert [normalized(key) for key in binding.keys] == list(binding.keys)
+        assert [normalize_key(key) for key in binding.keys] == list(binding.keys)
 
 
 def test_a_press_or_a_repeat_matches_but_a_release_and_a_paste_do_not() -> None:
@@ -124,9 +124,7 @@ def test_keys_that_the_defaults_share_on_purpose_are_not_reported() -> None:
 
 def test_an_unknown_action_is_named_with_the_nearest_one() -> None:
     keymap = Keymap({"tui.editr.undo": ["ctrl+z"]})
-    assert keymap.problems == [
-        "Unknown action 'tui.editr.undo'; did you mean tui.editor.undo?"
-    ]
+    assert keymap.problems == ["Unknown action 'tui.editr.undo'; did you mean tui.editor.undo?"]
 
 
 @pytest.mark.parametrize(
@@ -176,6 +174,6 @@ def test_what_is_not_a_text_is_reported() -> None:
     ],
 )
 def test_names_are_understood_as_people_write_them(written: str, name: str, shown: str) -> None:
-    assert normalized(written) == name
-    assert normalized(name) == name
+    assert normalize_key(written) == name
+    assert normalize_key(name) == name
     assert label(name) == shown

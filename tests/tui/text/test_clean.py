@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tau.tui.component import CURSOR_MARKER
 from tau.tui.text.clean import clean, clean_line, clean_styled, clean_styled_from, link, strip_styles
-from tau.tui.text.sgr import changes
+from tau.tui.text.sgr import parse_sgr
 from tau.tui.text.width import grapheme_width, graphemes, visible_width
 from tests.tui.text.strategies import anything, cells, is_closed
 
@@ -137,7 +137,7 @@ def test_only_safe_styles_survive_and_each_line_is_balanced(text: str) -> None:
     shown = clean_styled(text)
     assert not CONTROL.search(SGR.sub("", shown))
     for sequence in SGR.findall(shown):
-        assert {slot for slot, _ in changes(sequence)} <= {
+        assert {slot for slot, _ in parse_sgr(sequence)} <= {
             "fg", "bg", "bold", "dim", "italic", "underline", "strike", "inverse",
         }  # fmt: skip
     assert all(map(is_closed, shown.split("\n")))

@@ -131,7 +131,7 @@ def test_the_same_rows_come_back_until_something_changes() -> None:
     assert made.render(10) is rows
     made.set_message("Wrong.")
     assert made.render(10) is not rows
-    assert made.seam() == CommitBoundary(0)
+    assert made.commit_boundary() == CommitBoundary(0)
 
 
 @given(

@@ -33,7 +33,7 @@ class OutputRequest(Struct, frozen=True):
     id: str
 
 
-async def answer(host: CellHost, op: str, arguments: dict[str, Any]) -> Any:
+async def answer_call(host: CellHost, op: str, arguments: dict[str, Any]) -> Any:
     """Raises ToolError for an invalid call, and whatever the host raises."""
     try:
         match op:

@@ -281,8 +281,8 @@ class Kernel:
         except asyncio.CancelledError:
             assert self._group is not None
             self.stopping = spawn(self._group, self._stop(running))
-            await shielded(_moment(self.stopping))
-            running.listen = _unheard
+            await shielded(_wait_briefly(self.stopping))
+            running.listen = _ignore_event
             raise
         finally:
             running.clock = None
@@ -314,19 +314,19 @@ class Kernel:
         if self._running is not None and self._running.stopping:
             return CellEnd(status="interrupted", lost=True)
         code = None if self.exit is None else self.exit.code
-        return CellEnd(status="died", exit_code=code, lost=True, reason=how_it_ended(self.exit))
+        return CellEnd(status="died", exit_code=code, lost=True, reason=describe_exit(self.exit))
 
 
-async def _moment(work: asyncio.Task[None]) -> None:
+async def _wait_briefly(work: asyncio.Task[None]) -> None:
     """Wait briefly, as long as a user would after pressing stop."""
     await asyncio.wait({work}, timeout=ABORT_GRACE_S)
 
 
-def _unheard(event: CellEvent) -> None:
+def _ignore_event(event: CellEvent) -> None:
     """Ignore output of an abandoned cell."""
 
 
-def how_it_ended(exited: Exit | None) -> str:
+def describe_exit(exited: Exit | None) -> str:
     """Describe how a process ended."""
     if exited is None:
         return "it stopped responding"

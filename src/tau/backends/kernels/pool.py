@@ -207,7 +207,7 @@ class Kernels:
         slot.kernel = kernel
         slot.used = self._clock()
         if self._watch is None or self._watch.done():
-            self._watch = spawn(self._group, self._look_after(), name="kernels")
+            self._watch = spawn(self._group, self._supervise(), name="kernels")
         return kernel
 
     async def _make_room(self, language: KernelLanguage) -> None:
@@ -225,7 +225,7 @@ class Kernels:
             label = LABELS[language]
             await oldest.close(f"The {label} kernel was restarted: another session needed its slot.")
 
-    async def _look_after(self) -> None:
+    async def _supervise(self) -> None:
         """Periodically end idle kernels and detect dead or unresponsive ones."""
         while any(slot.kernel is not None for slot in self._slots.values()):
             await asyncio.sleep(self._limits.heartbeat_s)
@@ -256,7 +256,7 @@ class Kernels:
             return
         exited = None if kernel is None else kernel.exit
         slot.deaths += 1
-        slot.gone = f"The {label} kernel was restarted: {processes.how_it_ended(exited)}."
+        slot.gone = f"The {label} kernel was restarted: {processes.describe_exit(exited)}."
 
     async def _close_all(self) -> None:
         kernels = [slot.kernel for slot in self._slots.values() if slot.kernel is not None]

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from tau.backends.kernels.cells import CellEnd, CellHost, Listen
 from tau.backends.kernels.channel import HostCall
-from tau.backends.kernels.host_calls import answer
+from tau.backends.kernels.host_calls import answer_call
 from tau.base import log
 from tau.base.errors import TauError
 
@@ -48,7 +48,7 @@ class RunningCell:
         WAITING.set((*WAITING.get(), kernel))
         self.begin_call()
         try:
-            value = await answer(self.host, call.op, call.args)
+            value = await answer_call(self.host, call.op, call.args)
             reply(call, ok=True, value=value)
         except asyncio.CancelledError:
             reply(call, ok=False, error="The cell has ended.")  # a leftover thread may be waiting

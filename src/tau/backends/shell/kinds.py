@@ -77,18 +77,18 @@ KINDS = {
 }
 
 
-def kind_of(shell: str) -> ShellKind | None:
+def find_shell_kind(shell: str) -> ShellKind | None:
     return KINDS.get(PurePath(shell).name)
 
 
-def change_folder(folder: str) -> str:
+def change_folder_code(folder: str) -> str:
     return f"builtin cd -- {quote(folder)}"
 
 
-def read_in(file: str) -> str:
+def load_state_code(file: str) -> str:
     """Return code that loads a saved state, ignoring errors such as read-only variables."""
     return f"{{ . {quote(file)}; }} </dev/null >/dev/null 2>&1"
 
 
-def exports(variables: Mapping[str, str]) -> str:
+def export_code(variables: Mapping[str, str]) -> str:
     return "; ".join(f"export {name}={quote(value)}" for name, value in variables.items())

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from tau.backends.shell.call import ShellCall
-from tau.backends.shell.kinds import ShellKind, change_folder, exports
+from tau.backends.shell.kinds import ShellKind, change_folder_code, export_code
 from tau.base.run import RUN_ID, Exit, Limits, Process, ProcessTree, Runner
 from tau.base.sizes import KIB
 
@@ -75,7 +75,7 @@ class LiveShell:
         around = self._around
         self._answers, theirs = os.pipe()
         os.set_blocking(self._answers, False)
-        text = f"{before or ':'}; {exports({RUN_ID: self._run_id})}"
+        text = f"{before or ':'}; {export_code({RUN_ID: self._run_id})}"
         try:
             self._process = await around.runner.start(
                 [around.runner.shell, *around.kind.bare, "-c", around.kind.driver(theirs, text)],
@@ -92,7 +92,7 @@ class LiveShell:
             os.close(theirs)
         self.alive = True
         self._process.when_gone(self._gone)
-        asyncio.get_running_loop().add_reader(self._answers, self._hear)
+        asyncio.get_running_loop().add_reader(self._answers, self._read_answers)
         try:
             async with asyncio.timeout(READY_S):
                 await self._greeted.wait()
@@ -151,7 +151,7 @@ class LiveShell:
         os.close(self._answers)
         await process.__aexit__(None, None, None)
 
-    def _hear(self) -> None:
+    def _read_answers(self) -> None:
         try:
             data = os.read(self._answers, 64 * KIB)
         except BlockingIOError:
@@ -179,28 +179,28 @@ class LiveShell:
                 self._settled.set()
 
     def _gone(self, how: Exit) -> None:
-        self._hear_rest()
+        self._read_remaining_answers()
         self.alive = False
         self._greeted.set()
         self._settled.set()
         if self._call is not None:
             self._call.ended(how)
 
-    def _hear_rest(self) -> None:
+    def _read_remaining_answers(self) -> None:
         """Read remaining answers: the shell may exit before we have read its last one."""
         if self._process is not None:
-            self._hear()
+            self._read_answers()
 
 
 def _encoded(request: ShellRequest, place: Path, kind: ShellKind) -> bytes:
-    first = [] if request.folder is None else [change_folder(str(request.folder))]
+    first = [] if request.folder is None else [change_folder_code(str(request.folder))]
     command = kind.with_variables(request.command, request.env)
     if len(command) > INLINE_CHARS:
         file = _text_file(place)
         file.write_bytes(_bytes(command) + b"\0")
         first.append(f"IFS= builtin read -r -d '' __tau_run <{quote(str(file))}")
         command = ""
-    last = "" if request.back is None else change_folder(str(request.back))
+    last = "" if request.back is None else change_folder_code(str(request.back))
     texts = (str(place), " && ".join(first), command, last, str(request.save_to))
     return b"".join(_bytes(text) + b"\0" for text in texts)
 

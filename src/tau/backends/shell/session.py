@@ -118,7 +118,7 @@ class ShellSession:
         remarks: list[str] = []
         if self._is_lost(remarks) and cwd is None:
             cwd, stay = self._cwd, True
-        kind = kinds.kind_of(self._runner.shell)
+        kind = kinds.find_shell_kind(self._runner.shell)
         wanted = limits or Limits()
         begin = cwd or self._cwd
         apart = fresh or beside or terminal is not None or self._is_busy()
@@ -149,7 +149,7 @@ class ShellSession:
         process.when_gone(lambda _: _unlink(state))
         return RunningShellCommand(process=process, cwd=begin, remarks=remarks)
 
-    def let_go(self, running: RunningShellCommand) -> None:
+    def detach(self, running: RunningShellCommand) -> None:
         """Detach a running command: it keeps its shell, and later commands get a new one."""
         if self._shell is not None and running.shell is self._shell:
             self._shell.retired = True
@@ -178,7 +178,7 @@ class ShellSession:
             self._runner.shell,
             *kind.bare,
             "-c",
-            f"{begin}; {kinds.exports(kept) or ':'}; eval {shlex.quote(command)}",
+            f"{begin}; {kinds.export_code(kept) or ':'}; eval {shlex.quote(command)}",
         ]
 
     def _request(
@@ -248,15 +248,17 @@ class ShellSession:
         """Return what a new shell runs first. Our quiet settings override the rc file's."""
         if file is None:
             return ""
-        reading = kinds.read_in(str(file))
-        return f"{reading}; {kinds.exports(QUIET)}" if quiet else reading
+        reading = kinds.load_state_code(str(file))
+        return f"{reading}; {kinds.export_code(QUIET)}" if quiet else reading
 
     async def _rc(self, kind: "ShellKind", remarks: list[str]) -> "ShellSnapshot":
         if self._snapshot is None:
             found = snapshots.NONE
             self._snapshot = found  # a second command does not wait for the snapshot
             if self._cache is not None:
-                found = await snapshots.snapshot(self._runner, kind, self._cache, _home_folder(self._home))
+                found = await snapshots.load_snapshot(
+                    self._runner, kind, self._cache, _home_folder(self._home)
+                )
                 self._snapshot = found
             if found.note:
                 remarks.append(found.note)

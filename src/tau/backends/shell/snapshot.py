@@ -46,7 +46,7 @@ class ShellSnapshot(Struct, frozen=True):
 NONE = ShellSnapshot()
 
 
-async def snapshot(runner: Runner, kind: ShellKind, cache: Path, home: Path) -> ShellSnapshot:
+async def load_snapshot(runner: Runner, kind: ShellKind, cache: Path, home: Path) -> ShellSnapshot:
     """Return the snapshot of the user's current rc file, creating it in `cache` if needed."""
     rc = next((home / name for name in kind.rc_files if (home / name).is_file()), None)
     if rc is None:
@@ -58,11 +58,11 @@ async def snapshot(runner: Runner, kind: ShellKind, cache: Path, home: Path) -> 
         with file.open(encoding="utf-8", errors="surrogateescape") as opened:
             known = opened.read(len(_LEFT_OUT))
     except OSError:
-        return await _made(runner, kind, rc, file)
+        return await _create(runner, kind, rc, file)
     return NONE if known == _LEFT_OUT else ShellSnapshot(file)
 
 
-async def _made(runner: Runner, kind: ShellKind, rc: Path, file: Path) -> ShellSnapshot:
+async def _create(runner: Runner, kind: ShellKind, rc: Path, file: Path) -> ShellSnapshot:
     script = (
         f". {quote(str(rc))} </dev/null >/dev/null 2>&1; "
         f"builtin printf '\\0tau snapshot\\0'; {{ {kind.definitions}; }} 2>/dev/null; "

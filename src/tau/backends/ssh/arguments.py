@@ -19,17 +19,17 @@ ALWAYS = (
 FOR_PROJECT_HOSTS = ("ForwardAgent=no", "GSSAPIDelegateCredentials=no")
 
 
-def master_words(host: SshHost, socket: str) -> list[str]:
+def master_argv(host: SshHost, socket: str) -> list[str]:
     """Return the argv of a master connection that other commands share."""
     return ["ssh", "-N", "-M", "-S", socket, *_options(host), "--", host.address]
 
 
-def command_words(host: SshHost, socket: str | None, remote: str) -> list[str]:
+def command_argv(host: SshHost, socket: str | None, remote: str) -> list[str]:
     """Return the argv of one remote command, through a shared connection if there is one."""
-    return [*session_words(host, socket), "--", host.address, remote]
+    return [*session_argv(host, socket), "--", host.address, remote]
 
 
-def session_words(host: SshHost, socket: str | None) -> list[str]:
+def session_argv(host: SshHost, socket: str | None) -> list[str]:
     """Return the same argv up to the host."""
     return ["ssh", *_options(host), "-o", "ControlMaster=no", "-S", socket or "none"]
 

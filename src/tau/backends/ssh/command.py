@@ -67,7 +67,7 @@ class RemoteCommand:
         return bool(self._form.mark) and self._ended and self._status is None
 
     @property
-    def without_folder(self) -> bool:
+    def folder_missing(self) -> bool:
         """Whether nothing ran because the folder is missing."""
         return self._status == NO_FOLDER
 

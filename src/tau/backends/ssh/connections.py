@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tau.backends.ssh import arguments
 from tau.backends.ssh.command import RemoteCommand
-from tau.backends.ssh.forms import Form, form_of
+from tau.backends.ssh.forms import Form, build_form
 from tau.backends.ssh.hosts import SshHost
 from tau.backends.ssh.info import ASK_UNIX, HostInfo, InfoCache, probe
 from tau.backends.ssh.keys import check_key
@@ -87,7 +87,7 @@ class Connections:
         """
         async with self._way(host) as socket:
             info = await self._info(host, socket)
-            form = form_of(info, host, command, cwd, os.urandom(8).hex())
+            form = build_form(info, host, command, cwd, os.urandom(8).hex())
             if self._mounts is not None and socket is not None:
                 await self._mounts.mount(host, socket)
             async with await self._started(host, socket, form, limits) as running:
@@ -123,7 +123,7 @@ class Connections:
         return info
 
     async def _answer(self, host: SshHost, socket: str | None, remote: str) -> str:
-        words = arguments.command_words(host, socket, remote)
+        words = arguments.command_argv(host, socket, remote)
         async with await self._launch(words, Limits(timeout=PROBE_S)) as process:
             answer = await capture(process, max_bytes=ERROR_BYTES)
         text = answer.output.decode("utf-8", "replace")
@@ -134,7 +134,7 @@ class Connections:
     async def _started(
         self, host: SshHost, socket: str | None, form: Form, limits: Limits | None
     ) -> RemoteCommand:
-        words = arguments.command_words(host, socket, form.remote)
+        words = arguments.command_argv(host, socket, form.remote)
         process = await self._launch(words, limits, scripted=form.script is not None)
         running = RemoteCommand(process, form)
         try:
@@ -170,7 +170,7 @@ class Connections:
         if folder is None:
             return None
         socket = f"{folder}/{os.urandom(4).hex()}"
-        process = await self._launch(arguments.master_words(host, socket), None)
+        process = await self._launch(arguments.master_argv(host, socket), None)
         master = Master(host, process, socket, self._idle_s)
         master.task = spawn(self._tasks, master.hold(), name=f"ssh {host.name}")
         try:

@@ -58,14 +58,14 @@ class Form(Struct, frozen=True, kw_only=True):
     holds: bool = False
 
 
-def form_of(
+def build_form(
     info: HostInfo, host: SshHost, command: str, cwd: str | None, nonce: str, env: Mapping[str, str] = QUIET
 ) -> Form:
     compat = info.compat(host)
     if info.kind == "posix" or compat is not None:
         shell = compat or '"${SHELL:-sh}"'
         holds = info.os != "windows"
-        exports = "\n".join(f"export {name}={quoted(value)}" for name, value in env.items())
+        exports = "\n".join(f"export {name}={quote_word(value)}" for name, value in env.items())
         folder = "" if cwd is None else f"CDPATH= cd -- {_home(cwd)} || finish {NO_FOLDER.decode()}"
         script = SCRIPT.format(
             exports=exports,
@@ -73,7 +73,7 @@ def form_of(
             folder=folder,
             watcher=WATCHER if holds else "",
             shell=shell,
-            command=quoted(command),
+            command=quote_word(command),
         )
         remote = "exec sh" if compat is None else f"{compat} -s"
         return Form(remote=remote, script=script.encode(), mark=f"\x1e{nonce}:".encode(), holds=holds)
@@ -91,10 +91,10 @@ def _in_folder(info: HostInfo, command: str, cwd: str) -> str:
         if re.search(r'["%\r\n]', cwd):
             raise ToolError("`cwd` has characters the remote shell would expand; use cd in the command.")
         return f'(cd /d "{cwd}" || exit 1) & {command}'
-    return f"cd -- {quoted(cwd)} && {command}"
+    return f"cd -- {quote_word(cwd)} && {command}"
 
 
-def quoted(text: str) -> str:
+def quote_word(text: str) -> str:
     """Quote text as one word for a Unix shell."""
     return "'" + text.replace("'", "'\\''") + "'"
 
@@ -102,5 +102,5 @@ def quoted(text: str) -> str:
 def _home(cwd: str) -> str:
     """Quote a folder; a leading `~` is the remote user's home."""
     if cwd == "~" or cwd.startswith("~/"):
-        return f'"$HOME"{quoted(cwd[1:])}'
-    return quoted(cwd)
+        return f'"$HOME"{quote_word(cwd[1:])}'
+    return quote_word(cwd)

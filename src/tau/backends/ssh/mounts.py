@@ -113,7 +113,7 @@ class Mounts:
 
 def _words(host: SshHost, socket: str, path: Path) -> list[str]:
     """Return the sshfs argv: in the foreground so it ends with us, no links out of the mount, private."""
-    ssh = shlex.join(arguments.session_words(host, socket)).replace(",", "\\,")
+    ssh = shlex.join(arguments.session_argv(host, socket)).replace(",", "\\,")
     options = ("-o", f"ssh_command={ssh}", "-o", "nosuid,nodev,max_conns=1")
     address = f"[{host.address}]" if ":" in host.address else host.address
     return ["sshfs", "-f", *options, f"{address}:/", os.fspath(path)]

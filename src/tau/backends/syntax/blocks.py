@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 
-from tau.backends.syntax.languages import language_of
+from tau.backends.syntax.languages import detect_language
 from tau.backends.syntax.trees import Node, NodeSpan, is_broken, parse
 
 # Nodes that are only sequences: the first child is the one that is meant.
@@ -38,7 +38,7 @@ def resolve_block(path: str, text: str, line: int) -> NodeSpan | None:
     at the end of a line, or there is a syntax error inside. Decorators above a definition belong to the block
     that begins on their own line.
     """
-    language = language_of(path, text)
+    language = detect_language(path, text)
     start = _first_word(text, line)
     if language is None or start is None:
         return None

@@ -30,7 +30,7 @@ class _Found:
         self.errors: list[tuple[Node, NodeRange]] = []
 
 
-def foldable(
+def find_folds(
     root: Node, rows: Sequence[str], kinds: FoldRules, min_body_lines: int, min_comment_lines: int
 ) -> list[Fold]:
     """Return foldable line ranges, unordered, possibly nested. Empty if too much of the file is broken."""

@@ -72,7 +72,7 @@ _ONLY_CPP = (
 )
 
 
-def language_of(path: str, text: str) -> str | None:
+def detect_language(path: str, text: str) -> str | None:
     """One of `LANGUAGES`, or None. The file need not exist; `text` decides where the name does not."""
     name = path.replace("\\", "/").rpartition("/")[2]
     if name in _BY_NAME:

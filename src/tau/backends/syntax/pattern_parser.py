@@ -64,7 +64,7 @@ _AROUND: dict[str, tuple[tuple[str, str], ...]] = {
 def is_code(pattern: str, language: str) -> bool:
     """Whether the pattern parses as code of this language."""
     try:
-        rule_for(pattern, language)
+        build_rule(pattern, language)
     except ToolError:
         return False
     return True
@@ -75,7 +75,7 @@ def check_any(pattern: str, languages: Sequence[str]) -> None:
     refusal: ToolError | None = None
     for language in languages:
         try:
-            rule_for(pattern, language)
+            build_rule(pattern, language)
             return
         except ToolError as error:
             refusal = refusal or error
@@ -84,12 +84,12 @@ def check_any(pattern: str, languages: Sequence[str]) -> None:
 
 
 @lru_cache(maxsize=256)
-def rule_for(pattern: str, language: str) -> "Config":
+def build_rule(pattern: str, language: str) -> "Config":
     """Return the parser rule for all valid readings of the pattern. Raises ToolError if there is none."""
     check_shape(pattern)
     if language not in LANGUAGES:
         raise ToolError(f"There is no parser for {language}.")
-    plains = dict.fromkeys(_filled(pattern, many, one) for many, one in _STAND_INS)
+    plains = dict.fromkeys(_fill_holes(pattern, many, one) for many, one in _STAND_INS)
     refusal = _refusal(pattern, list(plains), language)
     readings: list[Rule] = [] if refusal else [{"pattern": pattern}]
     for before, behind in _AROUND.get(language, ()):
@@ -98,7 +98,7 @@ def rule_for(pattern: str, language: str) -> "Config":
         if selector is not None:
             whole = before + pattern.strip() + behind
             reading: Rule = {"pattern": {"context": whole, "selector": selector, "strictness": "smart"}}
-            if not _complaint(reading, language):
+            if not _find_error(reading, language):
                 readings.append(reading)
     if not readings:
         raise ToolError(refusal)
@@ -126,14 +126,14 @@ def check_shape(pattern: str) -> None:
         raise ToolError("The pattern has a lone surrogate (half a character).") from None
 
 
-def _filled(pattern: str, many: str, one: str) -> str:
+def _fill_holes(pattern: str, many: str, one: str) -> str:
     return re.sub(HOLE, lambda hole: many if hole[0].startswith("$$$") else one, pattern)
 
 
 def _refusal(pattern: str, plains: Sequence[str], language: str) -> str:
     """Return why the pattern does not parse alone, or nothing. The library accepts broken patterns."""
     shown = pattern.strip()
-    complaint = _complaint({"pattern": pattern}, language)
+    complaint = _find_error({"pattern": pattern}, language)
     if "Multiple AST nodes" in complaint:
         return (
             f"The pattern `{shown}` is more than one piece of {language} code; a pattern is one expression, "
@@ -153,7 +153,7 @@ def _refusal(pattern: str, plains: Sequence[str], language: str) -> str:
     )
 
 
-def _complaint(reading: "Rule", language: str) -> str:
+def _find_error(reading: "Rule", language: str) -> str:
     root = parse("x", language)
     if root is None:
         return "no parser"

@@ -7,8 +7,8 @@ from itertools import islice
 from msgspec import Struct
 
 from tau.backends.syntax.languages import MAX_PARSED_CHARS
-from tau.backends.syntax.pattern_parser import HOLE, rule_for
-from tau.backends.syntax.substitution import Substitution, substituted
+from tau.backends.syntax.pattern_parser import HOLE, build_rule
+from tau.backends.syntax.substitution import Substitution, fill_template
 from tau.backends.syntax.trees import Node, parse
 from tau.base.errors import ToolError
 
@@ -59,7 +59,7 @@ def search(pattern: str, text: str, language: str, *, max_matches: int = MAX_MAT
 
     Raises ToolError for a pattern that can never match, or a text that cannot be parsed.
     """
-    names = holes(pattern)
+    names = hole_names(pattern)
     nodes = islice(_find(pattern, text, language), max(max_matches, 0))
     return [_match(node, pattern, text, names) for node in nodes]
 
@@ -71,11 +71,11 @@ def rewrite(ops: Sequence[Op], text: str, language: str, *, max_changes: int = M
     changes: list[PatternEdit] = []
     for index, op in enumerate(ops):
         _check_replacement(op, language)
-        names = holes(op.pat)
+        names = hole_names(op.pat)
         for node in _find(op.pat, text, language):
             start, end = _extent(node, op.pat, text)
             values = {name: Substitution(*bounds) for name, bounds in _bounds(node, names).items()}
-            new = substituted(op.out, values, text, start, newline)
+            new = fill_template(op.out, values, text, start, newline)
             line = node.range().start.line + 1
             changes.append(PatternEdit(start=start, end=end, first_line=line, text=new, op=index))
             if len(changes) > max_changes:
@@ -83,12 +83,12 @@ def rewrite(ops: Sequence[Op], text: str, language: str, *, max_changes: int = M
     return _applied(text, changes)
 
 
-def holes(pattern: str) -> frozenset[str]:
+def hole_names(pattern: str) -> frozenset[str]:
     """Return the names of a pattern's holes; a leading `_` means not captured."""
     return frozenset(match["list"] or match["one"] for match in re.finditer(_NAMED_HOLE, pattern))
 
 
-def words(pattern: str) -> list[str]:
+def required_words(pattern: str) -> list[str]:
     """Return words that every match contains: a text without them need not be parsed."""
     return re.findall(r"[^\W\d]\w{2,}", re.sub(HOLE, " ", pattern))
 
@@ -98,7 +98,7 @@ def _check_replacement(op: Op, language: str) -> None:
         raise ToolError("`$$$` in `out` needs a name, the same as in `pat`: for example `$$$ARGS`.")
     if language in _DOLLAR_LANGUAGES:
         return
-    known = holes(op.pat)
+    known = hole_names(op.pat)
     unknown = [
         match[0] for match in re.finditer(_NAMED_HOLE, op.out) if (match["list"] or match["one"]) not in known
     ]
@@ -108,7 +108,7 @@ def _check_replacement(op: Op, language: str) -> None:
 
 
 def _find(pattern: str, text: str, language: str) -> list[Node]:
-    rule = rule_for(pattern, language)
+    rule = build_rule(pattern, language)
     root = parse(text, language)
     if root is None:
         size = f"longer than {MAX_PARSED_CHARS} characters" if len(text) > MAX_PARSED_CHARS else ""

@@ -18,7 +18,7 @@ class Substitution(Struct, frozen=True):
     end: int
 
 
-def substituted(
+def fill_template(
     template: str, values: Mapping[str, Substitution], text: str, place: int, newline: str
 ) -> str:
     """Fill the template for a match at `place` of `text`. A `$NAME` without a value stays unchanged.

@@ -7,9 +7,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from tau.backends.syntax.fold_finder import Fold, foldable
+from tau.backends.syntax.fold_finder import Fold, find_folds
 from tau.backends.syntax.fold_rules import FOLDS
-from tau.backends.syntax.languages import MAX_SUMMARY_BYTES, MAX_SUMMARY_LINES, language_of
+from tau.backends.syntax.languages import MAX_SUMMARY_BYTES, MAX_SUMMARY_LINES, detect_language
 from tau.backends.syntax.trees import parse
 
 MIN_SHOWN_LINES = 10  # fewer lines are not a useful summary
@@ -51,7 +51,7 @@ def summarize(path: str, text: str, options: SummaryOptions | None = None) -> Co
     rows = _rows(text)
     if not options.min_total_lines <= len(rows) <= MAX_SUMMARY_LINES or len(text) > MAX_SUMMARY_BYTES:
         return None
-    language = language_of(path, text)
+    language = detect_language(path, text)
     if language is None or (FOLDS[language].prose and not options.prose):
         return None
     if not text.isascii() and len(text.encode(errors="surrogatepass")) > MAX_SUMMARY_BYTES:
@@ -59,7 +59,7 @@ def summarize(path: str, text: str, options: SummaryOptions | None = None) -> Co
     root = parse(text, language)
     if root is None:
         return None
-    folds = foldable(root, rows, FOLDS[language], options.min_body_lines, options.min_comment_lines)
+    folds = find_folds(root, rows, FOLDS[language], options.min_body_lines, options.min_comment_lines)
     closed = _closed(_nested(folds), len(rows), options, force=not FOLDS[language].data)
     elided = sum(last - first + 1 for first, last in closed)
     if not closed or len(rows) - elided < MIN_SHOWN_LINES:

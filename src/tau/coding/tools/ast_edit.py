@@ -100,7 +100,7 @@ class AstEdit(Tool[AstEditParams]):
         scope = await scope_of(params.paths, ctx)
         reading = FileReadReport()
         plan = _Plan([], [])
-        async for file in reading.files(scope, [patterns.words(op.pat) for op in ops], ctx):
+        async for file in reading.files(scope, [patterns.required_words(op.pat) for op in ops], ctx):
             _rewrite(file, ops, plan, self._guard)
         if not plan.staged:
             for op in ops:

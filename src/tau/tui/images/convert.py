@@ -22,7 +22,7 @@ def can_convert() -> bool:
     return importlib.util.find_spec("PIL") is not None
 
 
-def opened(data: bytes, max_width: int, max_height: int) -> "Picture | None":
+def open_image(data: bytes, max_width: int, max_height: int) -> "Picture | None":
     """Open the first frame, upright and at most this large; None if it cannot be read."""
     if not can_convert():
         return None
@@ -41,7 +41,7 @@ def opened(data: bytes, max_width: int, max_height: int) -> "Picture | None":
 
 def as_png(data: bytes, max_width: int, max_height: int) -> bytes | None:
     """Convert to PNG of at most this size."""
-    picture = opened(data, max_width, max_height)
+    picture = open_image(data, max_width, max_height)
     if picture is None:
         return None
     out = BytesIO()

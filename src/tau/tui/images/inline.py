@@ -15,13 +15,13 @@ COLORS = 64
 _BAND = 6
 
 
-def upwards(sequence: str, rows: int) -> str:
+def paint_upwards(sequence: str, rows: int) -> str:
     """Wrap a sequence that paints `rows` rows, for use in the last of them."""
     up = f"\x1b[{rows - 1}A" if rows > 1 else ""
     return f"\x1b7{up}{sequence}\x1b8"
 
 
-def iterm2(data: bytes, columns: int, rows: int) -> str:
+def encode_iterm2(data: bytes, columns: int, rows: int) -> str:
     """Return the sequence for a file of any format the terminal supports, scaled to these cells."""
     text = b2a_base64(data, newline=False).decode("ascii")
     return (
@@ -30,7 +30,7 @@ def iterm2(data: bytes, columns: int, rows: int) -> str:
     )
 
 
-def sixel(picture: "Picture") -> str:
+def encode_sixel(picture: "Picture") -> str:
     """Encode the pixels in six-row bands; transparent pixels keep the background."""
     width, height = picture.size
     opaque = picture.getchannel("A").point([0] * 128 + [1] * 128).tobytes()

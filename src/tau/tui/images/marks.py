@@ -107,7 +107,7 @@ class ImageSequences:
         """Queue all pixels again: the terminal has lost them (cleared or restarted)."""
         self._unsent = dict.fromkeys(self._pixels)
 
-    def take_away(self) -> str:
+    def removal_sequence(self) -> str:
         """Return what removes placed images from the screen, if there may be any: text does not cover them.
 
         Pixels stay, and so do images in the history and those drawn by placeholders.

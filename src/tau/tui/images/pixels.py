@@ -54,7 +54,7 @@ def new_placement() -> int:
     return next(_placements) % 0xFFFFFF + 1
 
 
-def pixels_of(png: bytes, sequences: ImageSequences) -> Pixels:
+def share_pixels(png: bytes, sequences: ImageSequences) -> Pixels:
     """Return the pixels of these bytes, reusing those the terminal already has."""
     key = (id(sequences), png)
     found = _shared.get(key)

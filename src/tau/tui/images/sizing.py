@@ -8,7 +8,7 @@ class Cells(NamedTuple):
     rows: int
 
 
-def cells_for(
+def fit_cells(
     width_px: int, height_px: int, cell_pixels: tuple[int, int], max_columns: int, max_rows: int
 ) -> Cells:
     """Return an image's cells at its aspect ratio: natural size, or as large as fits."""
@@ -20,7 +20,7 @@ def cells_for(
     return Cells(max(1, min(columns, max_columns)), max(1, min(rows, max_rows)))
 
 
-def size_text(byte_count: int) -> str:
+def format_size(byte_count: int) -> str:
     """Format a byte count: 812 B, 120 kB, 3.4 MB."""
     if byte_count < 1000:
         return f"{byte_count} B"

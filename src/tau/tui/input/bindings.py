@@ -6,7 +6,7 @@ from typing import NamedTuple
 from tau.base.late import late
 from tau.tui.input.key import InputEvent, Key
 from tau.tui.input.names import label as key_label
-from tau.tui.input.names import normalized
+from tau.tui.input.names import normalize_key
 
 difflib = late("difflib")
 
@@ -166,7 +166,7 @@ class Keymap:
             self.problems.append(f"A key of {action} is not a string; write it like ctrl+k.")
             return ""
         try:
-            return normalized(written)
+            return normalize_key(written)
         except ValueError as error:
             self.problems.append(f"The key {written!r} of {action} is ignored: {error}.")
             return ""

@@ -189,7 +189,7 @@ class InputDecoder:
     def _arm(self) -> None:
         """Start timers for incomplete input: a partial sequence, a paste, or the pause after a burst."""
         if self._pending:
-            self._partial_handle = self._timer.call_later(self._patience() / 1000, self._partial_is_late)
+            self._partial_handle = self._timer.call_later(self._patience() / 1000, self._expire_partial)
         waits_ms = PASTE_MS if self._paste is not None else PasteDetector.QUIET_MS if self._burst.size else 0
         if waits_ms:
             self._deadline = self._timer.time() + waits_ms / 1000
@@ -221,7 +221,7 @@ class InputDecoder:
         if events:
             self._on_events(events)
 
-    def _partial_is_late(self) -> None:
+    def _expire_partial(self) -> None:
         self._partial_handle = None
         events: list[InputEvent | TerminalReply] = []
         self._end_burst(events)

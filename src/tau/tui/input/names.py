@@ -57,7 +57,7 @@ def key_name(key: str, held: Collection[str]) -> str:
     return "+".join([*(name for name in MODIFIERS if name in held), key]) if held else key
 
 
-def normalized(written: str) -> str:
+def normalize_key(written: str) -> str:
     """Return the canonical name of a key as the user wrote it; raises ValueError with the reason.
 
     Letters with a modifier are lowercase, and shift is named; a single capital letter is itself.

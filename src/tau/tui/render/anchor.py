@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
-from tau.tui.render.audit import visible
+from tau.tui.render.audit import visible_text
 from tau.tui.text.width import visible_width
 
 _KEY_LETTERS = 24
@@ -12,7 +12,7 @@ _LEAST_LETTERS = 6
 _SEARCHED_ROWS = 64
 
 
-def rewrapped(pending: Sequence[str], rows: Sequence[str], end: int) -> int:
+def find_rewrapped_start(pending: Sequence[str], rows: Sequence[str], end: int) -> int:
     """Return the first row, counting up from `end`, such that `rows` from it contain all of `pending`.
 
     `pending` are the rows at the old width that are not in the history, up to the same place in the text.
@@ -46,10 +46,10 @@ def _begins_above(key: str, rows: Sequence[str], at: int) -> int:
 
 def _letters(row: str) -> str:
     """Keep only letters and digits: borders and rules change with the width."""
-    text = visible(row)
+    text = visible_text(row)
     return text if text.isalnum() else "".join(filter(str.isalnum, text))
 
 
 def wrapped_heights(rows: Sequence[str], width: int) -> list[int]:
     """Return the minimum height of each row after a narrower terminal wraps it."""
-    return [max(1, -(-visible_width(visible(row)) // max(width, 1))) for row in rows]
+    return [max(1, -(-visible_width(visible_text(row)) // max(width, 1))) for row in rows]

@@ -17,7 +17,7 @@ _MASK = (1 << 64) - 1
 _BLOCK_ROWS = 512
 
 
-def visible(row: str) -> str:
+def visible_text(row: str) -> str:
     """Return a row's text without escape sequences and trailing blanks."""
     return strip_escapes(row).rstrip()
 
@@ -87,7 +87,7 @@ class Audit:
 
 
 def _hash(row: str) -> int:
-    return hash(visible(row)) & _MASK
+    return hash(visible_text(row)) & _MASK
 
 
 _BLANK = _hash("")

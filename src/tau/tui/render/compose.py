@@ -22,7 +22,7 @@ class Frame(NamedTuple):
     """B: rows from here on must not enter the history."""
     content_end: int
     """Where the first child with a boundary ends: rows below (editor, status) are not part of the record."""
-    has_seam: bool = True
+    has_boundary: bool = True
 
 
 EMPTY_FRAME = Frame(Rows(), 0, 0, 0)
@@ -34,7 +34,7 @@ class Composer:
     def __init__(self) -> None:
         self._children: list[Component] = []
         self._parts: list[RowPart] = []
-        self._seams: list[CommitBoundary | None] = []
+        self._boundaries: list[CommitBoundary | None] = []
         self._width = -1
         self._frame = EMPTY_FRAME
         self._broken: set[int] = set()
@@ -52,18 +52,18 @@ class Composer:
         else:
             previous = self._parts
         parts: list[RowPart] = []
-        seams: list[CommitBoundary | None] = []
+        boundaries: list[CommitBoundary | None] = []
         for index, child in enumerate(children):
             if only is None or id(child) in only:
-                part, seam = self._rendered(child, width, previous[index])
+                part, child_boundary = self._rendered(child, width, previous[index])
             else:
-                part, seam = self._parts[index], self._seams[index]
+                part, child_boundary = self._parts[index], self._boundaries[index]
             parts.append(part)
-            seams.append(seam)
-        if previous is self._parts and seams == self._seams and all(map(is_, parts, self._parts)):
+            boundaries.append(child_boundary)
+        if previous is self._parts and boundaries == self._boundaries and all(map(is_, parts, self._parts)):
             return self._frame
-        self._children, self._parts, self._seams, self._width = list(children), parts, seams, width
-        self._frame = joined(parts, seams)
+        self._children, self._parts, self._boundaries, self._width = list(children), parts, boundaries, width
+        self._frame = join_parts(parts, boundaries)
         return self._frame
 
     def _rendered(
@@ -72,7 +72,7 @@ class Composer:
         """Render a child; if it fails, reuse its previous rows."""
         try:
             part = child.render(width)
-            return part, child.seam()
+            return part, child.commit_boundary()
         except Exception as exc:
             if id(child) not in self._broken and len(self._broken) < 100:
                 self._broken.add(id(child))
@@ -80,24 +80,24 @@ class Composer:
             return previous, CommitBoundary(0)
 
 
-def joined(parts: Sequence[RowPart], seams: Sequence[CommitBoundary | None]) -> Frame:
+def join_parts(parts: Sequence[RowPart], boundaries: Sequence[CommitBoundary | None]) -> Frame:
     """Join the parts of the children, with boundaries relative to the first row of the frame."""
     flat: list[RowPart] = []
     above = 0
     live_start: int | None = None
     deeper: int | None = None
     content_end = 0
-    for part, seam in zip(parts, seams, strict=True):
+    for part, child_boundary in zip(parts, boundaries, strict=True):
         if isinstance(part, Rows):
             flat += part.parts
         else:
             flat.append(part)
         length = len(part)
-        if seam is not None and live_start is None:
+        if child_boundary is not None and live_start is None:
             content_end = above + length
-            live_start = above + min(max(seam.live_start, 0), length)
-            if seam.commit_safe_end is not None:
-                deeper = above + min(max(seam.commit_safe_end, 0), length)
+            live_start = above + min(max(child_boundary.live_start, 0), length)
+            if child_boundary.commit_safe_end is not None:
+                deeper = above + min(max(child_boundary.commit_safe_end, 0), length)
         above += length
     if live_start is None:
         return Frame(Rows(flat), above, above, above, False)
@@ -105,7 +105,7 @@ def joined(parts: Sequence[RowPart], seams: Sequence[CommitBoundary | None]) -> 
     return Frame(Rows(flat), live_start, boundary, content_end)
 
 
-def take_marker(rows: list[str]) -> tuple[int, int] | None:
+def extract_cursor_marker(rows: list[str]) -> tuple[int, int] | None:
     """Remove cursor markers from these rows; returns the row and column of the last one."""
     found = None
     for index, row in enumerate(rows):

@@ -91,10 +91,10 @@ class FrameLoop:
             self._draw(())
             self._write(self._painter.leave(keep, self._terminal.capabilities))
         self._running = False
-        self._settle_no_more()
+        self._cancel_settling()
         self._schedule.hold()
 
-    def keep_record(self) -> None:
+    def flush_record(self) -> None:
         """Write out the rest of the record, as when leaving the screen; painting continues below it."""
         if self._running and isinstance(self._painter, Painter):
             self._draw(())
@@ -102,15 +102,15 @@ class FrameLoop:
             self._commits.clear()
 
     def request(
-        self, *, force: bool = False, anew: bool = False, astray: bool = False, urgent: bool = False
+        self, *, force: bool = False, full: bool = False, cursor_lost: bool = False, urgent: bool = False
     ) -> None:
         self._whole = True
-        if force or anew:
+        if force or full:
             was = self._request
             self._request = was._replace(
-                force=was.force or force, anew=was.anew or anew, astray=was.astray or astray
+                force=was.force or force, full=was.full or full, cursor_lost=was.cursor_lost or cursor_lost
             )
-        self._schedule.request(urgent=urgent or force or anew)
+        self._schedule.request(urgent=urgent or force or full)
 
     def request_for(self, component: Component) -> None:
         """Request a frame for one changed component, somewhere below the children."""
@@ -137,7 +137,7 @@ class FrameLoop:
         self._request = request._replace(
             least_columns=min(request.least_columns, columns), most_rows=max(request.most_rows, rows)
         )
-        self._settle_no_more()
+        self._cancel_settling()
         self._schedule.hold()
         wait_s = MULTIPLEXER_SETTLE_S if self._terminal.capabilities.multiplexer else RESIZE_SETTLE_S
         self._settling = self._timer().call_later(wait_s, self._settled)
@@ -166,14 +166,14 @@ class FrameLoop:
         self._schedule.release()
         self.request(urgent=True)
 
-    def _settle_no_more(self) -> None:
+    def _cancel_settling(self) -> None:
         if self._settling is not None:
             self._settling.cancel()
             self._settling = None
             self._schedule.release()
 
     def _draw(self, overlays: Sequence[Overlay]) -> None:
-        self._settle_no_more()
+        self._cancel_settling()
         size, capabilities, painter = self.size(), self._terminal.capabilities, self._painter
         request, self._request = self._request, FrameRequest()
         only = self._only(request, size, overlays)

@@ -8,7 +8,7 @@ again, or each tick would leave a copy in the history.
 
 from collections.abc import Sequence
 
-from tau.tui.render.audit import visible
+from tau.tui.render.audit import visible_text
 from tau.tui.rows import Rows
 
 VOLATILE_REARM_FRAMES = 30
@@ -38,7 +38,7 @@ class LiveCommit:
         """
         old, self._rows = self._rows, rows
         if old is not None:
-            shared = visibly_shared(old, rows)
+            shared = count_shared_rows(old, rows)
             self._watch_growth(len(old), len(rows), shared)
             self._watch_floor(old, rows, shared)
             self._watch_prefix(len(rows), shared)
@@ -67,7 +67,7 @@ class LiveCommit:
         if added <= 0 or not shared <= floor < _NO_FLOOR:
             return
         between = old[shared:floor]
-        if visibly_shared(between, rows[shared + added : floor + added]) == len(between):
+        if count_shared_rows(between, rows[shared + added : floor + added]) == len(between):
             self._floor = floor + added
 
     def _watch_prefix(self, now: int, shared: int) -> None:
@@ -85,7 +85,7 @@ class LiveCommit:
             self._watched_frames = 0
 
 
-def visibly_shared(old: Sequence[str], new: Sequence[str]) -> int:
+def count_shared_rows(old: Sequence[str], new: Sequence[str]) -> int:
     """Return how many leading rows look the same, ignoring colors."""
     if old is new:
         return len(new)
@@ -96,7 +96,7 @@ def visibly_shared(old: Sequence[str], new: Sequence[str]) -> int:
         mine, theirs = old[at:stop], new[at:stop]
         if mine != theirs:
             for one, other in zip(mine, theirs, strict=True):
-                if one is not other and one != other and visible(one) != visible(other):
+                if one is not other and one != other and visible_text(one) != visible_text(other):
                     return at
                 at += 1
         at = stop

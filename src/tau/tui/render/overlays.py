@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 from tau.tui.component import Component
-from tau.tui.render.compose import take_marker
+from tau.tui.render.compose import extract_cursor_marker
 from tau.tui.render.row_sanitizer import BLANK, RowSanitizer, SafeRow
 from tau.tui.text.cut import cut, fit, pad
 
@@ -92,7 +92,7 @@ class Rect(NamedTuple):
     height: int
 
 
-def cells(size: _Size, whole: int) -> int:
+def resolve_size(size: _Size, whole: int) -> int:
     """Resolve a size to cells; an invalid one means the whole."""
     if isinstance(size, int):
         return size
@@ -103,12 +103,12 @@ def cells(size: _Size, whole: int) -> int:
         return whole
 
 
-def placed(options: OverlayOptions, row_count: int, columns: int, rows: int) -> Rect:
+def place_overlay(options: OverlayOptions, row_count: int, columns: int, rows: int) -> Rect:
     """Place an overlay with this many rows, always inside the screen."""
     margin = max(0, min(options.margin, (columns - 1) // 2, (rows - 1) // 2))
     room_x, room_y = columns - 2 * margin, rows - 2 * margin
-    width = width_of(options, columns)
-    height = max(0, min(row_count, cells(options.max_height, rows), room_y))
+    width = overlay_width(options, columns)
+    height = max(0, min(row_count, resolve_size(options.max_height, rows), room_y))
     across = options.anchor.rpartition("-")[2] if options.anchor != "left-center" else "left"
     across = "right" if options.anchor == "right-center" else across
     column = {"left": 0, "right": room_x - width}.get(across, (room_x - width) // 2)
@@ -119,10 +119,10 @@ def placed(options: OverlayOptions, row_count: int, columns: int, rows: int) -> 
     return Rect(column, row, width, height)
 
 
-def width_of(options: OverlayOptions, columns: int) -> int:
+def overlay_width(options: OverlayOptions, columns: int) -> int:
     """Return the width to render its component with."""
     room = columns - 2 * max(0, min(options.margin, (columns - 1) // 2))
-    return max(1, min(max(cells(options.width, columns), options.min_width), room))
+    return max(1, min(max(resolve_size(options.width, columns), options.min_width), room))
 
 
 class CoveredRows(NamedTuple):
@@ -132,7 +132,7 @@ class CoveredRows(NamedTuple):
     cursor: tuple[int, int] | None
 
 
-def cover(
+def draw_overlays(
     lines: Sequence[SafeRow],
     overlays: Sequence[Overlay],
     gate: RowSanitizer,
@@ -142,10 +142,10 @@ def cover(
     """Draw the overlays over the lines of a window, the last one on top."""
     done = list(lines)
     for overlay in overlays:
-        drawn = _rendered(overlay, width_of(overlay.options, gate.width))
-        box = placed(overlay.options, len(drawn), gate.width, rows)
+        drawn = _rendered(overlay, overlay_width(overlay.options, gate.width))
+        box = place_overlay(overlay.options, len(drawn), gate.width, rows)
         shown = drawn[: box.height]
-        marker = take_marker(shown)
+        marker = extract_cursor_marker(shown)
         if overlay.options.takes_focus:
             cursor = None
         if marker is not None:

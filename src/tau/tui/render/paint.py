@@ -5,15 +5,15 @@ from typing import Literal, NamedTuple
 
 from tau.tui.images.marks import image_rows
 from tau.tui.render import emit
-from tau.tui.render.anchor import rewrapped, wrapped_heights
+from tau.tui.render.anchor import find_rewrapped_start, wrapped_heights
 from tau.tui.render.audit import Audit
-from tau.tui.render.compose import EMPTY_FRAME, Frame, take_marker
+from tau.tui.render.compose import EMPTY_FRAME, Frame, extract_cursor_marker
 from tau.tui.render.ledger import Ledger, LedgerStep, advance, restart
-from tau.tui.render.overlays import Overlay, cover
+from tau.tui.render.overlays import Overlay, draw_overlays
 from tau.tui.render.row_sanitizer import BLANK, RowSanitizer, SafeRow
 from tau.tui.terminal.port import Capabilities
 
-Emitter = Literal["none", "cursor", "full", "scroll", "diff", "seam"]
+Emitter = Literal["none", "cursor", "full", "scroll", "diff", "rewrite"]
 Intent = Literal["first", "full", "resize", "force", "update"]
 KeepRows = Literal["content", "final", "all"]
 """Which rows stay when leaving the screen: the record (without editor and status lines below it), only its
@@ -31,7 +31,7 @@ class FrameRequest(NamedTuple):
 
     force: bool = False
     """Rewrite every window row."""
-    anew: bool = False
+    full: bool = False
     """Write the record from its first row, below the existing history: it is a different one."""
     resized: bool = False
     """The terminal was resized meanwhile, even if it is back at the old size: it may have moved rows."""
@@ -41,7 +41,7 @@ class FrameRequest(NamedTuple):
     """The largest height meanwhile."""
     steady: bool = False
     """Nothing was written while the size may have been unknown."""
-    astray: bool = False
+    cursor_lost: bool = False
     """Other programs may have moved the cursor."""
     trusted: int | None = None
     """C before frames that may have been written for an outdated size."""
@@ -124,10 +124,10 @@ class Painter:
         step = self._step(intent, frame, size, bool(shown), before, request)
         ledger = step.ledger
         rows = frame.rows[ledger.window_top : ledger.window_top + size.rows]
-        marker = take_marker(rows)
+        marker = extract_cursor_marker(rows)
         window = gate.lines(rows)
         if shown:
-            window, marker = cover(window, shown, gate, size.rows, marker)
+            window, marker = draw_overlays(window, shown, gate, size.rows, marker)
             if intent == "resize":  # the window's position was a guess; overlays need a known one
                 window += [BLANK] * (size.rows - len(window))
         window = _fitted(window)
@@ -164,7 +164,7 @@ class Painter:
         lines = [self._gate.line(row) for row in frame.rows[committed:end]]
         pen = emit.Pen(self._cursor.row, self._reach, *self.size)
         pen.write(emit.NO_WRAP)
-        standing = _standing(lines, self._grid) if top == committed else 0
+        standing = _count_already_shown(lines, self._grid) if top == committed else 0
         if standing < len(lines):
             emit.rewrite(pen, standing, lines[standing:], (), old=self._grid)
         elif lines:
@@ -185,7 +185,7 @@ class Painter:
         return _in_sync("".join(pen.parts), capabilities)
 
     def _intent(self, size: Size, request: FrameRequest) -> Intent:
-        if request.anew and self.size.rows:
+        if request.full and self.size.rows:
             return "full"
         if not self._painting:
             return "first"
@@ -273,8 +273,10 @@ class Painter:
     def _after_rewrap(self, committed: int, old: Frame, frame: Frame) -> int:
         """Return how many rows of the frame at the new width the history already has, differently wrapped."""
         end = old.content_end
-        self._known = rewrapped(old.rows[min(self._known, end) : end], frame.rows, frame.content_end)
-        committed = rewrapped(old.rows[min(committed, end) : end], frame.rows, frame.content_end)
+        self._known = find_rewrapped_start(
+            old.rows[min(self._known, end) : end], frame.rows, frame.content_end
+        )
+        committed = find_rewrapped_start(old.rows[min(committed, end) : end], frame.rows, frame.content_end)
         self._audit.truncate(0)
         self._audit.commit(frame.rows[:committed])
         if self._handed_over:
@@ -303,10 +305,10 @@ class Painter:
             return pen, self._updated(pen, step, chunk, window)
         # Keep the history on every terminal: overwrite the window in place.
         if self._painting:
-            pen.write(image_rows.take_away() if intent != "force" else "")
+            pen.write(image_rows.removal_sequence() if intent != "force" else "")
             self._find_top(pen, size, request)
         self._rewritten(pen, 0, chunk, window, old=None)
-        return pen, "full" if intent == "full" else "seam"
+        return pen, "full" if intent == "full" else "rewrite"
 
     def _find_top(self, pen: emit.Pen, size: Size, request: FrameRequest) -> None:
         """Move to the first window row after the terminal has moved, wrapped or cut its content.
@@ -317,7 +319,7 @@ class Painter:
         """
         up, pen.row = self._cursor.row, 0
         if size == self.size and not request.resized:
-            if request.astray and self.anchored:
+            if request.cursor_lost and self.anchored:
                 up = size.rows
             pen.write(f"\r\x1b[{up}A" if up else "\r")
             return
@@ -336,10 +338,10 @@ class Painter:
         if not chunk:
             emit.update(pen, grid, window, shifted=shifted)
             return "diff"
-        standing = _standing(chunk, grid)
+        standing = _count_already_shown(chunk, grid)
         if standing < len(chunk):
             self._rewritten(pen, standing, chunk[standing:], window, old=grid)
-            return "seam"
+            return "rewrite"
         grid = emit.scroll(pen, grid, len(chunk))
         emit.update(pen, grid, window, shifted=shifted - len(chunk))
         return "scroll"
@@ -396,7 +398,7 @@ def _in_sync(text: str, capabilities: Capabilities) -> str:
     return f"{emit.BEGIN_SYNC}{text}{emit.END_SYNC}" if capabilities.synchronized_output else text
 
 
-def _standing(chunk: Sequence[SafeRow], grid: Sequence[SafeRow]) -> int:
+def _count_already_shown(chunk: Sequence[SafeRow], grid: Sequence[SafeRow]) -> int:
     """Return how many rows of the chunk are already at the top of the window."""
     count = 0
     for wanted, drawn in zip(chunk, grid, strict=False):

@@ -75,7 +75,7 @@ class Screen(TerminalReports):
         self.forget_rows = self._stage.forget
         """Call when the first component drops this many committed rows (`stats.ledger`) at its top: the
         terminal's history keeps them, and a later full paint begins after them."""
-        self.keep_record = self._stage.keep_record
+        self.flush_record = self._stage.flush_record
         """Write out the rest of the record before another one replaces it below."""
 
     @property
@@ -111,10 +111,10 @@ class Screen(TerminalReports):
         """Take the terminal back. The history is unchanged; live rows are painted at the cursor."""
         self.start()
 
-    def request_render(self, *, force: bool = False, anew: bool = False) -> None:
+    def request_render(self, *, force: bool = False, full: bool = False) -> None:
         """Draw soon. `force`: at once, every window row; `full`: all rows again, below the old ones in the
         history."""
-        self._stage.request(force=force, anew=anew)
+        self._stage.request(force=force, full=full)
 
     def render_component(self, component: Component) -> None:
         """Draw soon; only this component has changed."""
@@ -146,7 +146,7 @@ class Screen(TerminalReports):
 
     def reset_display(self) -> None:
         """Redraw a garbled window at the user's request; the history stays."""
-        self._stage.request(force=True, astray=True)
+        self._stage.request(force=True, cursor_lost=True)
 
     def on_input(self, events: list[InputEvent]) -> None:
         for event in events:

@@ -9,11 +9,11 @@ import re
 from collections.abc import Sequence
 
 from tau.tui.component import CURSOR_MARKER
-from tau.tui.render.anchor import rewrapped
-from tau.tui.render.audit import Audit, visible
+from tau.tui.render.anchor import find_rewrapped_start
+from tau.tui.render.audit import Audit, visible_text
 from tau.tui.render.compose import EMPTY_FRAME, Frame
 from tau.tui.render.ledger import Ledger
-from tau.tui.render.overlays import Overlay, width_of
+from tau.tui.render.overlays import Overlay, overlay_width
 from tau.tui.render.paint import ORDINARY, Emitter, FrameRequest, Intent, KeepRows, PaintResult, Size
 from tau.tui.render.row_sanitizer import RowSanitizer
 from tau.tui.terminal.port import Capabilities
@@ -41,7 +41,7 @@ class LinearPainter:
         """Text in the terminal's last line, before the cursor."""
 
     def wants_old_width(self, size: Size, capabilities: Capabilities, request: FrameRequest) -> bool:
-        printed = self.ledger.committed > 0 and not request.anew
+        printed = self.ledger.committed > 0 and not request.full
         return printed and size.columns != self.size.columns
 
     def paint(
@@ -55,20 +55,20 @@ class LinearPainter:
         before: Frame | None = None,
     ) -> PaintResult:
         """Print the lines that are new since the last frame."""
-        intent: Intent = "first" if not self.size.rows else "full" if request.anew else "update"
+        intent: Intent = "first" if not self.size.rows else "full" if request.full else "update"
         start = self._printed(frame, request, before)
         if self._gate.width != size.columns:
             self._gate = RowSanitizer(size.columns, hyperlinks=False)
-        end = max(frame.live_start if frame.has_seam else 0, start)
+        end = max(frame.live_start if frame.has_boundary else 0, start)
         record = frame.rows[start:end]
         lines = self._plain(record)
-        below, field = self._split(frame.rows[frame.content_end if frame.has_seam else 0 :])
-        lines += news(self._below, below)
+        below, field = self._split(frame.rows[frame.content_end if frame.has_boundary else 0 :])
+        lines += find_new_lines(self._below, below)
         self._below = below
         shown = [overlay for overlay in overlays if overlay.shows_at(*size)]
         for overlay in shown:
-            rows, field = self._split(overlay.component.render(width_of(overlay.options, size.columns)))
-            lines += news(self._overlays.get(id(overlay), []), rows)
+            rows, field = self._split(overlay.component.render(overlay_width(overlay.options, size.columns)))
+            lines += find_new_lines(self._overlays.get(id(overlay), []), rows)
             self._overlays[id(overlay)] = rows
         visible_now = {id(overlay) for overlay in shown}
         self._overlays = {key: rows for key, rows in self._overlays.items() if key in visible_now}
@@ -90,13 +90,13 @@ class LinearPainter:
         """Print the rest of the record, final or not, and end the line."""
         frame, printed = self._frame, self.ledger.committed
         end = {"all": len(frame.rows), "content": frame.content_end, "final": frame.live_start}[keep]
-        end = max(end if frame.has_seam else printed, printed)
+        end = max(end if frame.has_boundary else printed, printed)
         text = self._printed_lines(self._plain(frame.rows[printed:end]))
         if not text and self._echoed:
             text = "\r\n"
         self._echoed = ""
         self._below, self._overlays = [], {}
-        kept = max(printed, min(end, frame.live_start)) if frame.has_seam else 0
+        kept = max(printed, min(end, frame.live_start)) if frame.has_boundary else 0
         self._audit.commit(frame.rows[printed:kept])
         self.ledger = Ledger(kept, kept, frame.boundary, len(frame.rows))
         return text
@@ -104,11 +104,11 @@ class LinearPainter:
     def _printed(self, frame: Frame, request: FrameRequest, before: Frame | None) -> int:
         """Return how many rows of this frame are already printed."""
         printed = self.ledger.committed
-        if request.anew or not printed:
+        if request.full or not printed:
             return 0
         if before is not None:
             end = before.live_start
-            printed = rewrapped(before.rows[min(printed, end) : end], frame.rows, frame.live_start)
+            printed = find_rewrapped_start(before.rows[min(printed, end) : end], frame.rows, frame.live_start)
             self._audit.truncate(0)
             self._audit.commit(frame.rows[:printed])
             return printed
@@ -116,7 +116,7 @@ class LinearPainter:
         return min(printed, len(frame.rows)) if shifted is None else shifted
 
     def _plain(self, rows: Sequence[str]) -> list[str]:
-        return [spoken(self._gate.line(row).text) for row in rows]
+        return [spoken_text(self._gate.line(row).text) for row in rows]
 
     def _split(self, rows: Sequence[str]) -> tuple[list[str], str | None]:
         """Return the non-empty lines, and the text of the field with the cursor, if any."""
@@ -126,9 +126,9 @@ class LinearPainter:
             if CURSOR_MARKER in row:
                 head, _, tail = row.partition(CURSOR_MARKER)
                 # Keep the marker in the text for now, so that spaces before the cursor are not lost.
-                field = spoken(self._gate.line(head).text + "\x00" + self._gate.line(tail).text)
+                field = spoken_text(self._gate.line(head).text + "\x00" + self._gate.line(tail).text)
                 field = field.replace("\x00", "")
-            elif line := spoken(self._gate.line(row).text):
+            elif line := spoken_text(self._gate.line(row).text):
                 lines.append(line)
         return lines, field
 
@@ -150,14 +150,14 @@ class LinearPainter:
         return f"\r\n{self._echoed}"
 
 
-def spoken(row: str) -> str:
+def spoken_text(row: str) -> str:
     """Return a row's readable text, without styles, borders and bars."""
-    text = visible(row)
+    text = visible_text(row)
     bare = text if text.isascii() else _DRAWING.sub("", text)
     return text if bare == text else bare.strip()
 
 
-def news(old: Sequence[str], new: Sequence[str]) -> list[str]:
+def find_new_lines(old: Sequence[str], new: Sequence[str]) -> list[str]:
     """Return the lines that are new. If the selection moved, return only the selected item's lines."""
     known = set(old)
     found = [line for line in new if line not in known]

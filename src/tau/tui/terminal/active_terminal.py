@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from tau.tui.input.decoder import ESCAPE_MS, InputDecoder
 from tau.tui.input.key import InputEvent, Key, Paste
 from tau.tui.terminal import sequences
-from tau.tui.terminal.capabilities import over_ssh, switches
+from tau.tui.terminal.capabilities import is_over_ssh, read_switches
 from tau.tui.terminal.drain import drain
 from tau.tui.terminal.output import TerminalLoop, TerminalOutput
 from tau.tui.terminal.port import Watcher
@@ -51,9 +51,9 @@ class ActiveTerminal:
         self._resized = resized
         self._before: Attributes | None = None
         self._pid = os.getpid()
-        self._deaths = SignalRestore(self._restore_in_death)
-        chosen_ms = switches(env).escape_ms
-        patience_ms = _SSH_ESCAPE_MS if over_ssh(env) else ESCAPE_MS
+        self._deaths = SignalRestore(self._restore_for_exit)
+        chosen_ms = read_switches(env).escape_ms
+        patience_ms = _SSH_ESCAPE_MS if is_over_ssh(env) else ESCAPE_MS
         self._buffer = InputDecoder(
             self._on_events, loop, escape_ms=patience_ms if chosen_ms is None else chosen_ms
         )
@@ -91,7 +91,7 @@ class ActiveTerminal:
             if self._output.flush(_STOP_STILL_S, _STOP_TOTAL_S):
                 drain(self._fd, self.probes)
             else:
-                self._output.write_at_last(off.encode())
+                self._output.write_final(off.encode())
         self._cooked()
         self._deaths.unwatch()
         atexit.unregister(self._restore_at_exit)
@@ -114,18 +114,18 @@ class ActiveTerminal:
         if before is not None:
             leave_raw(self._fd, before)
 
-    def _restore_in_death(self) -> None:
+    def _restore_for_exit(self) -> None:
         """Restore for a process that is dying: no waiting, no event loop."""
         if self._before is None:
             return
         frame_end = sequences.SYNC_END if self.probes.capabilities.synchronized_output else ""
         text = frame_end + self._off(self.probes.undo) + sequences.BELOW_CLEAR
-        self._output.write_at_last(text.encode())
+        self._output.write_final(text.encode())
         self._cooked()
 
     def _restore_at_exit(self) -> None:
         if os.getpid() == self._pid:
-            self._restore_in_death()
+            self._restore_for_exit()
 
     def _watch_signals(self) -> None:
         for number, react in ((signal.SIGWINCH, self._measure), (signal.SIGCONT, self._continued)):

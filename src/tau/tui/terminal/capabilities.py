@@ -112,13 +112,13 @@ class Switches(NamedTuple):
 
 def detect(env: Env, platform: str) -> Capabilities:
     """Detect capabilities before probing the terminal."""
-    terminal = terminal_id(env, platform)
-    mux = multiplexer(env)
+    terminal = identify_terminal(env, platform)
+    mux = detect_multiplexer(env)
     images = _images(env, terminal, mux)
     return Capabilities(
         synchronized_output=_synchronized_output(env, terminal, mux),
         multiplexer=bool(mux),
-        color_depth=color_depth(env, platform),
+        color_depth=detect_color_depth(env, platform),
         hyperlinks=_hyperlinks(env, terminal, mux),
         images=images,
         kitty_placeholders=_placeholders(env, terminal, images),
@@ -128,7 +128,7 @@ def detect(env: Env, platform: str) -> Capabilities:
     )
 
 
-def switches(env: Env) -> Switches:
+def read_switches(env: Env) -> Switches:
     """Read the user's switches from the environment."""
     escape = env.get("TAU_ESC_TIMEOUT_MS", "")
     return Switches(
@@ -141,7 +141,7 @@ def switches(env: Env) -> Switches:
     )
 
 
-def terminal_id(env: Env, platform: str) -> TerminalId:
+def identify_terminal(env: Env, platform: str) -> TerminalId:
     """Identify the terminal; "unknown" inside a multiplexer, which hides it.
 
     TERM is always set by the terminal itself. Other variables may be inherited: a terminal started from
@@ -150,7 +150,7 @@ def terminal_id(env: Env, platform: str) -> TerminalId:
     term = env.get("TERM", "").lower()
     if term in _BY_TERM:
         return _BY_TERM[term]
-    if multiplexer(env):
+    if detect_multiplexer(env):
         return "unknown"
     program = _BY_PROGRAM.get(env.get("TERM_PROGRAM", "").lower())
     if program:
@@ -165,7 +165,7 @@ def terminal_id(env: Env, platform: str) -> TerminalId:
     return "windows" if platform == "win32" and not term else "unknown"
 
 
-def multiplexer(env: Env) -> Multiplexer:
+def detect_multiplexer(env: Env) -> Multiplexer:
     """Identify the multiplexer between us and the terminal, if any."""
     term = env.get("TERM", "")
     if env.get("TMUX") or term.startswith("tmux"):
@@ -175,19 +175,19 @@ def multiplexer(env: Env) -> Multiplexer:
     return "screen" if env.get("STY") or term.startswith("screen") else ""
 
 
-def over_ssh(env: Env) -> bool:
+def is_over_ssh(env: Env) -> bool:
     """Whether input comes over a network."""
     return any(env.get(name) for name in ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY"))
 
 
-def notify_protocol(env: Env, platform: str) -> NotifyProtocol:
+def choose_notify_protocol(env: Env, platform: str) -> NotifyProtocol:
     """Choose how to notify until the terminal reports OSC 99 support."""
-    if not switches(env).notifications:
+    if not read_switches(env).notifications:
         return "off"
-    return _NOTIFY.get(terminal_id(env, platform), "bell")
+    return _NOTIFY.get(identify_terminal(env, platform), "bell")
 
 
-def background_hint(env: Env) -> Background | None:
+def guess_background(env: Env) -> Background | None:
     """Read COLORFGBG, which some terminals set: its last number is the background among the 16 colors."""
     last = env.get("COLORFGBG", "").rpartition(";")[2]
     if not (last.isascii() and last.isdigit()):
@@ -195,7 +195,7 @@ def background_hint(env: Env) -> Background | None:
     return "light" if int(last) in (7, *range(9, 16)) else "dark"
 
 
-def color_depth(env: Env, platform: str) -> ColorDepth:
+def detect_color_depth(env: Env, platform: str) -> ColorDepth:
     """NO_COLOR wins over FORCE_COLOR, which wins over the detected depth."""
     if env.get("NO_COLOR"):
         return "none"
@@ -212,12 +212,12 @@ def _color_depth(env: Env, platform: str) -> ColorDepth:
         return "none"
     if term == "linux":
         return "16"
-    mux = multiplexer(env)
+    mux = detect_multiplexer(env)
     if mux == "screen":  # its limit, whatever the outer terminal's variables say
         return "256" if "256" in term or not term.startswith("screen") else "16"
     if env.get("COLORTERM", "").lower() in ("truecolor", "24bit") or term.endswith("-direct"):
         return "truecolor"
-    if terminal_id(env, platform) in _TRUECOLOR:
+    if identify_terminal(env, platform) in _TRUECOLOR:
         return "truecolor"
     if "256" in term or mux or env.get("TERM_PROGRAM") == "Apple_Terminal":
         return "256"

@@ -63,19 +63,21 @@ class LateLoop:
         return self._call("add_reader", fd, callback)
 
     def remove_reader(self, fd: int, /) -> bool:
-        return self._taken_back("add_reader", fd) or self._call("remove_reader", fd) is True
+        return self._drop_queued("add_reader", fd) or self._call("remove_reader", fd) is True
 
     def add_writer(self, fd: int, callback: Callable[..., object], /) -> object:
         return self._call("add_writer", fd, callback)
 
     def remove_writer(self, fd: int, /) -> bool:
-        return self._taken_back("add_writer", fd) or self._call("remove_writer", fd) is True
+        return self._drop_queued("add_writer", fd) or self._call("remove_writer", fd) is True
 
     def add_signal_handler(self, sig: int, callback: Callable[..., object], /) -> object:
         return self._call("add_signal_handler", sig, callback)
 
     def remove_signal_handler(self, sig: int, /) -> bool:
-        return self._taken_back("add_signal_handler", sig) or self._call("remove_signal_handler", sig) is True
+        return (
+            self._drop_queued("add_signal_handler", sig) or self._call("remove_signal_handler", sig) is True
+        )
 
     def _call(self, name: str, *args: Any) -> object:
         """Call the loop, now or as soon as it is attached."""
@@ -83,7 +85,7 @@ class LateLoop:
             return getattr(self._loop, name)(*args)
         return self.call_soon(self._call, name, *args)
 
-    def _taken_back(self, name: str, number: int) -> bool:
+    def _drop_queued(self, name: str, number: int) -> bool:
         """Drop a matching queued call; returns whether there was one."""
         mine = [call for call in self._waiting if call.args[:2] == (name, number) and not call.cancelled]
         for call in mine:

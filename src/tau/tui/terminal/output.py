@@ -70,7 +70,7 @@ class TerminalOutput:
             self._push()
         return not self.gone
 
-    def write_at_last(self, data: bytes) -> None:
+    def write_final(self, data: bytes) -> None:
         """Write the final bytes of a process that a signal ends, perhaps in the middle of a write."""
         if self.backlog:
             data = b"\x18" + data  # CAN: the terminal discards an unfinished sequence

@@ -6,12 +6,12 @@ from typing import Literal
 from tau.tui.terminal import sequences
 from tau.tui.terminal.capabilities import (
     NotifyProtocol,
-    background_hint,
+    choose_notify_protocol,
     detect,
-    multiplexer,
-    notify_protocol,
-    switches,
-    terminal_id,
+    detect_multiplexer,
+    guess_background,
+    identify_terminal,
+    read_switches,
 )
 from tau.tui.terminal.port import Watcher
 from tau.tui.terminal.replies import (
@@ -47,12 +47,12 @@ _QUESTIONS: dict[ProbeKind, str] = {
 }
 
 
-def kinds_to_ask(env: Mapping[str, str], platform: str) -> tuple[ProbeKind, ...]:
+def choose_probes(env: Mapping[str, str], platform: str) -> tuple[ProbeKind, ...]:
     """Return the probes that are safe to send to this terminal."""
-    terminal = terminal_id(env, platform)
+    terminal = identify_terminal(env, platform)
     if terminal in ("dumb", "linux"):
         return ()
-    match multiplexer(env):
+    match detect_multiplexer(env):
         case "screen":
             return ("keyboard",)
         case "tmux" | "zellij":
@@ -77,7 +77,7 @@ class Probes:
         platform: str,
     ) -> None:
         self.capabilities = detect(env, platform)
-        self.notify: NotifyProtocol = notify_protocol(env, platform)
+        self.notify: NotifyProtocol = choose_notify_protocol(env, platform)
         self.marks_pastes = False
         """Whether the terminal reported bracketed paste support."""
         self.round_trip_s: float | None = None
@@ -85,10 +85,10 @@ class Probes:
         self._write = write
         self._timer = timer
         self._watcher = watcher
-        self._switches = switches(env)
-        self._hint = background_hint(env)
-        self._inside_mux = bool(multiplexer(env))
-        self._kinds = kinds_to_ask(env, platform)
+        self._switches = read_switches(env)
+        self._hint = guess_background(env)
+        self._inside_mux = bool(detect_multiplexer(env))
+        self._kinds = choose_probes(env, platform)
         self._waiting: list[ProbeKind] = []
         self._answered: set[ProbeKind] = set()
         self._switched_on: dict[str, str] = {}

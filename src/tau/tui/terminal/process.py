@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tau.base.late import late
 from tau.tui.terminal import sequences
-from tau.tui.terminal.capabilities import Switches, detect, multiplexer, switches
+from tau.tui.terminal.capabilities import Switches, detect, detect_multiplexer, read_switches
 from tau.tui.terminal.output import TerminalLoop, TerminalOutput
 from tau.tui.terminal.port import Capabilities, Watcher
 
@@ -40,7 +40,7 @@ class ProcessTerminal:
         self._loop = loop
         self._env: Mapping[str, str] = os.environ if env is None else env
         self._platform = platform
-        self.switches: Switches = switches(self._env)
+        self.switches: Switches = read_switches(self._env)
         """User switches from the environment: hardware cursor, notifications, frame logging."""
         self._capabilities = detect(self._env, platform)
         self._size = self._measured()
@@ -112,7 +112,7 @@ class ProcessTerminal:
 
     def copy(self, text: str) -> bool:
         """Copy text to the clipboard through the terminal; False if it is too long."""
-        sequence = clipboard.copy_sequence(text, screen=multiplexer(self._env) == "screen")
+        sequence = clipboard.copy_sequence(text, screen=detect_multiplexer(self._env) == "screen")
         if sequence is None:
             return False
         self.write(sequence)

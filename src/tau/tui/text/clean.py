@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from tau.tui.text.line_cells import TAB_WIDTH, LineCells, Open
-from tau.tui.text.sgr import LINK_END, changes, closed, is_sgr, opened, strip_escapes
+from tau.tui.text.sgr import LINK_END, close_slots, is_sgr, open_slots, parse_sgr, strip_escapes
 from tau.tui.text.width import grapheme_width, graphemes, split_styles, visible_width
 
 # What may follow a control character as part of its sequence. A string (OSC, DCS, APC, PM, SOS) ends at any
@@ -189,7 +189,7 @@ def _pieces(line: str) -> Iterator[tuple[str, bool]]:
 
 def _styled_by(sequence: str, style: Open) -> Open:
     new = dict(style)
-    for slot, value in changes(sequence):
+    for slot, value in parse_sgr(sequence):
         if not slot:
             new.clear()
         elif not value:
@@ -220,12 +220,12 @@ class _Writer:
             return
         self._has_text = True
         if style != self._style:
-            self._out += (closed(self._style), opened(style))
+            self._out += (close_slots(self._style), open_slots(style))
             self._style = style
         self._out.append(text)
 
     def line(self) -> str:
-        return "".join(self._out) + closed(self._style)
+        return "".join(self._out) + close_slots(self._style)
 
 
 def _in_order(line: str, style: Open) -> tuple[str, Open]:

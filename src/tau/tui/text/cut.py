@@ -1,6 +1,6 @@
 """Cuts, truncates, pads and fits styled lines by columns."""
 
-from tau.tui.text.sgr import StyleMark, Styles, is_style, row_of
+from tau.tui.text.sgr import StyleMark, Styles, build_row, is_style
 from tau.tui.text.width import grapheme_width, graphemes, is_narrow, split_styles, visible_width
 
 
@@ -84,4 +84,4 @@ def _row(
     if before:
         kept = [(at if at < start else at + len(before), sequence) for at, sequence in kept]
     shown = f"{plain[:start]}{before}{plain[start:end]}{after}"
-    return row_of(shown, kept, start, end + len(before) + len(after), Styles(), 0)[0]
+    return build_row(shown, kept, start, end + len(before) + len(after), Styles(), 0)[0]

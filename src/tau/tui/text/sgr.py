@@ -114,7 +114,7 @@ def is_style(sequence: str) -> bool:
     return is_sgr(sequence) or sequence.startswith("\x1b]8;")
 
 
-def changes(sequence: str) -> tuple[SgrChange, ...]:
+def parse_sgr(sequence: str) -> tuple[SgrChange, ...]:
     """Return what an SGR sequence changes; unknown parameters are ignored."""
     found = _changes.get(sequence)
     if found is None:
@@ -188,7 +188,7 @@ class Styles:
         if found is None:
             if not is_sgr(sequence):
                 return self._feed_link(sequence)
-            found = changes(sequence)
+            found = parse_sgr(sequence)
         slots = self.slots
         for slot, value in found:
             if value:
@@ -212,40 +212,40 @@ class Styles:
 
     def opening(self) -> str:
         """Return the sequences that open these styles in a plain row."""
-        return f"{opened(self.slots)}{self.link}"
+        return f"{open_slots(self.slots)}{self.link}"
 
     def closing(self) -> str:
         """Return the sequences that close these styles and nothing else."""
-        return f"{LINK_END if self.link else ''}{closed(self.slots)}"
+        return f"{LINK_END if self.link else ''}{close_slots(self.slots)}"
 
 
-def opened(slots: dict[Slot, str]) -> str:
+def open_slots(slots: dict[Slot, str]) -> str:
     """Return one sequence that opens all slots."""
     return f"\x1b[{';'.join(slots.values())}m" if slots else ""
 
 
-def closed(slots: Iterable[Slot]) -> str:
+def close_slots(slots: Iterable[Slot]) -> str:
     """Return one sequence that closes only these slots."""
     closers = dict.fromkeys(CLOSERS[slot] for slot in slots)
     return f"\x1b[{';'.join(closers)}m" if closers else ""
 
 
-def reopened(text: str, opening: str) -> str:
+def reopen_style(text: str, opening: str) -> str:
     """Reopen a style wherever a sequence in the text closes part of it."""
-    slots = {slot for slot, _ in changes(opening)}
+    slots = {slot for slot, _ in parse_sgr(opening)}
     out: list[str] = []
     last = 0
     for match in escape_pattern().finditer(text):
         sequence, end = match[0], match.end()
         if end == len(text) or not is_sgr(sequence):
             continue
-        if any(not value and (not slot or slot in slots) for slot, value in changes(sequence)):
+        if any(not value and (not slot or slot in slots) for slot, value in parse_sgr(sequence)):
             out += (text[last:end], opening)
             last = end
     return "".join(out) + text[last:] if out else text
 
 
-def row_of(
+def build_row(
     plain: str, marks: list[StyleMark], start: int, end: int, styles: Styles, first: int
 ) -> tuple[str, int]:
     """Return the characters [start, end) with their sequences, opened and closed, and the next mark index.

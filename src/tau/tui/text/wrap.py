@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from tau.tui.text.sgr import StyleMark, Styles, row_of
+from tau.tui.text.sgr import StyleMark, Styles, build_row
 from tau.tui.text.width import (
     grapheme_width,
     graphemes,
@@ -53,7 +53,7 @@ def _rows(text: str, width: int, spans_of: Callable[[str, int], list[Span]]) -> 
             rows += [line[start:end] for start, end in spans]
             continue
         for start, end in spans:
-            row, at = row_of(plain, marks, start + offset, end + offset, styles, at)
+            row, at = build_row(plain, marks, start + offset, end + offset, styles, at)
             rows.append(row)
         offset += len(line) + 1
     if marks and at < len(marks):

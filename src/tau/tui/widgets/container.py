@@ -51,13 +51,13 @@ class Container(Component):
         for child in self.children:
             child.invalidate()
 
-    def seam(self) -> CommitBoundary | None:
+    def commit_boundary(self) -> CommitBoundary | None:
         """Return the first child's boundary, relative to the top of the container."""
         above = 0
         for child, part in zip(self._rendered, self._parts, strict=False):
-            seam = child.seam()
-            if seam is not None:
-                deeper = seam.commit_safe_end
-                return CommitBoundary(seam.live_start + above, None if deeper is None else deeper + above)
+            boundary = child.commit_boundary()
+            if boundary is not None:
+                deeper = boundary.commit_safe_end
+                return CommitBoundary(boundary.live_start + above, None if deeper is None else deeper + above)
             above += len(part)
         return None

@@ -12,7 +12,7 @@ from tau.tui.text.clean import clean, clean_line
 from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap, wrap_hard
-from tau.tui.widgets.diff_hunks import DiffHunk, DiffLine, cleaned, hunks_between, parse_unified_diff
+from tau.tui.widgets.diff_hunks import DiffHunk, DiffLine, clean_hunk, diff_texts, parse_unified_diff
 
 difflib = late("difflib")
 highlighting = late("tau.tui.widgets.highlight")
@@ -59,11 +59,11 @@ class DiffView(Component):
 
     def set_texts(self, old_text: str, new_text: str, context: int = 3) -> None:
         """Show a different pair of texts."""
-        self._set(hunks_between(clean(old_text), clean(new_text), context))
+        self._set(diff_texts(clean(old_text), clean(new_text), context))
 
     def set_diff(self, diff: str | Sequence[DiffHunk]) -> None:
         """Show a different diff, given as hunks or unified diff text."""
-        self._set(parse_unified_diff(diff) if isinstance(diff, str) else [cleaned(hunk) for hunk in diff])
+        self._set(parse_unified_diff(diff) if isinstance(diff, str) else [clean_hunk(hunk) for hunk in diff])
 
     @property
     def is_expanded(self) -> bool:

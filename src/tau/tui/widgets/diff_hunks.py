@@ -35,7 +35,7 @@ class DiffHunk(NamedTuple):
     """The path, if a new file begins here."""
 
 
-def hunks_between(old_text: str, new_text: str, context: int = 3) -> list[DiffHunk]:
+def diff_texts(old_text: str, new_text: str, context: int = 3) -> list[DiffHunk]:
     """Return the hunks between two texts, with context lines."""
     old, new = old_text.split("\n"), new_text.split("\n")
     if old[-1] == "" and new[-1] == "":
@@ -124,7 +124,7 @@ def _groups(changes: list[_Change], context: int) -> Iterator[list[_Change]]:
         yield group
 
 
-def cleaned(hunk: DiffHunk) -> DiffHunk:
+def clean_hunk(hunk: DiffHunk) -> DiffHunk:
     """Remove terminal control sequences from a hunk."""
     lines = tuple([line._replace(text=clean_row(line.text)) for line in hunk.lines])
     return DiffHunk(lines, clean_line(hunk.section), clean_line(hunk.path))

@@ -13,11 +13,11 @@ from tau.tui.text.wrap import wrap
 from tau.tui.widgets.editor.bindings import ActionKeys
 from tau.tui.widgets.editor.commands import COMMANDS
 from tau.tui.widgets.editor.document import EditorDocument
-from tau.tui.widgets.editor.intake import incoming_line
+from tau.tui.widgets.editor.intake import clean_input_line
 from tau.tui.widgets.editor.jump import Jump
 from tau.tui.widgets.editor.layout import WrapLayout
 from tau.tui.widgets.editor.pastes import Pastes
-from tau.tui.widgets.editor.units import shape
+from tau.tui.widgets.editor.units import measure_if_needed
 
 MAX_CHARS = 100_000
 _ENDLESS_CELLS = 10**9
@@ -68,12 +68,12 @@ class InputField(Component):
         self.on_change = on_change
         self._message = ""
         self._actions = ActionKeys(keys, (_SUBMIT, _CANCEL, _JUMP_FORWARD, _JUMP_BACKWARD, *COMMANDS))
-        self._document = EditorDocument(incoming_line(text)[:MAX_CHARS])
+        self._document = EditorDocument(clean_input_line(text)[:MAX_CHARS])
         self._layout = WrapLayout(Pastes(), _ENDLESS_CELLS)
         self._jump = Jump()
         self._scroll = 0
         self._rows: list[str] = []
-        self._drawn: tuple[object, ...] = ()
+        self._rows_key: tuple[object, ...] = ()
 
     @property
     def text(self) -> str:
@@ -89,18 +89,18 @@ class InputField(Component):
 
     def set_text(self, text: str) -> None:
         """Replace the text and move the cursor to its end; one undo restores the old text."""
-        self._changing(lambda: self._document.set_text(incoming_line(text)[:MAX_CHARS]))
+        self._changing(lambda: self._document.set_text(clean_input_line(text)[:MAX_CHARS]))
 
     def render(self, width: int) -> list[str]:
         width = max(width, 1)
         document = self._document
         place = (document, document.buffer.version, document.cursor)
         key = (width, place, self.focused, self.mask, self.draw_cursor, self._message, self._theme.linear)
-        if key != self._drawn:
+        if key != self._rows_key:
             self._rows = [self._field(width)]
             if self._message:
                 self._rows += wrap(self._theme["error"](self._message), width)
-            self._drawn = key
+            self._rows_key = key
         return self._rows
 
     def handle_input(self, event: InputEvent) -> bool:
@@ -125,14 +125,14 @@ class InputField(Component):
         return bool(event.text) and self._changing(lambda: self._insert(event.text, typed=True))
 
     def invalidate(self) -> None:
-        self._drawn = ()
+        self._rows_key = ()
 
-    def seam(self) -> CommitBoundary:
+    def commit_boundary(self) -> CommitBoundary:
         """Its rows are never final."""
         return CommitBoundary(0)
 
     def _insert(self, text: str, *, typed: bool = False) -> bool:
-        text = incoming_line(text)
+        text = clean_input_line(text)
         room = MAX_CHARS - len(self.text)
         done = self._document.insert(text[:room], "type" if typed else "other")
         if len(text) > room:
@@ -192,7 +192,7 @@ class InputField(Component):
         line, column = self.text, self._document.cursor.column
         if not self.mask:
             return self._layout.shown(line, 0, len(line)), self._layout.cell_of(line, 0, column)
-        units = shape(line)
+        units = measure_if_needed(line)
         count = len(line) if units is None else len(units.cells)
         at = column if units is None else units.starts.index(column)
         return ("•" if not self._theme.symbols.bullet.isascii() else "*") * count, at

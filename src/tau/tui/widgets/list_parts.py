@@ -60,7 +60,7 @@ class FilterLine:
         return theme["muted"](label) + shown
 
 
-def marked(text: str, positions: Sequence[int], style: Style, match: Style) -> str:
+def highlight_positions(text: str, positions: Sequence[int], style: Style, match: Style) -> str:
     """Style the text, with the characters at these positions in another style."""
     pieces: list[str] = []
     at = number = 0
@@ -99,7 +99,7 @@ def position_row(theme: Theme, top: int, height: int, lines: int, place: int, to
     return theme["dim"](truncate(f"{above}{below} {place}/{total}", width, ""))
 
 
-def moved_by(keys: Keymap, event: InputEvent, page: int, count: int) -> int | None:
+def key_step(keys: Keymap, event: InputEvent, page: int, count: int) -> int | None:
     """Return how far a key moves in a list, or None; only single steps wrap around."""
     for action, step in (
         ("tui.select.up", -1),
@@ -114,7 +114,7 @@ def moved_by(keys: Keymap, event: InputEvent, page: int, count: int) -> int | No
     return None
 
 
-def moved(place: int, step: int, count: int) -> int:
+def move_place(place: int, step: int, count: int) -> int:
     """Return the place after a move."""
     if not count:
         return 0

@@ -125,7 +125,7 @@ class Loader(LiveComponent):
 
     def _fitting(self, width: int) -> str:
         """On a narrow screen, drop notes: the detail first, the stop key last."""
-        elapsed = elapsed_text(self.elapsed_s) if self._show_elapsed and self.elapsed_s >= 1 else ""
+        elapsed = format_elapsed(self.elapsed_s) if self._show_elapsed and self.elapsed_s >= 1 else ""
         hint, text = self.hint_text(), ""
         for notes in ((elapsed, self._detail, hint), (elapsed, hint), (hint,), ()):
             text = self._text([note for note in notes if note])
@@ -190,7 +190,7 @@ class CancellableLoader(Loader):
         return f"{label} stops it" if self.running and label else ""
 
 
-def elapsed_text(seconds: float) -> str:
+def format_elapsed(seconds: float) -> str:
     """Format a duration: 7 s, 2 min 05 s, 1 h 03 min."""
     whole = int(seconds)
     if whole < 60:

@@ -87,7 +87,7 @@ class ScrollView(Component):
         self._seen = None
         self.child.invalidate()
 
-    def seam(self) -> CommitBoundary | None:
+    def commit_boundary(self) -> CommitBoundary | None:
         """Any row can change by scrolling."""
         return CommitBoundary(0)
 

@@ -13,8 +13,8 @@ from tau.tui.widgets.list_parts import (
     DESCRIPTION_ROWS,
     FilterLine,
     description_rows,
-    moved,
-    moved_by,
+    key_step,
+    move_place,
     position_row,
 )
 from tau.tui.widgets.select_items import Choices, SelectItem, T
@@ -135,7 +135,7 @@ class SelectList(LiveComponent, Generic[T]):
 
     def handle_input(self, event: InputEvent) -> bool:
         matches = self._keys.matches
-        if (step := moved_by(self._keys, event, self.max_rows, len(self.choices.order))) is not None:
+        if (step := key_step(self._keys, event, self.max_rows, len(self.choices.order))) is not None:
             self._move(step)
         elif matches(event, "tui.select.confirm"):
             self._confirm()
@@ -157,7 +157,7 @@ class SelectList(LiveComponent, Generic[T]):
         wanted = (width, self.focused, self.max_rows, self.current, self.empty_text)
         if self._rows is None or self._drawn_for != wanted:
             self._drawn_for = wanted
-            self._rows = self._drawn(max(width, 1))
+            self._rows = self._render_rows(max(width, 1))
         return self._rows
 
     def _checks(self, event: InputEvent) -> bool:
@@ -181,7 +181,7 @@ class SelectList(LiveComponent, Generic[T]):
 
     def _move(self, step: int) -> None:
         before = self.selected
-        wanted = moved(self._at, step, len(self.choices.order))
+        wanted = move_place(self._at, step, len(self.choices.order))
         self._at = self.choices.enabled_from(wanted, 1 if step > 0 else -1, around=abs(step) == 1)
         self._rows = None
         self._tell(before)
@@ -198,7 +198,7 @@ class SelectList(LiveComponent, Generic[T]):
             self.select_first()
         self._tell(before)
 
-    def _drawn(self, width: int) -> list[str]:
+    def _render_rows(self, width: int) -> list[str]:
         theme, choices = self._theme, self.choices
         rows = [] if self._filter is None else [self._filter.row(theme, width, self.focused)]
         if not choices.order:

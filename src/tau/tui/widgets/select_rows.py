@@ -4,7 +4,7 @@ from tau.tui.style import Style, Theme
 from tau.tui.text.cut import fit, pad, truncate
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.fuzzy import query_words, score
-from tau.tui.widgets.list_parts import marked, spoken_rows
+from tau.tui.widgets.list_parts import highlight_positions, spoken_rows
 from tau.tui.widgets.select_items import SelectItem, T
 
 COLUMN_WIDTH = 60
@@ -49,7 +49,11 @@ class ItemRows:
 
     def _label(self, item: SelectItem[T], query: str, style: Style) -> str:
         found = score(query, item.label) if query else None
-        return marked(item.label, found[1], style, self._theme["matched"]) if found else style(item.label)
+        return (
+            highlight_positions(item.label, found[1], style, self._theme["matched"])
+            if found
+            else style(item.label)
+        )
 
     def _with_sides(self, label: str, item: SelectItem[T], query: str) -> str:
         """Add the description and hint to the label, as far as they fit."""
@@ -77,7 +81,7 @@ class ItemRows:
             for word in query_words(query.lower()):
                 at = lower.find(word) if len(word) > 1 else -1
                 positions.update(range(at, at + len(word)) if at >= 0 else ())
-        return marked(text, sorted(positions), self._theme["muted"], self._theme["matched"])
+        return highlight_positions(text, sorted(positions), self._theme["muted"], self._theme["matched"])
 
     def _in_words(self, item: SelectItem[T], selected: bool, checked: bool, current: bool) -> list[str]:
         words = f"Selected: {item.label}" if selected else item.label

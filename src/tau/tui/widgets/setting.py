@@ -33,7 +33,7 @@ class SettingRow(NamedTuple):
     submenu: Callable[["SettingRow", SettingDone], Component] | None = None
 
 
-def cleaned(setting: SettingRow) -> SettingRow:
+def clean_setting(setting: SettingRow) -> SettingRow:
     """Clean the texts of a setting and make its value fit its kind."""
     value = setting.value
     if isinstance(value, str):
@@ -53,7 +53,7 @@ def cleaned(setting: SettingRow) -> SettingRow:
     )
 
 
-def shown_value(setting: SettingRow) -> str:
+def format_value(setting: SettingRow) -> str:
     """Format the value for display."""
     value = setting.value
     if setting.kind == "toggle":
@@ -71,7 +71,7 @@ def choice_names(setting: SettingRow) -> list[str]:
     return names + [clean_line(str(choice)) for choice in setting.choices[len(names) :]]
 
 
-def stepped(setting: SettingRow, direction: int) -> Value:
+def step_value(setting: SettingRow, direction: int) -> Value:
     """Return the next value in a direction: toggled, next choice, or one step."""
     if setting.kind == "toggle":
         return not setting.value
@@ -83,7 +83,7 @@ def stepped(setting: SettingRow, direction: int) -> Value:
     return setting.value
 
 
-def parsed(setting: SettingRow, text: str) -> Value:
+def parse_value(setting: SettingRow, text: str) -> Value:
     """Parse a typed value; raises ValueError with a one-sentence reason."""
     text = clean_line(text)
     if setting.kind != "number":

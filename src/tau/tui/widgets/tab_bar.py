@@ -89,10 +89,10 @@ class TabBar(LiveComponent):
     def render(self, width: int) -> Sequence[str]:
         if self._rows is None or self._drawn_for != (width, self.focused):
             self._drawn_for = (width, self.focused)
-            self._rows = self._drawn(max(width, 1)) if self._tabs else []
+            self._rows = self._render_rows(max(width, 1)) if self._tabs else []
         return self._rows
 
-    def _drawn(self, width: int) -> list[str]:
+    def _render_rows(self, width: int) -> list[str]:
         if self._theme.linear:
             tab = self._tabs[self._at]
             note = f" ({tab.note})" if tab.note else ""

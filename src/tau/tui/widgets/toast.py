@@ -95,7 +95,7 @@ class ToastStack(CachedComponent, LiveComponent):
         self._rows = None
         self._request_render(self)
 
-    def _drawn(self, width: int) -> list[str]:
+    def _render_rows(self, width: int) -> list[str]:
         hidden = len(self._toasts) - self._max_shown
         rows = [self._theme["dim"](row) for row in wrap(f"{hidden} more", width)] if hidden > 0 else []
         for toast in self._toasts[-self._max_shown :]:

@@ -124,7 +124,7 @@ class Transcript(Component):
             self._rows = Rows(parts)
         return self._rows
 
-    def seam(self) -> CommitBoundary:
+    def commit_boundary(self) -> CommitBoundary:
         return self._seam
 
     def _freeze(self) -> None:
@@ -146,9 +146,12 @@ class Transcript(Component):
 
     def _observed(self, block: Component, rows: Sequence[str]) -> int:
         """Return how many of its rows are settled, as reported by the block or inferred from its behavior."""
-        seam = block.seam()
-        if seam is not None:
-            return min(seam.live_start if seam.commit_safe_end is None else seam.commit_safe_end, len(rows))
+        boundary = block.commit_boundary()
+        if boundary is not None:
+            return min(
+                boundary.live_start if boundary.commit_safe_end is None else boundary.commit_safe_end,
+                len(rows),
+            )
         if self._live is None or self._live_block is not block:
             self._live, self._live_block = LiveCommit(), block
         return self._live.observe(rows)

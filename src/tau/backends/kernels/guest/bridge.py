@@ -72,36 +72,36 @@ def output(kernel: "GuestKernel", id: "Any", *, offset: int = 1, limit: "int | N
 
 def parallel(kernel: "GuestKernel", thunks: "Iterable[Callable[[], Any]]") -> "list[Any]":
     """Call functions in parallel, as many at once as the settings allow; returns results in order."""
-    return _side_by_side(kernel, [_thunk(kernel, thunk) for thunk in thunks])
+    return _run_in_threads(kernel, [_thunk(kernel, thunk) for thunk in thunks])
 
 
 def pipeline(kernel: "GuestKernel", items: "Iterable[Any]", *stages: "Callable[[Any], Any]") -> "list[Any]":
     """Run each item through all stages, items in parallel; returns results in item order."""
-    return _side_by_side(kernel, [_through(kernel, item, stages) for item in items])
+    return _run_in_threads(kernel, [_through(kernel, item, stages) for item in items])
 
 
 def _thunk(kernel: "GuestKernel", thunk: "Any") -> "Callable[[], Any]":
     if not callable(thunk):
         raise TypeError("parallel takes functions without arguments, as in parallel([lambda: work(1)]).")
-    return lambda: _settled(kernel, thunk())
+    return lambda: _run_coroutine(kernel, thunk())
 
 
 def _through(kernel: "GuestKernel", item: "Any", stages: "Any") -> "Callable[[], Any]":
     def work() -> "Any":
         value = item
         for stage in stages:
-            value = _settled(kernel, stage(value))
+            value = _run_coroutine(kernel, stage(value))
         return value
 
     return work
 
 
-def _settled(kernel: "GuestKernel", value: "Any") -> "Any":
+def _run_coroutine(kernel: "GuestKernel", value: "Any") -> "Any":
     """Run a coroutine to completion on this thread; return any other value unchanged."""
     return kernel.load("event_loop").asyncio.run(value) if type(value).__name__ == "coroutine" else value
 
 
-def _side_by_side(kernel: "GuestKernel", works: "list[Callable[[], Any]]") -> "list[Any]":
+def _run_in_threads(kernel: "GuestKernel", works: "list[Callable[[], Any]]") -> "list[Any]":
     """Run functions on threads. Raises the first failure; functions not yet started are skipped."""
     width = kernel.call("concurrency", {}) or len(works)
     results: list[Any] = [None] * len(works)

@@ -90,7 +90,7 @@ class GuestKernel:
         self._calls: dict[int, list[Any]] = {}
         self._last_call = 0
         self._lock = allocate_lock()
-        self._channel = connected()
+        self._channel = open_channel()
 
     def serve(self) -> None:
         """Run cells until the channel closes or tau asks us to exit."""
@@ -193,7 +193,7 @@ class GuestKernel:
         try:
             try:
                 self.running = True
-                value = self._evaluate(compiled(code, name), code)
+                value = self._evaluate(compile_cell(code, name), code)
                 if value is not None:
                     self.names["_"] = value
                     self.load("shows").show_value(self, value)
@@ -204,7 +204,7 @@ class GuestKernel:
         except KeyboardInterrupt:
             raise
         except SystemExit as ending:
-            return exited(ending, self.write)
+            return exit_result(ending, self.write)
         except BaseException as error:
             self.write(self.load("trace").describe(error, self.sources))
             return {"status": "error", "exit": 1}
@@ -321,7 +321,7 @@ class GuestTools:
         return "<session tools: tool.NAME(argument=value)>"
 
 
-def compiled(code: str, name: str) -> "list[CodeType]":
+def compile_cell(code: str, name: str) -> "list[CodeType]":
     """Compile a cell, with its last expression separate so its value can be shown."""
     flags = _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     tree = compile(code, name, "exec", _ast.PyCF_ONLY_AST | flags, True)
@@ -333,7 +333,7 @@ def compiled(code: str, name: str) -> "list[CodeType]":
     return [*parts, compile(_ast.Expression(body=last.value), name, "eval", flags, True)]
 
 
-def exited(ending: SystemExit, write: "Callable[[str], None]") -> "dict[str, Any]":
+def exit_result(ending: SystemExit, write: "Callable[[str], None]") -> "dict[str, Any]":
     """Handle `sys.exit` in a cell; its argument is an exit code, or text to show."""
     code = ending.code
     if code is None or code == 0:
@@ -344,7 +344,7 @@ def exited(ending: SystemExit, write: "Callable[[str], None]") -> "dict[str, Any
     return {"status": "error", "exit": code & 0xFF or 1}
 
 
-def connected() -> _socket.socket:
+def open_channel() -> _socket.socket:
     """Open the channel so that child processes do not inherit it."""
     number = int(os.environ.pop(CHANNEL))
     os.set_inheritable(number, False)

@@ -94,26 +94,26 @@ def _rich(kernel: "GuestKernel", value: "Any") -> bool:
         if pyplot is not None:
             pyplot.close(value)
         return True
-    bundle = _asked(value, "_repr_mimebundle_") or {}
+    bundle = _call_repr(value, "_repr_mimebundle_") or {}
     if isinstance(bundle, tuple):
         bundle = bundle[0]
     for method, mime in PICTURES:
-        data = bundle.get(mime) or _asked(value, method)
+        data = bundle.get(mime) or _call_repr(value, method)
         if isinstance(data, tuple):
             data = data[0]
         if data:
             _picture(kernel, data, mime)
             return True
-    text = bundle.get("text/markdown") or _asked(value, "_repr_markdown_")
+    text = bundle.get("text/markdown") or _call_repr(value, "_repr_markdown_")
     if text:
         kernel.show("markdown", text=str(text))
         return True
-    data = bundle.get("application/json") or _asked(value, "_repr_json_")
+    data = bundle.get("application/json") or _call_repr(value, "_repr_json_")
     if data:
         _json(kernel, data[0] if isinstance(data, tuple) else data)
         return True
     plain = repr(value)
-    text = bundle.get("text/html") or _asked(value, "_repr_html_")
+    text = bundle.get("text/html") or _call_repr(value, "_repr_html_")
     if text and (plain.startswith("<") or plain == str(text)):
         kernel.show("html", text=str(text))
         return True
@@ -123,7 +123,7 @@ def _rich(kernel: "GuestKernel", value: "Any") -> bool:
     return True
 
 
-def _asked(value: "Any", method: str) -> "Any":
+def _call_repr(value: "Any", method: str) -> "Any":
     found = getattr(type(value), method, None)
     if found is None:
         return None

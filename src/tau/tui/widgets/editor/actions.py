@@ -8,7 +8,7 @@ from tau.tui.widgets.autocomplete import Autocomplete, EnterMeans
 from tau.tui.widgets.editor.bindings import ActionKeys
 from tau.tui.widgets.editor.buffer import Position
 from tau.tui.widgets.editor.commands import COMMANDS
-from tau.tui.widgets.editor.intake import incoming
+from tau.tui.widgets.editor.intake import clean_input
 from tau.tui.widgets.editor.jump import Jump
 from tau.tui.widgets.editor.layout import WrapLayout
 from tau.tui.widgets.editor.model import EditorModel
@@ -97,7 +97,7 @@ class Actions:
         return done
 
     def _type(self, text: str) -> bool:
-        done = self._model.document.insert(incoming(text), "type")
+        done = self._model.document.insert(clean_input(text), "type")
         if done:
             self._popup.ask(self._question)
         return done
@@ -196,7 +196,7 @@ class Actions:
         if suggestions is None or item is None:
             return False
         start = min(document.buffer.position(suggestions.start), document.cursor)
-        value = incoming(item.value)
+        value = clean_input(item.value)
         if document.buffer.between(start, document.cursor) == value:
             return False
         done = document.replace(start, document.cursor, value)

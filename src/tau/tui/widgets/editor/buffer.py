@@ -13,7 +13,7 @@ class Position(NamedTuple):
 START = Position(0, 0)
 
 
-def moved_by(start: Position, text: str) -> Position:
+def advance_position(start: Position, text: str) -> Position:
     """Return where `text` ends if it begins at `start`."""
     newlines = text.count("\n")
     if not newlines:

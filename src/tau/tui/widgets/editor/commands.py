@@ -5,7 +5,7 @@ from collections.abc import Callable
 from tau.tui.widgets.editor import motions
 from tau.tui.widgets.editor.buffer import Position
 from tau.tui.widgets.editor.document import EditorDocument
-from tau.tui.widgets.editor.units import after, before
+from tau.tui.widgets.editor.units import next_column, previous_column
 from tau.tui.widgets.editor.words import word_end, word_start
 
 _Command = Callable[[EditorDocument], bool]
@@ -62,9 +62,9 @@ def delete_line(document: EditorDocument) -> bool:
 def transpose(document: EditorDocument) -> bool:
     """Swap the two characters around the cursor, or the last two at the end of a line."""
     line, (number, column) = document.line, document.cursor
-    right_start = column if column < len(line) else before(line, column)
-    left_start = before(line, right_start)
-    end = after(line, right_start)
+    right_start = column if column < len(line) else previous_column(line, column)
+    left_start = previous_column(line, right_start)
+    end = next_column(line, right_start)
     if left_start == right_start or right_start == end:
         return False
     swapped = line[right_start:end] + line[left_start:right_start]

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from tau.tui.widgets.editor.buffer import START, Buffer, Position, moved_by
+from tau.tui.widgets.editor.buffer import START, Buffer, Position, advance_position
 from tau.tui.widgets.editor.kill_ring import KillRing
 from tau.tui.widgets.editor.undo import BufferEdit, EditKind, UndoStack
-from tau.tui.widgets.editor.units import snapped
+from tau.tui.widgets.editor.units import snap_column
 
 Last = Literal["", "move", "type", "erase", "kill", "yank", "other"]
 
@@ -51,7 +51,7 @@ class EditorDocument:
     def place(self, offset: int) -> None:
         """Move the cursor to an offset, or after the character it is inside of."""
         number, column = self.buffer.position(offset)
-        self.move(Position(number, snapped(self.buffer.lines[number], column)))
+        self.move(Position(number, snap_column(self.buffer.lines[number], column)))
 
     def replace(self, start: Position, end: Position, text: str, last: Last = "other") -> bool:
         """Replace [start, end) with `text` and move the cursor after it. False if nothing changes."""
@@ -100,7 +100,7 @@ class EditorDocument:
         change = self._undo.undo()
         if change is None:
             return False
-        self._applied(change.start, moved_by(change.start, change.inserted), change.removed)
+        self._applied(change.start, advance_position(change.start, change.inserted), change.removed)
         self.cursor = change.before
         self.last = "other"
         return True
@@ -110,7 +110,7 @@ class EditorDocument:
         change = self._undo.redo()
         if change is None:
             return False
-        self._applied(change.start, moved_by(change.start, change.removed), change.inserted)
+        self._applied(change.start, advance_position(change.start, change.removed), change.inserted)
         self.cursor = change.after
         self.last = "other"
         return True
@@ -126,7 +126,7 @@ class EditorDocument:
 
     def _put(self, start: Position, end: Position, text: str) -> bool:
         changed = self.replace(start, end, text, "yank")
-        self._yanked = (start, moved_by(start, text))
+        self._yanked = (start, advance_position(start, text))
         self.last = "yank"
         return changed
 
@@ -138,7 +138,7 @@ class EditorDocument:
         at = self.buffer.replace(start, end, text)
         line = self.buffer.lines[at.line]
         if not line.isascii():
-            at = Position(at.line, snapped(line, at.column))
+            at = Position(at.line, snap_column(line, at.column))
         self.cursor = at
         self.wanted_cell = None
         return at

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from tau.tui.widgets.editor.document import EditorDocument
-from tau.tui.widgets.editor.intake import incoming
+from tau.tui.widgets.editor.intake import clean_input
 from tau.tui.widgets.editor.kill_ring import KillRing
 from tau.tui.widgets.editor.pastes import Pastes
 
@@ -16,14 +16,14 @@ EditorDraft: TypeAlias = "dict[str, list[DraftPart] | int]"
 """
 
 
-def saved(document: EditorDocument, pastes: Pastes) -> EditorDraft:
+def save_draft(document: EditorDocument, pastes: Pastes) -> EditorDraft:
     """Save the text with its pastes and the cursor."""
     return {"parts": _parts(document, pastes), "cursor": document.buffer.offset(document.cursor)}
 
 
-def saved_over(document: EditorDocument, below: EditorDocument, pastes: Pastes) -> EditorDraft:
+def save_draft_over(document: EditorDocument, below: EditorDocument, pastes: Pastes) -> EditorDraft:
     """Save the same, with the draft that was set aside."""
-    return {**saved(document, pastes), "below": _parts(below, pastes)}
+    return {**save_draft(document, pastes), "below": _parts(below, pastes)}
 
 
 def _parts(document: EditorDocument, pastes: Pastes) -> list[DraftPart]:
@@ -33,7 +33,7 @@ def _parts(document: EditorDocument, pastes: Pastes) -> list[DraftPart]:
     ]
 
 
-def restored(draft: Mapping[str, object], pastes: Pastes, kills: KillRing) -> EditorDocument | None:
+def restore_draft(draft: Mapping[str, object], pastes: Pastes, kills: KillRing) -> EditorDocument | None:
     """Restore the document; None if the data is not a draft."""
     parts, cursor = draft.get("parts"), draft.get("cursor")
     if not isinstance(parts, list):
@@ -52,11 +52,11 @@ def restored(draft: Mapping[str, object], pastes: Pastes, kills: KillRing) -> Ed
 
 def _restored_part(part: object, pastes: Pastes) -> str | None:
     if isinstance(part, str):
-        return incoming(part)
+        return clean_input(part)
     if not isinstance(part, Mapping):
         return None
     number, label, text = part.get("paste"), part.get("label"), part.get("text")
     if not isinstance(number, int) or not isinstance(label, str) or not isinstance(text, str):
         return None
-    text = incoming(text)
+    text = clean_input(text)
     return pastes.add(text, label, number) or text

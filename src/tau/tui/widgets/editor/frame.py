@@ -32,7 +32,7 @@ def border(theme: Theme, token: str, width: int, left: str = "", mark: str = "",
     return "".join(pieces)
 
 
-def fitting(pairs: tuple[tuple[str, str], ...], width: int) -> tuple[str, str]:
+def pick_fitting(pairs: tuple[tuple[str, str], ...], width: int) -> tuple[str, str]:
     """Return the first pair that fits in `width` cells, or the last one."""
     for left, right in pairs[:-1]:
         cells = sum(visible_width(text) + 3 for text in (left, right) if text)

@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 from tau.tui.widgets.editor.buffer import Position
 from tau.tui.widgets.editor.document import EditorDocument
-from tau.tui.widgets.editor.intake import incoming
+from tau.tui.widgets.editor.intake import clean_input
 from tau.tui.widgets.editor.kill_ring import KillRing
 
 EDITED_KEPT = 100
@@ -127,4 +127,4 @@ class HistoryCursor:
 
     def _enter(self, entry: HistoryEntry) -> EditorDocument:
         self._key = entry.key
-        return self._edited.get(entry.key) or EditorDocument(incoming(entry.text), kills=self._kills)
+        return self._edited.get(entry.key) or EditorDocument(clean_input(entry.text), kills=self._kills)

@@ -10,7 +10,7 @@ from tau.base.late import late
 base_text = late("tau.base.text")
 
 
-def incoming(text: str) -> str:
+def clean_input(text: str) -> str:
     """Clean text for a buffer."""
     if text.isprintable():
         return text
@@ -21,9 +21,9 @@ def incoming(text: str) -> str:
     return base_text.plain(text)
 
 
-def incoming_line(text: str) -> str:
+def clean_input_line(text: str) -> str:
     """Clean text for a one-line field: newlines and tabs become spaces, trimmed at the ends."""
-    text = incoming(text)
+    text = clean_input(text)
     if "\n" in text or "\t" in text:
         text = text.strip("\n").replace("\n", " ").replace("\t", " ")
     return text

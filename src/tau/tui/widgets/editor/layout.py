@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from tau.tui.style import Style
 from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
-from tau.tui.widgets.editor.long_lines import LONG_CHARS, alike
+from tau.tui.widgets.editor.long_lines import LONG_CHARS, compare_lines
 from tau.tui.widgets.editor.pastes import Pastes
-from tau.tui.widgets.editor.units import HIDDEN, MARKER, TAB, LineUnits, shape
+from tau.tui.widgets.editor.units import HIDDEN, MARKER, TAB, LineUnits, measure_if_needed
 
 TAB_CELLS = 4
 HIDDEN_SIGN = "\ufffd"
@@ -65,7 +65,7 @@ class WrapLayout:
 
     def _breaks(self, line: str, start: int) -> Iterator[int]:
         """Yield where the rows after the one at `start` begin."""
-        units = shape(line)
+        units = measure_if_needed(line)
         if units is None:
             return self._narrow(line, start)
         if units.sums and self.cells > 1:
@@ -76,7 +76,7 @@ class WrapLayout:
         """Return the rows of a long line, reusing those of the last layout where unchanged."""
         last, self._last_long = self._last_long, line
         known = self._rows.get(last)
-        same = alike(last, line) if known is not None else None
+        same = compare_lines(last, line) if known is not None else None
         if known is None or same is None:
             return [0, *self._breaks(line, 0)]
         # A row's end is decided within the next row.
@@ -100,7 +100,7 @@ class WrapLayout:
     def cell_of(self, line: str, row: int, column: int) -> int:
         """Return how many cells of the row are before `column`."""
         start = self.rows(line)[row]
-        units = shape(line)
+        units = measure_if_needed(line)
         if units is None:
             return column - start
         if units.sums and self.cells > 1:
@@ -114,7 +114,7 @@ class WrapLayout:
     def column_at(self, line: str, row: int, cell: int) -> int:
         """Return the last column of the row at or before `cell`."""
         start, end = self.rows(line)[row], self.row_end(line, row)
-        units = shape(line)
+        units = measure_if_needed(line)
         is_last = row + 1 == len(self.rows(line))
         if units is None:
             return min(start + cell, end if is_last else end - 1)
@@ -128,7 +128,7 @@ class WrapLayout:
 
     def shown(self, line: str, start: int, end: int, cell: int = 0, marker: Style = _PLAIN) -> str:
         """Return the displayed text of the columns [start, end), the first being in `cell`."""
-        units = shape(line)
+        units = measure_if_needed(line)
         if units is None or (units.sums and self.cells > 1):
             return line[start:end]
         out: list[str] = []

@@ -6,7 +6,7 @@ LONG_CHARS = 2_000
 """Minimum length for which the comparison pays off."""
 
 
-class UniformLine(NamedTuple):
+class LineOverlap(NamedTuple):
     """Common prefix and suffix lengths of two lines; the new line is longer by `delta`."""
 
     prefix: int
@@ -14,7 +14,7 @@ class UniformLine(NamedTuple):
     delta: int
 
 
-def alike(old: str, new: str) -> UniformLine | None:
+def compare_lines(old: str, new: str) -> LineOverlap | None:
     """Compare two lines; None if they have too little in common."""
     most = min(len(old), len(new))
     prefix = _same(old, new, most)
@@ -22,7 +22,7 @@ def alike(old: str, new: str) -> UniformLine | None:
     suffix = _same(old[::-1], new[::-1], rest) if rest else 0
     if prefix + suffix < most // 2:
         return None
-    return UniformLine(prefix, suffix, len(new) - len(old))
+    return LineOverlap(prefix, suffix, len(new) - len(old))
 
 
 def _same(one: str, other: str, most: int) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from tau.tui.widgets.editor import draft, folding
 from tau.tui.widgets.editor.document import EditorDocument
 from tau.tui.widgets.editor.history import History, HistoryCursor
-from tau.tui.widgets.editor.intake import incoming
+from tau.tui.widgets.editor.intake import clean_input
 from tau.tui.widgets.editor.kill_ring import KillRing
 from tau.tui.widgets.editor.layout import WrapLayout
 from tau.tui.widgets.editor.pastes import Pastes, is_large
@@ -38,21 +38,21 @@ class EditorModel:
 
         Folded pastes of the old text stay folded where they appear in the new one, in order.
         """
-        self.document.set_text(folding.refolded(incoming(text), self.document.buffer.text, self.pastes))
+        self.document.set_text(folding.refold(clean_input(text), self.document.buffer.text, self.pastes))
 
     def insert(self, text: str) -> bool:
         """Insert text at the cursor; one undo removes it."""
-        return self.document.insert(incoming(text))
+        return self.document.insert(clean_input(text))
 
     def paste(self, text: str, *, fold: bool = True) -> bool:
         """Insert pasted text at the cursor, as a marker if large."""
-        text = incoming(text)
+        text = clean_input(text)
         marker = self.pastes.add(text) if fold and is_large(text) else ""
         return self.document.insert(marker or text)
 
     def insert_marker(self, label: str, text: str) -> bool:
         """Insert a unit at the cursor, shown as `label` and submitted as `text`."""
-        text = incoming(text)
+        text = clean_input(text)
         return self.document.insert(self.pastes.add(text, label) or text)
 
     def toggle_paste(self) -> bool:
@@ -81,18 +81,18 @@ class EditorModel:
         """Return the draft as plain data, ignoring an unedited history entry."""
         document, kept = self.document, self.recall.draft
         if kept is None:
-            return draft.saved(document, self.pastes)
+            return draft.save_draft(document, self.pastes)
         if document.is_empty or not document.buffer.version:
-            return draft.saved(kept, self.pastes)
+            return draft.save_draft(kept, self.pastes)
         return (
-            draft.saved(document, self.pastes)
+            draft.save_draft(document, self.pastes)
             if kept.is_empty
-            else draft.saved_over(document, kept, self.pastes)
+            else draft.save_draft_over(document, kept, self.pastes)
         )
 
     def restore(self, data: Mapping[str, object]) -> bool:
         """Restore a draft; False, without changes, if the data is not one."""
-        document = draft.restored(data, self.pastes, self.kills)
+        document = draft.restore_draft(data, self.pastes, self.kills)
         if document is None:
             return False
         if not self.document.buffer.version:  # the entry was not edited: stop navigating

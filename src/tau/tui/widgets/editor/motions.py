@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tau.tui.widgets.editor.buffer import START, Position
-from tau.tui.widgets.editor.units import after, before, snapped
+from tau.tui.widgets.editor.units import next_column, previous_column, snap_column
 from tau.tui.widgets.editor.words import word_end, word_start
 
 Lines = Sequence[str]
@@ -11,13 +11,13 @@ Lines = Sequence[str]
 
 def left(lines: Lines, at: Position) -> Position:
     if at.column > 0:
-        return Position(at.line, before(lines[at.line], at.column))
+        return Position(at.line, previous_column(lines[at.line], at.column))
     return Position(at.line - 1, len(lines[at.line - 1])) if at.line > 0 else at
 
 
 def right(lines: Lines, at: Position) -> Position:
     if at.column < len(lines[at.line]):
-        return Position(at.line, after(lines[at.line], at.column))
+        return Position(at.line, next_column(lines[at.line], at.column))
     return Position(at.line + 1, 0) if at.line + 1 < len(lines) else at
 
 
@@ -85,11 +85,11 @@ def paragraph_down(lines: Lines, at: Position) -> Position:
 
 def jump_forward(lines: Lines, at: Position, wanted: str) -> Position | None:
     """Return the next occurrence of `wanted` after the cursor."""
-    column = after(lines[at.line], at.column)
+    column = next_column(lines[at.line], at.column)
     for number in range(at.line, len(lines)):
         line = lines[number]
         found = line.find(wanted, column)
-        while found >= 0 and snapped(line, found) != found:
+        while found >= 0 and snap_column(line, found) != found:
             found = line.find(wanted, found + 1)
         if found >= 0:
             return Position(number, found)
@@ -103,7 +103,7 @@ def jump_backward(lines: Lines, at: Position, wanted: str) -> Position | None:
     for number in range(at.line, -1, -1):
         line = lines[number]
         found = line.rfind(wanted, 0, stop)
-        while found >= 0 and snapped(line, found) != found:
+        while found >= 0 and snap_column(line, found) != found:
             found = line.rfind(wanted, 0, found + len(wanted) - 1)
         if found >= 0:
             return Position(number, found)

@@ -7,7 +7,7 @@ pasted text cannot contain a marker, and undo, kill and yank handle markers like
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from tau.tui.widgets.editor.intake import incoming_line
+from tau.tui.widgets.editor.intake import clean_input_line
 
 PASTE_LINES = 10
 """A paste of more lines becomes a marker."""
@@ -78,7 +78,9 @@ class Pastes:
         if marker:
             number = number or self._last_number + 1
             self._last_number = max(self._last_number, number)
-            self._pastes[marker] = StoredPaste(number, text, incoming_line(label) or label_of(number, text))
+            self._pastes[marker] = StoredPaste(
+                number, text, clean_input_line(label) or label_of(number, text)
+            )
         return marker
 
     def expanded(self, raw: str) -> str:

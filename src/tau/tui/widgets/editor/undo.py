@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from tau.tui.widgets.editor.buffer import Position, moved_by
+from tau.tui.widgets.editor.buffer import Position, advance_position
 
 STEPS = 1_000
 """Older steps are forgotten."""
@@ -78,11 +78,15 @@ def _joined(last: BufferEdit, new: BufferEdit) -> BufferEdit | None:
     if last.kind != new.kind or new.kind == "other":
         return None
     if new.kind == "type":
-        follows = not last.removed and not new.removed and new.start == moved_by(last.start, last.inserted)
+        follows = (
+            not last.removed and not new.removed and new.start == advance_position(last.start, last.inserted)
+        )
         if follows and not _new_word(last.inserted[-1:], new.inserted[:1]):
             return last._replace(inserted=last.inserted + new.inserted, after=new.after)
         return None
-    if moved_by(new.start, new.removed) == last.start and not _new_word(new.removed[-1:], last.removed[:1]):
+    if advance_position(new.start, new.removed) == last.start and not _new_word(
+        new.removed[-1:], last.removed[:1]
+    ):
         return last._replace(start=new.start, removed=new.removed + last.removed, after=new.after)
     if new.start == last.start and not _new_word(last.removed[-1:], new.removed[:1]):
         return last._replace(removed=last.removed + new.removed, after=new.after)

@@ -6,7 +6,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from tau.tui.text.width import grapheme_width, graphemes, is_narrow, is_simple
-from tau.tui.widgets.editor.long_lines import LONG_CHARS, alike
+from tau.tui.widgets.editor.long_lines import LONG_CHARS, compare_lines
 from tau.tui.widgets.editor.pastes import is_marker
 
 TAB = -1
@@ -53,9 +53,9 @@ class LineUnitsCache:
 
     def _measured(self, line: str) -> LineUnits:
         if len(line) < LONG_CHARS:
-            return measured(line)
+            return measure_line(line)
         last = self._last_long
-        found = (last and patched(*last, line)) or measured(line)
+        found = (last and patch_units(*last, line)) or measure_line(line)
         self._last_long = (line, found)
         return found
 
@@ -63,16 +63,16 @@ class LineUnitsCache:
 _shapes = LineUnitsCache()
 
 
-def shape(line: str) -> LineUnits | None:
+def measure_if_needed(line: str) -> LineUnits | None:
     """Measure a line; None if every character is one unit of one cell."""
     if line.isascii() and "\t" not in line:
         return None
     return _shapes.of(line)
 
 
-def patched(old_line: str, old: LineUnits, line: str) -> LineUnits | None:
+def patch_units(old_line: str, old: LineUnits, line: str) -> LineUnits | None:
     """Derive the units of a line from those of a similar one; None if they differ too much."""
-    same = alike(old_line, line)
+    same = compare_lines(old_line, line)
     if same is None:
         return None
     starts = old.starts
@@ -83,13 +83,13 @@ def patched(old_line: str, old: LineUnits, line: str) -> LineUnits | None:
     while last < len(starts) - 1 and not _is_hard(old_line, starts[last]):
         last += 1
     base, delta = starts[first], same.delta
-    between = measured(line[base : starts[last] + delta])
+    between = measure_line(line[base : starts[last] + delta])
     moved = [start + delta for start in starts[last:]] if delta else starts[last:]
     sums: list[int] = []
     if old.sums and between.sums:
-        before = old.sums[first]
-        wider = before + between.sums[-1] - old.sums[last]
-        sums = old.sums[:first] + [before + cells for cells in between.sums[:-1]]
+        previous_column = old.sums[first]
+        wider = previous_column + between.sums[-1] - old.sums[last]
+        sums = old.sums[:first] + [previous_column + cells for cells in between.sums[:-1]]
         sums += [cells + wider for cells in old.sums[last:]]
     return LineUnits(
         starts[:first] + [base + start for start in between.starts[:-1]] + moved,
@@ -103,7 +103,7 @@ def _is_hard(line: str, at: int) -> bool:
     return is_simple(line[at - 1 : at + 1].replace("\t", " "))
 
 
-def measured(line: str) -> LineUnits:
+def measure_line(line: str) -> LineUnits:
     """Measure any line."""
     if not line:
         return LineUnits([0], [], [0])
@@ -150,25 +150,25 @@ def _pieces(line: str) -> Iterator[str]:
         yield line[start:]
 
 
-def after(line: str, column: int) -> int:
+def next_column(line: str, column: int) -> int:
     """Return the column after the unit at `column`."""
-    units = shape(line)
+    units = measure_if_needed(line)
     if units is None:
         return min(column + 1, len(line))
     at = bisect_right(units.starts, column)
     return units.starts[at] if at < len(units.starts) else len(line)
 
 
-def before(line: str, column: int) -> int:
+def previous_column(line: str, column: int) -> int:
     """Return the start of the unit before `column`."""
-    units = shape(line)
+    units = measure_if_needed(line)
     if units is None:
         return max(column - 1, 0)
     return units.starts[max(bisect_left(units.starts, column) - 1, 0)]
 
 
-def snapped(line: str, column: int) -> int:
+def snap_column(line: str, column: int) -> int:
     """Return the column, or the end of the unit it is inside of."""
     column = min(max(column, 0), len(line))
-    units = shape(line)
+    units = measure_if_needed(line)
     return column if units is None else units.starts[bisect_left(units.starts, column)]

@@ -9,10 +9,10 @@ from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.autocomplete import Autocomplete, popup_rows
 from tau.tui.widgets.editor.document import EditorDocument
-from tau.tui.widgets.editor.frame import border, fitting, hidden_mark
+from tau.tui.widgets.editor.frame import border, hidden_mark, pick_fitting
 from tau.tui.widgets.editor.layout import WrapLayout
 from tau.tui.widgets.editor.pastes import Pastes, is_marker
-from tau.tui.widgets.editor.units import after, before
+from tau.tui.widgets.editor.units import next_column, previous_column
 from tau.tui.widgets.editor.viewport import Viewport
 
 _MIN_CELLS_BESIDE_PROMPT = 4
@@ -42,20 +42,20 @@ class EditorView:
         self.layout = WrapLayout(pastes)
         self._viewport = Viewport()
         self._rows: list[str] = []
-        self._drawn: tuple[object, ...] = ()
+        self._rows_key: tuple[object, ...] = ()
 
     def forget(self) -> None:
         """Redraw everything next time."""
         self.layout.forget()
-        self._drawn = ()
+        self._rows_key = ()
 
     def rows(self, document: EditorDocument, popup: Autocomplete, look: EditorStyle) -> list[str]:
         """Return the rows; the identical list if nothing changed."""
         text = (document, document.buffer.version, document.cursor)
         key = (look, text, popup.version, popup.max_rows, self._theme.linear)
-        if key != self._drawn:
+        if key != self._rows_key:
             self._rows = self._draw(document, popup, look)
-            self._drawn = key
+            self._rows_key = key
         return self._rows
 
     def _draw(self, document: EditorDocument, popup: Autocomplete, look: EditorStyle) -> list[str]:
@@ -103,7 +103,7 @@ class EditorView:
                 row for text in (*look.border_texts[0], over) if text for row in wrapping.wrap(text, width)
             ]
             return [*texts, *rows, truncate(under, width)] if under else [*texts, *rows]
-        left, right = fitting(look.border_texts, width - (visible_width(over) + 3 if over else 0))
+        left, right = pick_fitting(look.border_texts, width - (visible_width(over) + 3 if over else 0))
         top = border(theme, look.border_token, width, left, over, right)
         return [top, *rows, border(theme, look.border_token, width, mark=under)]
 
@@ -113,12 +113,12 @@ class EditorView:
         start, end = layout.rows(line)[row], layout.row_end(line, row)
         cell = layout.cell_of(line, row, column)
         if cell >= layout.cells + layout.hangs:  # one-column terminal: there is no cell after the text
-            column = max(before(line, column), start)
+            column = max(previous_column(line, column), start)
             cell = layout.cell_of(line, row, column)
         left = layout.shown(line, start, column, marker=marker)
         if not look.draw_cursor:
             return left + CURSOR_MARKER + layout.shown(line, column, end, cell, marker)
-        behind = min(after(line, column), end) if column < end else end
+        behind = min(next_column(line, column), end) if column < end else end
         under = layout.shown(line, column, behind, cell) or " "
         style = self._theme["cursor"]
         if column < end and (line[column] == "\t" or is_marker(line[column])):

@@ -1,12 +1,12 @@
 """Word boundaries: letters and digits of any script, punctuation, and runs of Han and of kana."""
 
 from tau.tui.widgets.editor.pastes import is_marker
-from tau.tui.widgets.editor.units import after, before
+from tau.tui.widgets.editor.units import next_column, previous_column
 
 SPACE, WORD, HAN, HIRAGANA, KATAKANA, SIGN, PASTE = range(7)
 
 
-def kind_at(line: str, column: int) -> int:
+def char_class_at(line: str, column: int) -> int:
     """Return the class of the unit at `column`; a word is a run of one class."""
     char = line[column]
     if char.isalnum() or char == "_":
@@ -32,26 +32,26 @@ def _script(char: str) -> int:
 
 def word_end(line: str, column: int) -> int:
     """Return the end of the word at or after `column`, or the end of the line."""
-    while column < len(line) and kind_at(line, column) == SPACE:
-        column = after(line, column)
+    while column < len(line) and char_class_at(line, column) == SPACE:
+        column = next_column(line, column)
     if column >= len(line):
         return len(line)
-    kind = kind_at(line, column)
-    column = after(line, column)
-    while column < len(line) and kind != PASTE and kind_at(line, column) == kind:
-        column = after(line, column)
+    kind = char_class_at(line, column)
+    column = next_column(line, column)
+    while column < len(line) and kind != PASTE and char_class_at(line, column) == kind:
+        column = next_column(line, column)
     return column
 
 
 def word_start(line: str, column: int) -> int:
     """Return the start of the word at or before `column`, or the start of the line."""
-    previous = before(line, column)
-    while column > 0 and kind_at(line, previous) == SPACE:
-        column, previous = previous, before(line, previous)
+    previous = previous_column(line, column)
+    while column > 0 and char_class_at(line, previous) == SPACE:
+        column, previous = previous, previous_column(line, previous)
     if column == 0:
         return 0
-    kind = kind_at(line, previous)
-    column, previous = previous, before(line, previous)
-    while column > 0 and kind != PASTE and kind_at(line, previous) == kind:
-        column, previous = previous, before(line, previous)
+    kind = char_class_at(line, previous)
+    column, previous = previous, previous_column(line, previous)
+    while column > 0 and kind != PASTE and char_class_at(line, previous) == kind:
+        column, previous = previous, previous_column(line, previous)
     return column

@@ -8,7 +8,7 @@ from tau.tui.text.width import visible_width
 from tau.tui.widgets.highlight import Highlighter
 from tau.tui.widgets.markdown.inline import Inline, MarkdownStyle
 from tau.tui.widgets.markdown.limits import PARAGRAPH_CHARS, SAMPLE_ROWS
-from tau.tui.widgets.markdown.paragraph_chunks import pieces
+from tau.tui.widgets.markdown.paragraph_chunks import split_paragraph
 from tau.tui.widgets.markdown.resume_point import (
     HIDDEN,
     HTML_HEAD_LINES,
@@ -147,7 +147,7 @@ class Builder:
         """Build the pieces of a long paragraph, up to `end`."""
         node, content = block.node, block.node.content
         start = len(HIDDEN) + 1 if block.is_continued else 0
-        parts = [part for part in pieces(content, start) if part.start < end]
+        parts = [part for part in split_paragraph(content, start) if part.start < end]
         found: list[Shape] = []
         for at, part in enumerate(parts):
             is_last = at == len(parts) - 1

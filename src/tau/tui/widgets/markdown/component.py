@@ -8,7 +8,7 @@ from tau.tui.rows import RowPart, Rows
 from tau.tui.style import Theme
 from tau.tui.widgets.markdown.document import MarkdownDocument
 from tau.tui.widgets.markdown.inline import MarkdownStyle
-from tau.tui.widgets.markdown.layout import ShapeLayout, padded
+from tau.tui.widgets.markdown.layout import ShapeLayout, indent_rows
 from tau.tui.widgets.markdown.shapes import Shape
 
 highlighting = late("tau.tui.widgets.highlight")
@@ -108,7 +108,7 @@ class Markdown(Component):
             paper.show_ending(self._document.ending())
         return paper.rows
 
-    def seam(self) -> CommitBoundary | None:
+    def commit_boundary(self) -> CommitBoundary | None:
         """While the text streams, its finished blocks are final."""
         if self._is_finished or self._paper is None:
             return None
@@ -159,7 +159,7 @@ class _Paper:
     def add(self, shapes: Sequence[Shape]) -> None:
         """Add settled shapes, dropping the ending."""
         if shapes:
-            rows = padded(self._layout.rows(shapes), self._padding)
+            rows = indent_rows(self._layout.rows(shapes), self._padding)
             self._chunks.append(rows)
             self.settled_rows += len(rows)
             if len(self._chunks) >= _CHUNKS_TO_JOIN:
@@ -171,7 +171,7 @@ class _Paper:
 
     def show_ending(self, shapes: Sequence[Shape]) -> None:
         """Set the provisional rows after the settled ones."""
-        rows = padded(self._layout.preview(shapes), self._padding)
+        rows = indent_rows(self._layout.preview(shapes), self._padding)
         if rows != self._ending:
             self._ending = rows
             self.rows = Rows([*self._joined, *self._chunks, rows])

@@ -8,9 +8,9 @@ from tau.tui.widgets.markdown.build import Builder
 from tau.tui.widgets.markdown.hold import is_undecided
 from tau.tui.widgets.markdown.inline import Inline, MarkdownStyle
 from tau.tui.widgets.markdown.limits import LINE_CHARS, PARAGRAPH_CHARS, PIECE_CHARS, SETTLE_CHARS
-from tau.tui.widgets.markdown.resume_point import HIDDEN, BlockRange, ResumePoint, placed
+from tau.tui.widgets.markdown.resume_point import HIDDEN, BlockRange, ResumePoint, locate_blocks
 from tau.tui.widgets.markdown.shapes import CodeShape, Shape
-from tau.tui.widgets.markdown.stable_prefix import StablePrefix, find_cut
+from tau.tui.widgets.markdown.stable_prefix import StablePrefix, find_stable_prefix
 
 base_text = late("tau.base.text")
 parser = late("tau.tui.widgets.markdown.parse")
@@ -71,12 +71,12 @@ class MarkdownDocument:
         """Return the shapes of the rest so far."""
         lines = [*self._place.head, *self._lines]
         if self._partial and not is_undecided(self._partial):
-            lines.append(plain(self._partial))
+            lines.append(clean_markdown_line(self._partial))
         return self._shapes(lines, Builder(self._inline, self._place.rest, open_line=len(lines)))
 
     def finish(self) -> list[Shape]:
         """Return the shapes of the rest at the end of the text."""
-        lines = [*self._place.head, *self._lines, plain(self._partial)]
+        lines = [*self._place.head, *self._lines, clean_markdown_line(self._partial)]
         return self._shapes(lines, Builder(self._inline, self._place.rest, is_final=True), is_last=True)
 
     def _shapes(self, lines: Sequence[str], builder: Builder, *, is_last: bool = False) -> list[Shape]:
@@ -98,7 +98,7 @@ class MarkdownDocument:
             end = "\r" if text.endswith("\r") else ""  # possibly half a line end
             text = text.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n") + end
         *lines, self._partial = text.split("\n")
-        self._lines += [plain(line) for line in lines]
+        self._lines += [clean_markdown_line(line) for line in lines]
         self._measure()
 
     def _measure(self) -> None:
@@ -110,7 +110,7 @@ class MarkdownDocument:
         """Whether a partial line is so long that the rest cannot change its kind."""
         is_rest = self._place.is_in_line and not self._lines
         least = 2 * PIECE_CHARS if is_rest else PARAGRAPH_CHARS
-        return len(self._partial) > least and plain(self._partial) == self._partial
+        return len(self._partial) > least and clean_markdown_line(self._partial) == self._partial
 
     def _blocks(self, lines: Sequence[str]) -> Sequence[BlockRange] | None:
         try:
@@ -118,7 +118,7 @@ class MarkdownDocument:
             nodes = parser.parse_blocks("\n".join(lines), place.continued_line(lines), place.nesting)
         except Exception:  # a parser failure must not stop a frame
             return None
-        return placed(nodes, lines, self._place)
+        return locate_blocks(nodes, lines, self._place)
 
     def _settled(self) -> list[Shape] | None:
         lines = [*self._place.head, *self._lines]
@@ -127,7 +127,9 @@ class MarkdownDocument:
         blocks = self._blocks(lines)
         if blocks is None:
             return None
-        cut = find_cut(blocks, self._place, self._settle_chars, lambda first: size_of(lines[first:]))
+        cut = find_stable_prefix(
+            blocks, self._place, self._settle_chars, lambda first: size_of(lines[first:])
+        )
         if cut is None:
             return None
         self._note(blocks, cut.line)
@@ -146,8 +148,8 @@ class MarkdownDocument:
             text = cut.leaf.content[cut.offset :].partition("\n")[0].rstrip()
             line = lines[cut.line]
             left = line[len(line.rstrip()) - len(text) :]
-            going_on = "".join([level.going_on() for level in self._place.path])
-            patched = f"{going_on}{HIDDEN} {left}"
+            prefix = "".join([level.continuation() for level in self._place.path])
+            patched = f"{prefix}{HIDDEN} {left}"
             if first >= len(self._lines):
                 self._partial = patched
             else:
@@ -174,6 +176,6 @@ def size_of(lines: Sequence[str]) -> int:
     return sum([max(len(line), LINE_CHARS) for line in lines])
 
 
-def plain(line: str) -> str:
+def clean_markdown_line(line: str) -> str:
     """Remove terminal controls from a line; tabs stay, since they matter in Markdown."""
     return line if line.isprintable() else base_text.plain(line)

@@ -9,7 +9,7 @@ from tau.base.late import late
 from tau.tui.style import Style, Theme
 from tau.tui.text.clean import clean, clean_line, link
 from tau.tui.widgets.markdown.limits import CACHED_TEXTS, PARAGRAPH_CHARS
-from tau.tui.widgets.markdown.open_markup import mended
+from tau.tui.widgets.markdown.open_markup import close_markup
 
 parser = late("tau.tui.widgets.markdown.parse")
 
@@ -57,7 +57,7 @@ class Inline:
         key = (text, tokens)
         known = self._known.get(key)
         if known is None or is_open:
-            known = self._styled(mended(text) if is_open else text, tokens)
+            known = self._styled(close_markup(text) if is_open else text, tokens)
             if not is_open:
                 if len(self._known) >= CACHED_TEXTS:
                     self._known.clear()

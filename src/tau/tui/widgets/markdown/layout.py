@@ -114,6 +114,6 @@ def _rule(theme: Theme, width: int) -> str:
     return theme["rule"](theme.symbols.rule * width)
 
 
-def padded(rows: Sequence[str], padding: str) -> list[str]:
+def indent_rows(rows: Sequence[str], padding: str) -> list[str]:
     """Indent the rows that are not empty."""
     return [padding + row if row else row for row in rows] if padding else list(rows)

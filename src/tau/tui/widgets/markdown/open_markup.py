@@ -20,14 +20,14 @@ def _autolink() -> re.Pattern[str]:
     return re.compile(r"<[A-Za-z][A-Za-z0-9+.\-]{1,31}:[^\s<>]*\Z")
 
 
-def mended(text: str) -> str:
+def close_markup(text: str) -> str:
     """Close the open markup of a text."""
     if _special().search(text) is None:
         return text
-    return _Mender(text).mended()
+    return _MarkupCloser(text).close_markup()
 
 
-class _Mender:
+class _MarkupCloser:
     """Scans one text from the left and tracks open markup."""
 
     def __init__(self, text: str) -> None:
@@ -36,7 +36,7 @@ class _Mender:
         """Emphasis markers: the character, the count, the offset."""
         self._brackets: list[int] = []
 
-    def mended(self) -> str:
+    def close_markup(self) -> str:
         text = self._text
         at = 0
         while match := _special().search(text, at):

@@ -16,7 +16,7 @@ class ParagraphChunk(NamedTuple):
     """The separator before it: a newline, a space, or nothing."""
 
 
-def pieces(text: str, start: int = 0) -> list[ParagraphChunk]:
+def split_paragraph(text: str, start: int = 0) -> list[ParagraphChunk]:
     """Split a text into pieces; one, unless it is long. With a `start`, the text is the rest of a long one.
 
     The end of a piece depends only on the text from its start to slightly past its end, not on how much more

@@ -37,7 +37,7 @@ class NestingLevel(NamedTuple):
         after = min(self.indent - 1 - digits, 4)
         return f"{' ' * (self.indent - 1 - digits - after)}{'1' * digits}{self.markup}{' ' * after}"
 
-    def going_on(self) -> str:
+    def continuation(self) -> str:
         """The prefix of its continuation lines."""
         return "> " if self.kind == "quote" else " " * self.indent
 
@@ -98,18 +98,20 @@ class BlockRange(NamedTuple):
     """The character in a task's checkbox: a space or an x."""
 
 
-def head_of(path: Sequence[NestingLevel], inside: Sequence[str] = ()) -> tuple[str, ...]:
+def opening_lines(path: Sequence[NestingLevel], inside: Sequence[str] = ()) -> tuple[str, ...]:
     """Return lines that open the blocks of a path, then some inside."""
     lines: list[str] = []
     before = ""
     for level in path:
         lines.append(before + level.opening() + HIDDEN)
-        before += level.going_on()
+        before += level.continuation()
         lines.append(before.rstrip())
     return (*lines, *[before + line for line in inside])
 
 
-def placed(nodes: "Sequence[BlockNode]", lines: Sequence[str], place: ResumePoint) -> tuple[BlockRange, ...]:
+def locate_blocks(
+    nodes: "Sequence[BlockNode]", lines: Sequence[str], place: ResumePoint
+) -> tuple[BlockRange, ...]:
     """Return the blocks parsed from a resume point, without the lines that lead there."""
     return _Placing(lines, place).blocks(nodes, 0, True, False)
 

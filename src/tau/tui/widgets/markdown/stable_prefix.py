@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tau.tui.widgets.markdown.limits import LONG_CHARS, SAMPLE_ROWS
-from tau.tui.widgets.markdown.paragraph_chunks import pieces
+from tau.tui.widgets.markdown.paragraph_chunks import split_paragraph
 from tau.tui.widgets.markdown.resume_point import (
     HIDDEN,
     HTML_HEAD_LINES,
@@ -12,7 +12,7 @@ from tau.tui.widgets.markdown.resume_point import (
     NestingLevel,
     PartialBlock,
     ResumePoint,
-    head_of,
+    opening_lines,
 )
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class StablePrefix(NamedTuple):
     """How much of a paragraph's text is finished."""
 
 
-def find_cut(
+def find_stable_prefix(
     blocks: Sequence[BlockRange], place: ResumePoint, enough: int, size_from: Callable[[int], int]
 ) -> StablePrefix | None:
     """Find the longest prefix that later text cannot change; None if there is none.
@@ -50,7 +50,7 @@ def find_cut(
         was_shown = place.was_shown if around is None else around.is_continued
         was_shown = was_shown or any(block.node.kind != "definition" for block in blocks[:at])
         if at and (was_shown or around is None):
-            here = ResumePoint(path, blocks[at].gap, was_shown, head=head_of(path))
+            here = ResumePoint(path, blocks[at].gap, was_shown, head=opening_lines(path))
             if last.node.kind == "list" and last is blocks[at] and last.children:
                 here = here._replace(gap=last.children[0].gap)
             best = StablePrefix(blocks[at].node.start, here)
@@ -61,7 +61,7 @@ def find_cut(
             if len(last.children) > 1:
                 number = -1 if item.number is None else item.number
                 best = StablePrefix(
-                    item.node.start, ResumePoint(path, item.gap, True, number, head=head_of(path))
+                    item.node.start, ResumePoint(path, item.gap, True, number, head=opening_lines(path))
                 )
             level = NestingLevel("item", item.node.indent - columns, item.node.markup, item.number, item.task)
             path, columns, around, blocks = (*path, level), item.node.indent, item, item.children
@@ -102,7 +102,9 @@ def _rest_cut(
     node: "BlockNode", line: int, path: tuple[NestingLevel, ...], kind: str, *inside: str
 ) -> StablePrefix:
     return StablePrefix(
-        line, ResumePoint(path, rest=PartialBlock(kind), was_shown=True, head=head_of(path, inside)), node
+        line,
+        ResumePoint(path, rest=PartialBlock(kind), was_shown=True, head=opening_lines(path, inside)),
+        node,
     )
 
 
@@ -117,12 +119,12 @@ def _paragraph_cut(
         not last_line and block.is_continued and place.is_in_line
     )
     certain = text if is_certain else text[: max(last_line - 1, 0)]
-    piece = pieces(certain, len(HIDDEN) + 1 if block.is_continued else 0)[-1]
+    piece = split_paragraph(certain, len(HIDDEN) + 1 if block.is_continued else 0)[-1]
     if not piece.join and piece.start <= len(HIDDEN) + 1:
         return None
     line = node.start + text.count("\n", 0, piece.start)
     starts_line = piece.join == "\n"
-    head = head_of(path, [HIDDEN] if starts_line else [])
+    head = opening_lines(path, [HIDDEN] if starts_line else [])
     rest = PartialBlock("paragraph", join=piece.join)
     place = ResumePoint(path, rest=rest, was_shown=True, head=head, is_in_line=not starts_line)
     return StablePrefix(line, place, node, piece.start)
