@@ -29,7 +29,7 @@ _SIXTEEN: tuple[_Rgb, ...] = (
     (0, 255, 255),
     (255, 255, 255),
 )
-_GREYS = (0, 7, 8, 15)
+_GRAYS = (0, 7, 8, 15)
 _DARK = 96
 _BRIGHT = 230
 _LEAST_SATURATION = 0.3
@@ -75,8 +75,8 @@ def _distance(one: _Rgb, other: _Rgb) -> int:
 
 def _nearest_256(rgb: _Rgb) -> int:
     r, g, b = map(_nearest_level, rgb)
-    grey = min(max((sum(rgb) // 3 - 3) // 10, 0), 23)
-    return min((16 + 36 * r + 6 * g + b, 232 + grey), key=lambda number: _distance(rgb, _rgb_of_256(number)))
+    gray = min(max((sum(rgb) // 3 - 3) // 10, 0), 23)
+    return min((16 + 36 * r + 6 * g + b, 232 + gray), key=lambda number: _distance(rgb, _rgb_of_256(number)))
 
 
 def _nearest_level(value: int) -> int:
@@ -87,7 +87,7 @@ def _nearest_16(rgb: _Rgb) -> int:
     """Match by hue, since palettes vary: by distance alone, pastels would become gray or yellow."""
     low, high = min(rgb), max(rgb)
     if high < _DARK or (high - low) < _LEAST_SATURATION * high:
-        return min(_GREYS, key=lambda number: _distance(rgb, _SIXTEEN[number]))
+        return min(_GRAYS, key=lambda number: _distance(rgb, _SIXTEEN[number]))
     # The six hues are 60 degrees apart, each the sum of the primary colors in its bits.
     r, g, b = ((value - low) / (high - low) for value in rgb)
     hue = (r > 0.5) + 2 * (g > 0.5) + 4 * (b > 0.5)
@@ -98,7 +98,7 @@ def _rgb_of_256(number: int) -> _Rgb:
     if number < 16:
         return _SIXTEEN[number]
     if number >= 232:
-        grey = 8 + 10 * (number - 232)
-        return grey, grey, grey
+        gray = 8 + 10 * (number - 232)
+        return gray, gray, gray
     number -= 16
     return _CUBE[number // 36], _CUBE[number // 6 % 6], _CUBE[number % 6]

@@ -135,10 +135,10 @@ class Theme:
         """Return the style of a token; an unknown token is plain text."""
         style = self._styles.get(token)
         if style is None:
-            style = self._styles[token] = self._compiled(token)
+            style = self._styles[token] = self._compile(token)
         return style
 
-    def _compiled(self, token: str) -> Style:
+    def _compile(self, token: str) -> Style:
         spec = self._tokens.get(token)
         return Style() if spec is None else compile_style(spec, self.depth)
 

@@ -140,7 +140,9 @@ def park_below_the_content(patch: MonkeyPatch) -> None:
 
 
 def cursor_a_column_off(patch: MonkeyPatch) -> None:
-    patch.setattr(paint, "extract_cursor_marker", lambda rows: (at := TAKE_MARKER(rows)) and (at[0], at[1] + 1))
+    patch.setattr(
+        paint, "extract_cursor_marker", lambda rows: (at := TAKE_MARKER(rows)) and (at[0], at[1] + 1)
+    )
 
 
 def let_pictures_move_the_cursor(patch: MonkeyPatch) -> None:

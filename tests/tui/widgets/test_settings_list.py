@@ -144,8 +144,8 @@ def test_a_number_is_edited_in_place_and_checked() -> None:
     [
         ("", "not a number"),
         ("abc", "not a number"),
-        ("nan", "can be used"),
-        ("0", "smallest"),
+        ("nan", "not a valid number"),
+        ("0", "minimum"),
         ("1.5", "whole"),
     ],
 )

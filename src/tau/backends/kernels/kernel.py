@@ -91,7 +91,7 @@ class Kernel:
         self._group = group
         label = LABELS[self.language]
         try:
-            await self._launched(runner, cwd, group)
+            await self._launch_process(runner, cwd, group)
             async with asyncio.timeout(START_S):
                 await self._begun.wait()
         except TimeoutError:
@@ -166,15 +166,15 @@ class Kernel:
         elif self._channel is not None:
             self._channel.close()
 
-    async def _launched(self, runner: Runner, cwd: Path, group: asyncio.TaskGroup) -> None:
+    async def _launch_process(self, runner: Runner, cwd: Path, group: asyncio.TaskGroup) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
-            self._channel = await Channel.over(ours, self._take, self._lost)
+            self._channel = await Channel.over(ours, self._take, self._on_lost)
             env = {**self._launch.env, VARIABLE: str(theirs.fileno())}
             self._process = await runner.start(self._launch.argv, cwd=cwd, env=env, fds=[theirs.fileno()])
-        spawn(group, self._live(), name=f"kernel-{self._process.pid}")
+        spawn(group, self._supervise_process(), name=f"kernel-{self._process.pid}")
 
-    async def _live(self) -> None:
+    async def _supervise_process(self) -> None:
         """Read the kernel's output until it exits; then end its leftover processes."""
         process = self._process
         assert process is not None
@@ -252,7 +252,7 @@ class Kernel:
             case _:
                 self._tell(cells.StatusOutput(message.event))
 
-    def _lost(self) -> None:
+    def _on_lost(self) -> None:
         """A kernel without its channel is useless; it exits, or is ended."""
         self._channel = None
         self._news.set()

@@ -91,7 +91,7 @@ class LiveShell:
         finally:
             os.close(theirs)
         self.alive = True
-        self._process.when_gone(self._gone)
+        self._process.when_gone(self._on_exit)
         asyncio.get_running_loop().add_reader(self._answers, self._read_answers)
         try:
             async with asyncio.timeout(READY_S):
@@ -114,7 +114,7 @@ class LiveShell:
         self._saving = request.save_to
         self._settled.clear()
         try:
-            await self.process.write(_encoded(request, place, self._around.kind))
+            await self.process.write(_encode(request, place, self._around.kind))
         except BrokenPipeError:
             pass  # it is gone; the call learns that in a moment
         except BaseException:
@@ -162,9 +162,9 @@ class LiveShell:
         while b"\0" in self._heard:
             answer, _, rest = bytes(self._heard).partition(b"\0")
             self._heard = bytearray(rest)
-            self._answered(answer)
+            self._on_answer(answer)
 
-    def _answered(self, answer: bytes) -> None:
+    def _on_answer(self, answer: bytes) -> None:
         match answer[:1]:
             case b"R":
                 self._greeted.set()
@@ -178,7 +178,7 @@ class LiveShell:
                 self._saving = None
                 self._settled.set()
 
-    def _gone(self, how: Exit) -> None:
+    def _on_exit(self, how: Exit) -> None:
         self._read_remaining_answers()
         self.alive = False
         self._greeted.set()
@@ -192,7 +192,7 @@ class LiveShell:
             self._read_answers()
 
 
-def _encoded(request: ShellRequest, place: Path, kind: ShellKind) -> bytes:
+def _encode(request: ShellRequest, place: Path, kind: ShellKind) -> bytes:
     first = [] if request.folder is None else [change_folder_code(str(request.folder))]
     command = kind.with_variables(request.command, request.env)
     if len(command) > INLINE_CHARS:

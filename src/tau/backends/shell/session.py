@@ -141,7 +141,7 @@ class ShellSession:
                 env={**(QUIET if terminal is None else IN_TERMINAL), **(env or {})},
                 limits=wanted,
                 terminal=terminal,
-                family=self._kin(),
+                family=self._process_tree(),
             )
         except BaseException:
             _unlink(state)
@@ -187,7 +187,7 @@ class ShellSession:
         self._saves += 1
         return live.ShellRequest(
             command=command,
-            save_to=self._made_folder() / f"state.{self._saves}",
+            save_to=self._create_folder() / f"state.{self._saves}",
             env=env,
             folder=cwd,
             back=None if cwd is None or stay else self._cwd,
@@ -213,10 +213,10 @@ class ShellSession:
         around = live.ShellEnvironment(
             runner=self._runner,
             kind=kind,
-            folder=self._made_folder(),
-            family=self._kin(),
+            folder=self._create_folder(),
+            family=self._process_tree(),
             start=lambda work: spawn(group, work),
-            moved=self._moved,
+            moved=self._move_rows,
             saved=self._saved,
         )
         for file in dict.fromkeys((known, None)):
@@ -266,7 +266,7 @@ class ShellSession:
             return found
         return self._snapshot
 
-    def _moved(self, shell: "LiveShell", cwd: Path) -> None:
+    def _move_rows(self, shell: "LiveShell", cwd: Path) -> None:
         if shell is self._shell:
             self._cwd = cwd
 
@@ -286,12 +286,12 @@ class ShellSession:
         self._cwd = self._home
         return True
 
-    def _kin(self) -> ProcessTree:
+    def _process_tree(self) -> ProcessTree:
         if self._family is None:
             self._family = self._runner.family()
         return self._family
 
-    def _made_folder(self) -> Path:
+    def _create_folder(self) -> Path:
         if self._folder is None:
             folder = temporary_folder() / f"tau-shell-{os.urandom(8).hex()}"
             folder.mkdir(mode=0o700, parents=True)

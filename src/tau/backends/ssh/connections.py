@@ -74,7 +74,7 @@ class Connections:
 
     async def info(self, host: SshHost, *, again: bool = False) -> HostInfo:
         """Return info about a host, probing it if needed. Raises ToolError if it cannot be reached."""
-        async with self._way(host) as socket:
+        async with self._hold_connection(host) as socket:
             return await self._info(host, socket, again=again)
 
     @asynccontextmanager
@@ -85,12 +85,12 @@ class Connections:
 
         Raises ToolError if the host cannot be reached.
         """
-        async with self._way(host) as socket:
+        async with self._hold_connection(host) as socket:
             info = await self._info(host, socket)
             form = build_form(info, host, command, cwd, os.urandom(8).hex())
             if self._mounts is not None and socket is not None:
                 await self._mounts.mount(host, socket)
-            async with await self._started(host, socket, form, limits) as running:
+            async with await self._start_command(host, socket, form, limits) as running:
                 yield running
 
     def mounted(self, host: SshHost) -> Path | None:
@@ -98,7 +98,7 @@ class Connections:
         return None if self._mounts is None else self._mounts.folder_of(host)
 
     @asynccontextmanager
-    async def _way(self, host: SshHost) -> AsyncIterator[str | None]:
+    async def _hold_connection(self, host: SshHost) -> AsyncIterator[str | None]:
         """Hold a connection for the block and yield its socket; None if connections cannot be shared."""
         check_key(host)
         async with self._locks.setdefault(host.name, asyncio.Lock()):
@@ -128,10 +128,10 @@ class Connections:
             answer = await capture(process, max_bytes=ERROR_BYTES)
         text = answer.output.decode("utf-8", "replace")
         if answer.exit.timed_out or (answer.exit.code == 255 and remote == ASK_UNIX):
-            raise _unreachable(host, text)
+            raise _unreachable_error(host, text)
         return text
 
-    async def _started(
+    async def _start_command(
         self, host: SshHost, socket: str | None, form: Form, limits: Limits | None
     ) -> RemoteCommand:
         words = arguments.command_argv(host, socket, form.remote)
@@ -233,13 +233,13 @@ class Master:
             async with asyncio.timeout(READY_S):
                 while not self.is_ready:
                     if self._gone.is_set():
-                        raise _unreachable(self.host, self._said.decode("utf-8", "replace"))
+                        raise _unreachable_error(self.host, self._said.decode("utf-8", "replace"))
                     with suppress(TimeoutError):
                         async with asyncio.timeout(pause):
                             await self._gone.wait()
                     pause = min(pause * 1.5, 0.05)
         except TimeoutError:
-            raise _unreachable(self.host, f"no answer within {READY_S} s") from None
+            raise _unreachable_error(self.host, f"no answer within {READY_S} s") from None
 
     @property
     def is_ready(self) -> bool:
@@ -265,6 +265,6 @@ class Master:
                 self._deadline.reschedule(when)
 
 
-def _unreachable(host: SshHost, said: str) -> ToolError:
+def _unreachable_error(host: SshHost, said: str) -> ToolError:
     reason = shortened(clean_line(said), ERROR_CHARS).rstrip(".") or "ssh gave no reason"
     return ToolError(f'No connection to "{host.name}" ({host.target}): {reason}.')

@@ -211,7 +211,7 @@ def _host(file: JsonFile, source: _Source, name: str, entry: Any, environ: Mappi
                 continue
             if not isinstance(value, str):
                 raise wrong(f"{field} must be text, not {show_value(value)}.")
-            return _expanded(value, environ, source.own, partial(_wrong_field, wrong, field))
+            return _expand(value, environ, source.own, partial(_wrong_field, wrong, field))
         return None
 
     if not re.fullmatch(NAME, name):
@@ -246,7 +246,7 @@ def _wrong_field(wrong: Callable[[str], ConfigError], field: str, problem: str) 
     return wrong(f"{field} {problem}")
 
 
-def _expanded(value: str, environ: Mapping[str, str], own: bool, wrong: Callable[[str], ConfigError]) -> str:
+def _expand(value: str, environ: Mapping[str, str], own: bool, wrong: Callable[[str], ConfigError]) -> str:
     def variable(match: re.Match[str]) -> str:
         name = match[1] or match[2]
         if not own and name not in PROJECT_VARIABLES:

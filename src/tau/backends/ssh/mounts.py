@@ -102,7 +102,7 @@ class Mounts:
         place = f"{path.parent.resolve()}/{path.name}"
         try:
             table = MOUNT_TABLE.read_text(errors="replace")
-            return any(_unescaped(line.split(" ")[4]) == place for line in table.splitlines())
+            return any(_unescape(line.split(" ")[4]) == place for line in table.splitlines())
         except FileNotFoundError:
             async with await self._runner.start(
                 ["mount"], cwd=self._folder, limits=Limits(timeout=UNMOUNT_S)
@@ -119,6 +119,6 @@ def _words(host: SshHost, socket: str, path: Path) -> list[str]:
     return ["sshfs", "-f", *options, f"{address}:/", os.fspath(path)]
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     """Decode octal escapes, which the kernel uses for spaces."""
     return text.replace("\\040", " ").replace("\\011", "\t").replace("\\012", "\n").replace("\\134", "\\")

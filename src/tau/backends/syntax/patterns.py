@@ -80,7 +80,7 @@ def rewrite(ops: Sequence[Op], text: str, language: str, *, max_changes: int = M
             changes.append(PatternEdit(start=start, end=end, first_line=line, text=new, op=index))
             if len(changes) > max_changes:
                 raise ToolError(f"The patterns match more than {max_changes} times in one file; narrow them.")
-    return _applied(text, changes)
+    return _apply(text, changes)
 
 
 def hole_names(pattern: str) -> frozenset[str]:
@@ -156,7 +156,7 @@ def _bare(text: str) -> str:
     return "\r" if "\r" in text else "\n"
 
 
-def _applied(text: str, changes: list[PatternEdit]) -> RewriteResult:
+def _apply(text: str, changes: list[PatternEdit]) -> RewriteResult:
     kept: list[PatternEdit] = []
     pieces: list[str] = []
     at = overlapping = 0

@@ -60,7 +60,7 @@ def summarize(path: str, text: str, options: SummaryOptions | None = None) -> Co
     if root is None:
         return None
     folds = find_folds(root, rows, FOLDS[language], options.min_body_lines, options.min_comment_lines)
-    closed = _closed(_nested(folds), len(rows), options, force=not FOLDS[language].data)
+    closed = _choose_folds(_nest(folds), len(rows), options, force=not FOLDS[language].data)
     elided = sum(last - first + 1 for first, last in closed)
     if not closed or len(rows) - elided < MIN_SHOWN_LINES:
         return None
@@ -119,7 +119,7 @@ class _Closed:
         return self.size - sum(fold.size for fold in self.inner)
 
 
-def _nested(folds: list[Fold]) -> list[_Closed]:
+def _nest(folds: list[Fold]) -> list[_Closed]:
     """Return the outermost folds; partial overlaps are dropped."""
     outer: list[_Closed] = []
     path: list[_Closed] = []
@@ -134,7 +134,7 @@ def _nested(folds: list[Fold]) -> list[_Closed]:
     return outer
 
 
-def _closed(outer: list[_Closed], total: int, options: SummaryOptions, *, force: bool) -> list[Fold]:
+def _choose_folds(outer: list[_Closed], total: int, options: SummaryOptions, *, force: bool) -> list[Fold]:
     """Return the folds that remain after opening the cheapest ones that fit.
 
     With `force`, open a function that spans the whole file, unless its contents are most of the file.

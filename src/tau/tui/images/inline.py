@@ -62,9 +62,9 @@ def _band(pixels: bytes, width: int) -> str:
                 table[color] = 1 << bit
                 total += int.from_bytes(row.translate(table), "big")
         text = total.to_bytes(width, "big").decode("ascii").rstrip("?")
-        layers.append(f"#{color}" + re.sub(r"(.)\1{3,}", _repeated, text))
+        layers.append(f"#{color}" + re.sub(r"(.)\1{3,}", _compress_run, text))
     return "$".join(layers)
 
 
-def _repeated(run: re.Match[str]) -> str:
+def _compress_run(run: re.Match[str]) -> str:
     return f"!{run.end() - run.start()}{run[1]}"

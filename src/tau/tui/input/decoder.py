@@ -98,7 +98,7 @@ class InputDecoder:
             elif data[at] != ESC:
                 end = data.find(b"\x1b", at)
                 if end < 0:
-                    end = max(size - _unfinished(data), at)
+                    end = max(size - _count_incomplete_bytes(data), at)
                     self._pending = data[end:]
                     size = end
                 self._text(data[at:end].decode("utf-8", "replace"), events)
@@ -139,14 +139,14 @@ class InputDecoder:
         start = 0
         for at, char in enumerate(text) if has_controls(text) else ():
             if is_control(char):
-                self._typed(text[start:at], events)
+                self._handle_text(text[start:at], events)
                 self._end_burst(events)
                 self._burst.interrupted()
                 events.append(self._key(char))
                 start = at + 1
-        self._typed(text[start:], events)
+        self._handle_text(text[start:], events)
 
-    def _typed(self, text: str, events: list[InputEvent | TerminalReply]) -> None:
+    def _handle_text(self, text: str, events: list[InputEvent | TerminalReply]) -> None:
         if not text:
             return
         if not self.bursts or not self._burst.takes(text):
@@ -264,7 +264,7 @@ def _paste_end(chunk: bytes) -> int:
     return -1
 
 
-def _unfinished(data: bytes) -> int:
+def _count_incomplete_bytes(data: bytes) -> int:
     """Return how many trailing bytes begin an incomplete UTF-8 character."""
     for back in range(1, min(4, len(data) + 1)):
         byte = data[-back]

@@ -159,7 +159,7 @@ def _ss3(sequence: str) -> Key:
     # Some terminals put the modifiers before the letter: ESC O 5 P.
     modifiers = _number(body.rpartition(";")[2], 1) if body else 1
     if final in _SS3_KEYPAD:
-        return _typed(_SS3_KEYPAD[final], modifiers - 1, sequence, "press")
+        return _handle_text(_SS3_KEYPAD[final], modifiers - 1, sequence, "press")
     return _named(_SS3.get(final), modifiers - 1, sequence, "press")
 
 
@@ -256,7 +256,7 @@ def _kitty(fields: list[list[int]], sequence: str) -> Key:
         return _named(name, bits, sequence, kind)
     keypad = _KITTY_KEYPAD.get(code)
     if keypad:
-        return _typed(keypad, bits, sequence, kind)
+        return _handle_text(keypad, bits, sequence, kind)
     text = "".join(_character(number) for number in fields[2]) if len(fields) > 2 else ""
     if code in _PRIVATE_USE or (code <= 0 and not text):
         return _unknown(sequence, kind)
@@ -275,7 +275,7 @@ def _other_key(code: int, bits: int, sequence: str) -> Key:
     return _character_key(_Code(char, char), bits, "", sequence, "press")
 
 
-def _typed(char: str, bits: int, sequence: str, kind: KeyKind) -> Key:
+def _handle_text(char: str, bits: int, sequence: str, kind: KeyKind) -> Key:
     return _character_key(_Code(char, char), bits & ~_SHIFT, "", sequence, kind)
 
 

@@ -61,12 +61,12 @@ class Audit:
         tail = list(frame[max(0, length - TAIL_ROWS) : length])
         if tail == self._passed:
             return None
-        if self._aligned(tail, length):
+        if self._align(tail, length):
             self._passed = tail
             return None
         return self._first_difference(frame, length)
 
-    def _aligned(self, tail: list[str], length: int) -> bool:
+    def _align(self, tail: list[str], length: int) -> bool:
         sampled = mismatches = 0
         hashes = self._hashes[length - len(tail) : length]
         for committed, row in zip(reversed(hashes), reversed(tail), strict=True):

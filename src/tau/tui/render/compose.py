@@ -55,7 +55,7 @@ class Composer:
         boundaries: list[CommitBoundary | None] = []
         for index, child in enumerate(children):
             if only is None or id(child) in only:
-                part, child_boundary = self._rendered(child, width, previous[index])
+                part, child_boundary = self._render(child, width, previous[index])
             else:
                 part, child_boundary = self._parts[index], self._boundaries[index]
             parts.append(part)
@@ -66,7 +66,7 @@ class Composer:
         self._frame = join_parts(parts, boundaries)
         return self._frame
 
-    def _rendered(
+    def _render(
         self, child: Component, width: int, previous: RowPart
     ) -> tuple[RowPart, CommitBoundary | None]:
         """Render a child; if it fails, reuse its previous rows."""

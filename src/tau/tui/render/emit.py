@@ -119,7 +119,7 @@ def update(pen: Pen, old: list[SafeRow], new: Sequence[SafeRow], *, shifted: int
     `shifted`: by how many rows the content above the last rows moved up without scrolling.
     """
     before = len(pen.parts)
-    old = _moved(pen, old, new, shifted)
+    old = _move_rows(pen, old, new, shifted)
     for row, line in enumerate(new):
         was = old[row] if row < len(old) else BLANK
         if line is not was and line.text != was.text:
@@ -131,7 +131,7 @@ def update(pen: Pen, old: list[SafeRow], new: Sequence[SafeRow], *, shifted: int
     return len(pen.parts) > before
 
 
-def _moved(pen: Pen, old: list[SafeRow], new: Sequence[SafeRow], shifted: int) -> list[SafeRow]:
+def _move_rows(pen: Pen, old: list[SafeRow], new: Sequence[SafeRow], shifted: int) -> list[SafeRow]:
     """Let the terminal move rows that only changed position; returns the resulting grid.
 
     The last rows (an editor below a growing text) move down or up by inserting or deleting lines above them.
@@ -141,13 +141,13 @@ def _moved(pen: Pen, old: list[SafeRow], new: Sequence[SafeRow], shifted: int) -
     same = _same_at_end(old, new)
     step = len(new) - len(old)
     if step and same and _chars(new[len(new) - same :]) >= _MIN_MOVED_CHARS:
-        old = _tail_moved(pen, old, same, step)
+        old = _move_tail(pen, old, same, step)
     if shifted > 0 and len(old) == len(new):
-        old = _body_moved(pen, old, new, len(new) - same, shifted)
+        old = _move_body(pen, old, new, len(new) - same, shifted)
     return old
 
 
-def _tail_moved(pen: Pen, old: list[SafeRow], same: int, step: int) -> list[SafeRow]:
+def _move_tail(pen: Pen, old: list[SafeRow], same: int, step: int) -> list[SafeRow]:
     at = len(old) - same
     if step > 0:
         if pen.reach < len(old) + step:
@@ -162,9 +162,7 @@ def _tail_moved(pen: Pen, old: list[SafeRow], same: int, step: int) -> list[Safe
     return [*old[: at + step], *old[at:]]
 
 
-def _body_moved(
-    pen: Pen, old: list[SafeRow], new: Sequence[SafeRow], end: int, shifted: int
-) -> list[SafeRow]:
+def _move_body(pen: Pen, old: list[SafeRow], new: Sequence[SafeRow], end: int, shifted: int) -> list[SafeRow]:
     """Move rows 1 to `end` up while those around them stay: rows leave the window, but not into the history.
 
     Row 0 is never deleted but rewritten, so that the terminal cannot treat this as scrolling.

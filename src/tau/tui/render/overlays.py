@@ -142,7 +142,7 @@ def draw_overlays(
     """Draw the overlays over the lines of a window, the last one on top."""
     done = list(lines)
     for overlay in overlays:
-        drawn = _rendered(overlay, overlay_width(overlay.options, gate.width))
+        drawn = _render(overlay, overlay_width(overlay.options, gate.width))
         box = place_overlay(overlay.options, len(drawn), gate.width, rows)
         shown = drawn[: box.height]
         marker = extract_cursor_marker(shown)
@@ -157,7 +157,7 @@ def draw_overlays(
     return CoveredRows(done, cursor)
 
 
-def _rendered(overlay: Overlay, width: int) -> list[str]:
+def _render(overlay: Overlay, width: int) -> list[str]:
     try:
         return list(overlay.component.render(width))
     except Exception:

@@ -130,10 +130,10 @@ class Painter:
             window, marker = draw_overlays(window, shown, gate, size.rows, marker)
             if intent == "resize":  # the window's position was a guess; overlays need a known one
                 window += [BLANK] * (size.rows - len(window))
-        window = _fitted(window)
+        window = _fit_images(window)
         chunk_rows = frame.rows[step.start : ledger.committed]
         pen, emitter = self._emit(intent, step, [gate.line(row) for row in chunk_rows], window, size, request)
-        text, emitter = self._finished(pen, emitter, self._target(marker, window), capabilities)
+        text, emitter = self._finish_frame(pen, emitter, self._target(marker, window), capabilities)
         self._audit.truncate(step.start)
         self._audit.commit(chunk_rows)
         self.ledger, self.size, self._frame = ledger, size, frame
@@ -222,9 +222,9 @@ class Painter:
             frozen=covered and intent != "resize",
             handed_over=self._handed_over if self._audit.first_shifted(frame.rows) is None else 0,
         )
-        return step if step.start >= committed else self._unless_replaced(step, frame)
+        return step if step.start >= committed else self._check_replaced(step, frame)
 
-    def _unless_replaced(self, step: LedgerStep, frame: Frame) -> LedgerStep:
+    def _check_replaced(self, step: LedgerStep, frame: Frame) -> LedgerStep:
         """Handle a frame that shrank: write its rows if they differ from the start of the history."""
         self._audit.truncate(step.start)
         shifted = self._audit.first_shifted(frame.rows)
@@ -307,7 +307,7 @@ class Painter:
         if self._painting:
             pen.write(image_rows.removal_sequence() if intent != "force" else "")
             self._find_top(pen, size, request)
-        self._rewritten(pen, 0, chunk, window, old=None)
+        self._emit_rewrite(pen, 0, chunk, window, old=None)
         return pen, "full" if intent == "full" else "rewrite"
 
     def _find_top(self, pen: emit.Pen, size: Size, request: FrameRequest) -> None:
@@ -340,13 +340,13 @@ class Painter:
             return "diff"
         standing = _count_already_shown(chunk, grid)
         if standing < len(chunk):
-            self._rewritten(pen, standing, chunk[standing:], window, old=grid)
+            self._emit_rewrite(pen, standing, chunk[standing:], window, old=grid)
             return "rewrite"
         grid = emit.scroll(pen, grid, len(chunk))
         emit.update(pen, grid, window, shifted=shifted - len(chunk))
         return "scroll"
 
-    def _rewritten(
+    def _emit_rewrite(
         self,
         pen: emit.Pen,
         start: int,
@@ -368,7 +368,7 @@ class Painter:
             return Cursor(max(len(window) - 1, 0), 0, False)
         return Cursor(marker[0], min(marker[1], self._gate.width - 1), self._hardware_cursor)
 
-    def _finished(
+    def _finish_frame(
         self, pen: emit.Pen, emitter: Emitter, cursor: Cursor, capabilities: Capabilities
     ) -> tuple[str, Emitter]:
         """Finish the frame: move the cursor and wrap everything in synchronized output."""
@@ -408,7 +408,7 @@ def _count_already_shown(chunk: Sequence[SafeRow], grid: Sequence[SafeRow]) -> i
     return count
 
 
-def _fitted(window: list[SafeRow]) -> list[SafeRow]:
+def _fit_images(window: list[SafeRow]) -> list[SafeRow]:
     """Drop images that would begin above the window: they would be painted too low."""
     if not any(line.image for line in window):
         return window

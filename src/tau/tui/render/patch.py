@@ -50,7 +50,7 @@ def patch(old: SafeRow, new: SafeRow) -> str:
 
 def _kept(old: str, new: str) -> int:
     """Return how many characters of `new` may stay, without splitting a sequence or a cluster."""
-    length = _shared(old, new)
+    length = _common_prefix(old, new)
     while length:
         escape = new.rfind("\x1b", 0, length)
         if escape >= 0:
@@ -65,7 +65,7 @@ def _kept(old: str, new: str) -> int:
     return 0
 
 
-def _shared(old: str, new: str) -> int:
+def _common_prefix(old: str, new: str) -> int:
     """Return the length of the common prefix."""
     low, high = 0, min(len(old), len(new))
     while low < high:

@@ -84,9 +84,9 @@ class RowSanitizer:
                 return self.line(row.replace(CURSOR_MARKER, ""))
             if any(start in row for start in _IMAGE_STARTS) and image_rows.is_image_row(row):
                 return self._image(row)
-        return self._gated(row)
+        return self._sanitize(row)
 
-    def _gated(self, row: str) -> SafeRow:
+    def _sanitize(self, row: str) -> SafeRow:
         sequences: list[str] = []
         plain = row
         if "\x1b" in row:
@@ -95,7 +95,7 @@ class RowSanitizer:
             sequences = _allowed().findall(row)
             plain = _allowed().sub("", row) if sequences else row
         if not plain.isprintable() and _unsafe().search(plain):
-            row = _neutralised(row)
+            row = _neutralize(row)
             plain = _allowed().sub("", row)
         width = visible_width(plain)
         if width > self.width:
@@ -110,13 +110,13 @@ class RowSanitizer:
             if ours:
                 pieces.append(text)
             else:
-                line = self._gated(text)
+                line = self._sanitize(text)
                 pieces.append(line.text)
                 width += line.width
         return SafeRow("".join(pieces), min(width, self.width), True)
 
 
-def _neutralised(row: str) -> str:
+def _neutralize(row: str) -> str:
     """Keep the escape character of allowed sequences only, so that the rest cannot form a new sequence."""
     pieces = _allowed().split(row)
     pieces[::2] = [_harmless(piece) for piece in pieces[::2]]

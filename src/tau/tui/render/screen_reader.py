@@ -72,7 +72,7 @@ class LinearPainter:
             self._overlays[id(overlay)] = rows
         visible_now = {id(overlay) for overlay in shown}
         self._overlays = {key: rows for key, rows in self._overlays.items() if key in visible_now}
-        text = self._printed_lines(lines) + self._echo(field, fresh=bool(lines))
+        text = self._print_lines(lines) + self._echo(field, fresh=bool(lines))
         self._audit.truncate(start)
         self._audit.commit(record)
         self.ledger = Ledger(end, end, frame.boundary, len(frame.rows))
@@ -91,7 +91,7 @@ class LinearPainter:
         frame, printed = self._frame, self.ledger.committed
         end = {"all": len(frame.rows), "content": frame.content_end, "final": frame.live_start}[keep]
         end = max(end if frame.has_boundary else printed, printed)
-        text = self._printed_lines(self._plain(frame.rows[printed:end]))
+        text = self._print_lines(self._plain(frame.rows[printed:end]))
         if not text and self._echoed:
             text = "\r\n"
         self._echoed = ""
@@ -132,7 +132,7 @@ class LinearPainter:
                 lines.append(line)
         return lines, field
 
-    def _printed_lines(self, lines: Sequence[str]) -> str:
+    def _print_lines(self, lines: Sequence[str]) -> str:
         if not lines:
             return ""
         start = "\r\n" if self._echoed else ""

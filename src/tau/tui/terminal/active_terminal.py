@@ -84,7 +84,7 @@ class ActiveTerminal:
         self._ended = True
         self._stop_listening()
         self._buffer.close()
-        off = self._off(self.probes.stop())
+        off = self._switch_off_sequences(self.probes.stop())
         if self._before is not None and not self._lost:
             answers = self.probes.round_trip_s is not None
             self._write(off + (sequences.ASK_ATTRIBUTES if answers else ""))
@@ -92,7 +92,7 @@ class ActiveTerminal:
                 drain(self._fd, self.probes)
             else:
                 self._output.write_final(off.encode())
-        self._cooked()
+        self._leave_raw_mode()
         self._deaths.unwatch()
         atexit.unregister(self._restore_at_exit)
 
@@ -106,10 +106,10 @@ class ActiveTerminal:
     def _write(self, text: str) -> None:
         self._output.write(text.encode())
 
-    def _off(self, protocols: str) -> str:
+    def _switch_off_sequences(self, protocols: str) -> str:
         return protocols + self.title_off + _MODES_OFF + _LOOK_OFF
 
-    def _cooked(self) -> None:
+    def _leave_raw_mode(self) -> None:
         before, self._before = self._before, None
         if before is not None:
             leave_raw(self._fd, before)
@@ -119,16 +119,16 @@ class ActiveTerminal:
         if self._before is None:
             return
         frame_end = sequences.SYNC_END if self.probes.capabilities.synchronized_output else ""
-        text = frame_end + self._off(self.probes.undo) + sequences.BELOW_CLEAR
+        text = frame_end + self._switch_off_sequences(self.probes.undo) + sequences.BELOW_CLEAR
         self._output.write_final(text.encode())
-        self._cooked()
+        self._leave_raw_mode()
 
     def _restore_at_exit(self) -> None:
         if os.getpid() == self._pid:
             self._restore_for_exit()
 
     def _watch_signals(self) -> None:
-        for number, react in ((signal.SIGWINCH, self._measure), (signal.SIGCONT, self._continued)):
+        for number, react in ((signal.SIGWINCH, self._measure), (signal.SIGCONT, self._on_continue)):
             before = signal.getsignal(number)
             try:
                 self._loop.add_signal_handler(number, react)
@@ -149,7 +149,7 @@ class ActiveTerminal:
     def _measure(self) -> None:
         self._resized(None)
 
-    def _continued(self) -> None:
+    def _on_continue(self) -> None:
         """Handle SIGCONT: the shell has changed the terminal's settings meanwhile."""
         if self._before is not None and enter_raw(self._fd) is not None:
             self._write(_MODES_ON + self.probes.redo)

@@ -15,9 +15,9 @@ def notification(title: str, body: str, protocol: NotifyProtocol) -> str:
     match protocol:
         case "osc99":
             if not body:
-                return f"\x1b]99;i=tau:e=1;{_encoded(title)}\x1b\\"
-            first = f"\x1b]99;i=tau:e=1:d=0;{_encoded(title)}\x1b\\"
-            return f"{first}\x1b]99;i=tau:e=1:p=body;{_encoded(body)}\x1b\\"
+                return f"\x1b]99;i=tau:e=1;{_encode(title)}\x1b\\"
+            first = f"\x1b]99;i=tau:e=1:d=0;{_encode(title)}\x1b\\"
+            return f"{first}\x1b]99;i=tau:e=1:p=body;{_encode(body)}\x1b\\"
         case "osc9":
             text = f"{title}: {body}" if title and body else title or body
             # Windows Terminal and ConEmu parse a leading number as a command.
@@ -28,5 +28,5 @@ def notification(title: str, body: str, protocol: NotifyProtocol) -> str:
             return ""
 
 
-def _encoded(text: str) -> str:
+def _encode(text: str) -> str:
     return b2a_base64(text.encode("utf-8", "replace"), newline=False).decode("ascii")

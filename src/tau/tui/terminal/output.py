@@ -38,7 +38,7 @@ class TerminalOutput:
         self._inherited_fd = fd
         self._loop = loop
         self._on_gone = on_gone
-        self._own_fd = _opened_again(fd) if loop is not None else None
+        self._own_fd = _reopen(fd) if loop is not None else None
         self._fd = fd if self._own_fd is None else self._own_fd
         self._waiting: list[memoryview] = []
         self._writer_added = False
@@ -102,7 +102,7 @@ class TerminalOutput:
             except BlockingIOError:
                 break
             except OSError:
-                self._lost()
+                self._on_lost()
                 return
             self.backlog -= written
             if written == len(data):
@@ -124,14 +124,14 @@ class TerminalOutput:
             self._loop.remove_writer(self._fd)
             self._writer_added = False
 
-    def _lost(self) -> None:
+    def _on_lost(self) -> None:
         self._remove_writer()
         self._waiting, self.backlog = [], 0
         self.gone = True
         self._on_gone()
 
 
-def _opened_again(fd: int) -> int | None:
+def _reopen(fd: int) -> int | None:
     """Reopen the tty in non-blocking mode; None if that fails."""
     try:
         name = os.ttyname(fd)

@@ -43,8 +43,8 @@ class ProcessTerminal:
         self.switches: Switches = read_switches(self._env)
         """User switches from the environment: hardware cursor, notifications, frame logging."""
         self._capabilities = detect(self._env, platform)
-        self._size = self._measured()
-        self._output = TerminalOutput(stdout_fd, None, self._gone)
+        self._size = self._measure()
+        self._output = TerminalOutput(stdout_fd, None, self._on_exit)
         self._live: ActiveTerminal | None = None
 
     @property
@@ -67,11 +67,11 @@ class ProcessTerminal:
     def start(self, watcher: Watcher) -> None:
         if self._live is not None:
             return
-        self._size = self._measured()
+        self._size = self._measure()
         if self._loop is not None:
-            self._output = TerminalOutput(self._stdout_fd, self._loop, self._gone)
+            self._output = TerminalOutput(self._stdout_fd, self._loop, self._on_exit)
             self._live = active_terminal.ActiveTerminal(
-                self._stdin_fd, self._output, self._loop, watcher, self._env, self._platform, self._resized
+                self._stdin_fd, self._output, self._loop, watcher, self._env, self._platform, self._on_resize
             )
             self._live.begin()
 
@@ -82,7 +82,7 @@ class ProcessTerminal:
         self._capabilities = ending.probes.capabilities
         ending.end()
         self._output.close()
-        self._output = TerminalOutput(self._stdout_fd, None, self._gone)
+        self._output = TerminalOutput(self._stdout_fd, None, self._on_exit)
 
     def suspend(self) -> None:
         """Stop the process like Ctrl+Z; returns, started again, when it is continued."""
@@ -118,7 +118,7 @@ class ProcessTerminal:
         self.write(sequence)
         return True
 
-    def _measured(self) -> tuple[int, int]:
+    def _measure(self) -> tuple[int, int]:
         for fd in (self._stdout_fd, self._stdin_fd):
             try:
                 columns, rows = os.get_terminal_size(fd)
@@ -128,15 +128,15 @@ class ProcessTerminal:
                 return columns, rows
         return _number(self._env.get("COLUMNS"), 80), _number(self._env.get("LINES"), 24)
 
-    def _resized(self, size: tuple[int, int] | None = None) -> None:
+    def _on_resize(self, size: tuple[int, int] | None = None) -> None:
         """Update the size, measuring it unless the terminal reported it."""
-        size = size or self._measured()
+        size = size or self._measure()
         if size != self._size:
             self._size = size
             if self._live is not None:
                 self._live.watcher.on_resize()
 
-    def _gone(self) -> None:
+    def _on_exit(self) -> None:
         if self._live is not None:
             self._live.lost()
 

@@ -91,14 +91,14 @@ def link(url: str, text: str) -> str:
     if not text or len(url) > _MAX_URL_CHARS or not url.lower().startswith(_SCHEMES):
         return text
     if not url.isascii() or " " in url:
-        url = "".join(c if c.isascii() and c != " " else _quoted(c) for c in url)
+        url = "".join(c if c.isascii() and c != " " else _quote(c) for c in url)
     # Control characters, which must not be here, are not printable.
     if len(url) > _MAX_URL_CHARS or not url.isprintable():
         return text
     return f"\x1b]8;;{url}\x1b\\{text}{LINK_END}"
 
 
-def _quoted(character: str) -> str:
+def _quote(character: str) -> str:
     if _controls().match(character):
         return character
     return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "replace"))
@@ -117,10 +117,12 @@ def _taken_back(text: str) -> str:
 def _without_tabs(text: str, tab_width: int) -> str:
     if text.isascii():
         return text.expandtabs(tab_width)
-    return "\n".join(_tabs_expanded(line, tab_width) if "\t" in line else line for line in text.split("\n"))
+    return "\n".join(
+        _expand_line_tabs(line, tab_width) if "\t" in line else line for line in text.split("\n")
+    )
 
 
-def _tabs_expanded(line: str, tab_width: int) -> str:
+def _expand_line_tabs(line: str, tab_width: int) -> str:
     out: list[str] = []
     column = 0
     *pieces, rest = line.split("\t")

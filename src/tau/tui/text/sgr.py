@@ -120,11 +120,11 @@ def parse_sgr(sequence: str) -> tuple[SgrChange, ...]:
     if found is None:
         if len(_changes) >= _CACHED_SEQUENCES:
             _changes.clear()
-        found = _changes[sequence] = tuple(_parsed(sequence[2:-1]))
+        found = _changes[sequence] = tuple(_parse(sequence[2:-1]))
     return found
 
 
-def _parsed(parameters: str) -> Iterable[SgrChange]:
+def _parse(parameters: str) -> Iterable[SgrChange]:
     numbers = parameters.split(";")
     at = 0
     while at < len(numbers):

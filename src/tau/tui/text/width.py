@@ -56,7 +56,7 @@ def visible_width(text: str) -> int:
         return len(text)
     found = _widths.get(text)
     if found is None:
-        found = _measured(escape_pattern().sub("", text) if "\x1b" in text else text)
+        found = _measure(escape_pattern().sub("", text) if "\x1b" in text else text)
         if len(text) <= _LONGEST_CACHED:
             if len(_widths) >= _CACHED_WIDTHS:
                 _widths.clear()
@@ -64,7 +64,7 @@ def visible_width(text: str) -> int:
     return found
 
 
-def _measured(text: str) -> int:
+def _measure(text: str) -> int:
     if text.isascii():
         return len(text) if text.isprintable() else sum(map(str.isprintable, text))
     if _simple().fullmatch(text):

@@ -136,7 +136,7 @@ def _simple_spans(line: str, width: int) -> list[Span]:
     start = 0
     first_word = length - len(line.lstrip(" "))
     while start < length:
-        reach = _reach(line, start, width)
+        reach = _find_reach(line, start, width)
         if reach == length:
             spans.append((start, length))
             break
@@ -157,7 +157,7 @@ def _simple_spans(line: str, width: int) -> list[Span]:
     return spans
 
 
-def _reach(line: str, start: int, width: int) -> int:
+def _find_reach(line: str, start: int, width: int) -> int:
     """Return the end of the characters from `start` that fit in the width."""
     end = start
     while True:

@@ -120,7 +120,7 @@ class Autocomplete:
         try:
             answer = self.completions.complete(*query())
         except Exception as error:  # a failing source must not take the editor down
-            self._failed(error)
+            self._report_failure(error)
             return
         if not isinstance(answer, Awaitable):
             self._show(answer)
@@ -164,7 +164,7 @@ class Autocomplete:
         except Exception as error:  # the same as above
             if asked == self._asked:
                 self._running = None
-                self._failed(error)
+                self._report_failure(error)
             return
         if asked == self._asked:
             self._running = None
@@ -184,7 +184,7 @@ class Autocomplete:
             cancel()
         self._started = False
 
-    def _failed(self, error: Exception) -> None:
+    def _report_failure(self, error: Exception) -> None:
         self._set(None)
         if self.on_error is not None:
             self.on_error(error)
@@ -214,7 +214,7 @@ def popup_rows(theme: Theme, suggestions: Suggestions, at: int, width: int, max_
     items = suggestions.items
     max_rows = max(max_rows, 1)
     top, count = _window(items, at, max_rows)
-    shown = [_cleaned(item) for item in items[top : top + count]]
+    shown = [_clean_texts(item) for item in items[top : top + count]]
     label_cells = max(visible_width(item.label) for item in shown)
     if any(item.description for item in shown):
         label_cells = min(label_cells, max(int(width * LABEL_SHARE), 8))
@@ -242,7 +242,7 @@ def _window(items: Sequence[CompletionItem], at: int, max_rows: int) -> tuple[in
         count -= 1
 
 
-def _cleaned(item: CompletionItem) -> CompletionItem:
+def _clean_texts(item: CompletionItem) -> CompletionItem:
     label = clean_line(item.label) or clean_line(item.value)
     return item._replace(label=label, description=clean_line(item.description), group=clean_line(item.group))
 

@@ -168,14 +168,12 @@ class _Painter:
                 at += 1
                 continue
             removed, added = lines[at:middle], lines[middle:end]
-            old, new = self._compared(removed, added)
+            old, new = self._compare(removed, added)
             for line, text in zip((*removed, *added), (*old, *new), strict=True):
                 yield self._row(line, text), 1
             at = end
 
-    def _compared(
-        self, removed: Sequence[DiffLine], added: Sequence[DiffLine]
-    ) -> tuple[list[str], list[str]]:
+    def _compare(self, removed: Sequence[DiffLine], added: Sequence[DiffLine]) -> tuple[list[str], list[str]]:
         """Return the texts of replaced lines, with changed words marked."""
         theme = self._theme
         old = [theme["diffRemoved"](line.text) for line in removed]
@@ -186,8 +184,8 @@ class _Painter:
             self._pairs_left -= 1
             words = changed_words(before.text, after.text)
             if words is not None:
-                old[at] = _marked(before.text, words[0], theme["diffRemoved"], theme["diffRemovedWord"])
-                new[at] = _marked(after.text, words[1], theme["diffAdded"], theme["diffAddedWord"])
+                old[at] = _mark_ranges(before.text, words[0], theme["diffRemoved"], theme["diffRemovedWord"])
+                new[at] = _mark_ranges(after.text, words[1], theme["diffAdded"], theme["diffAddedWord"])
         return old, new
 
     def _plain(self, line: DiffLine) -> str:
@@ -256,7 +254,7 @@ def _note_range(ranges: Ranges, words: list[str], first: int, last: int) -> None
         ranges.append((start, start + sum([len(word) for word in words[first:last]])))
 
 
-def _marked(text: str, ranges: Ranges, style: Style, marked: Style) -> str:
+def _mark_ranges(text: str, ranges: Ranges, style: Style, marked: Style) -> str:
     out: list[str] = []
     at = 0
     for start, end in ranges:

@@ -42,7 +42,7 @@ class FuzzyMatch(NamedTuple):
 def score(query: str, text: str) -> tuple[int, tuple[int, ...]] | None:
     """Return the score (higher is better) and the matched positions, or None."""
     words = query_words(query)
-    return _scored(words, text, _lowered(text)) if words else (0, ())
+    return _score(words, text, _lowercase(text)) if words else (0, ())
 
 
 def rank(query: str, texts: Sequence[str], limit: int = 50) -> list[FuzzyMatch]:
@@ -61,7 +61,7 @@ class Ranker:
     def __init__(self, texts: Sequence[str], max_scored: int = 1_000) -> None:
         self.texts = texts
         self._max_scored = max_scored
-        self._lower = [_lowered(text) for text in texts]
+        self._lower = [_lowercase(text) for text in texts]
         self._lengths = list(map(len, self._lower))
         self._pools: list[tuple[str, Sequence[int]]] = [("", range(len(texts)))]
 
@@ -75,7 +75,7 @@ class Ranker:
         if not words:
             return [FuzzyMatch(index, 0, ()) for index in range(min(limit, len(self.texts)))]
         groups = self._groups(query, words, self._max_scored)
-        return self._compared(words, self._shortest(groups, self._max_scored))[:limit]
+        return self._compare(words, self._shortest(groups, self._max_scored))[:limit]
 
     def order(self, query: str) -> list[int]:
         """Return all matching texts, best first: the first `max_scored` by score, the rest roughly sorted."""
@@ -86,12 +86,12 @@ class Ranker:
         head = self._shortest(groups, self._max_scored)
         chosen = set(head)
         tail = [index for group in groups for index in group if index not in chosen]
-        return [match.place for match in self._compared(words, head)] + tail
+        return [match.place for match in self._compare(words, head)] + tail
 
-    def _compared(self, words: list[str], indices: Iterable[int]) -> list[FuzzyMatch]:
+    def _compare(self, words: list[str], indices: Iterable[int]) -> list[FuzzyMatch]:
         matches = []
         for index in indices:
-            found = _scored(words, self.texts[index], self._lower[index])
+            found = _score(words, self.texts[index], self._lower[index])
             if found is not None:
                 matches.append(FuzzyMatch(index, *found))
         matches.sort(key=lambda match: (-match.score, match.place))
@@ -152,7 +152,7 @@ class Ranker:
         return self._lower if word == word.lower() else self.texts
 
 
-def _lowered(text: str) -> str:
+def _lowercase(text: str) -> str:
     """Lowercase, keeping every letter's position (a few would become two)."""
     lower = text.lower()
     if len(lower) != len(text):
@@ -166,16 +166,16 @@ def _in_order(word: str) -> Callable[[str], object]:
     return re.compile(pattern).match
 
 
-def _scored(words: list[str], text: str, lower: str) -> tuple[int, tuple[int, ...]] | None:
+def _score(words: list[str], text: str, lower: str) -> tuple[int, tuple[int, ...]] | None:
     text, lower = text[:MAX_TEXT_CHARS], lower[:MAX_TEXT_CHARS]
     base = text.rfind("/", 0, -1) + 1
     points = -_LENGTH_COST * len(text)
     if len(words) == 1:
-        found = _word_scored(words[0], text, lower, base)
+        found = _score_word(words[0], text, lower, base)
         return None if found is None else (points + found[0], tuple(found[1]))
     positions: set[int] = set()
     for word in words:
-        found = _word_scored(word, text, lower, base)
+        found = _score_word(word, text, lower, base)
         if found is None:
             return None
         points += found[0]
@@ -183,11 +183,11 @@ def _scored(words: list[str], text: str, lower: str) -> tuple[int, tuple[int, ..
     return points, tuple(sorted(positions))
 
 
-def _word_scored(word: str, text: str, lower: str, base: int) -> tuple[int, Sequence[int]] | None:
+def _score_word(word: str, text: str, lower: str, base: int) -> tuple[int, Sequence[int]] | None:
     hay = lower if word == word.lower() else text
     at = hay.find(word)
     if at < 0:
-        return _scattered_scored(word, text, hay, base)
+        return _score_scattered(word, text, hay, base)
     size = len(word)
     if size == len(hay):
         return _WHOLE, range(size)
@@ -205,7 +205,7 @@ def _word_scored(word: str, text: str, lower: str, base: int) -> tuple[int, Sequ
         return _PIECE + best, (place,)
     piece = _PIECE + best
     if best < _SEGMENT_START:  # letters may be word initials: `tsl` in test_select_list
-        other = _scattered_scored(word, text, hay, base)
+        other = _score_scattered(word, text, hay, base)
         if other is not None and other[0] > piece:
             return other
     return piece, range(place, place + size)
@@ -237,7 +237,7 @@ def _start_points(text: str, at: int, base: int) -> int:
     return 0
 
 
-def _scattered_scored(word: str, text: str, hay: str, base: int) -> tuple[int, Sequence[int]] | None:
+def _score_scattered(word: str, text: str, hay: str, base: int) -> tuple[int, Sequence[int]] | None:
     """Score scattered letters: at word starts, or as close together as possible, whichever is better."""
     latest = _latest(word, hay)
     if latest is None:

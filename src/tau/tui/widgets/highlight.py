@@ -99,7 +99,7 @@ class Highlighter:
 
     def feed(self, lines: Sequence[str]) -> list[str]:
         """Add lines; returns those that are final."""
-        done, self._state = self._colored(lines)
+        done, self._state = self._highlight_lines(lines)
         return done
 
     def flush(self) -> list[str]:
@@ -110,16 +110,16 @@ class Highlighter:
 
     def peek(self, lines: Sequence[str]) -> list[str]:
         """Return pending lines, and more, as they look now."""
-        done, state = self._colored(lines)
+        done, state = self._highlight_lines(lines)
         return done + self._waiting(state)
 
-    def _colored(self, lines: Sequence[str]) -> tuple[list[str], _State]:
+    def _highlight_lines(self, lines: Sequence[str]) -> tuple[list[str], _State]:
         state = self._state
         if self._lexer is None:
-            return [self._plain(_cleaned(line)) for line in lines], state
+            return [self._plain(_clean_texts(line)) for line in lines], state
         done: list[str] = []
         for raw in lines:
-            line = _cleaned(raw)
+            line = _clean_texts(raw)
             if state.chars > _MAX_CHARS or len(line) > _MAX_LINE_CHARS:
                 done += self._waiting(state)
                 done.append(self._plain(line))
@@ -132,7 +132,7 @@ class Highlighter:
                 state = _State(state.stack, waiting, closer, chars)
                 continue
             spans, stack = _memory.lexed(self._lexer, waiting, state.stack)
-            done += [self._styled(line_spans) for line_spans in spans]
+            done += [self._style(line_spans) for line_spans in spans]
             state = _State(stack, chars=chars)
         return done, state
 
@@ -140,9 +140,9 @@ class Highlighter:
         if not state.waiting:
             return []
         spans, _ = _memory.lexed(self._lexer, (*state.waiting, state.closer), state.stack)
-        return [self._styled(line_spans) for line_spans in spans[:-1]]
+        return [self._style(line_spans) for line_spans in spans[:-1]]
 
-    def _styled(self, spans: Sequence[HighlightSpan]) -> str:
+    def _style(self, spans: Sequence[HighlightSpan]) -> str:
         theme = self._theme
         return "".join([theme[span.token](span.text) for span in spans])
 
@@ -157,7 +157,7 @@ def highlight(code: str, language: str, theme: Theme) -> list[str]:
     return [*highlighter.feed(lines), *highlighter.flush()]
 
 
-def _cleaned(line: str) -> str:
+def _clean_texts(line: str) -> str:
     return clean(line).replace("\n", " ")
 
 

@@ -89,7 +89,7 @@ class InputField(Component):
 
     def set_text(self, text: str) -> None:
         """Replace the text and move the cursor to its end; one undo restores the old text."""
-        self._changing(lambda: self._document.set_text(clean_input_line(text)[:MAX_CHARS]))
+        self._apply_change(lambda: self._document.set_text(clean_input_line(text)[:MAX_CHARS]))
 
     def render(self, width: int) -> list[str]:
         width = max(width, 1)
@@ -105,7 +105,7 @@ class InputField(Component):
 
     def handle_input(self, event: InputEvent) -> bool:
         if isinstance(event, Paste):
-            return self._changing(lambda: self._insert(event.text))
+            return self._apply_change(lambda: self._insert(event.text))
         if event.kind == "release":
             return False
         if self._jump.is_waiting and self._jump.take(event, self._document):
@@ -114,7 +114,7 @@ class InputField(Component):
         if self.mask:
             action = _MASKED.get(action, action)
         if action in COMMANDS:
-            return self._changing(lambda: COMMANDS[action](self._document)) or bool(self.text)
+            return self._apply_change(lambda: COMMANDS[action](self._document)) or bool(self.text)
         match action:
             case "tui.input.submit":
                 return self._submit()
@@ -122,7 +122,7 @@ class InputField(Component):
                 return self._cancel()
             case "tui.editor.jumpForward" | "tui.editor.jumpBackward":
                 return self._jump.begin("forward" if action == _JUMP_FORWARD else "backward")
-        return bool(event.text) and self._changing(lambda: self._insert(event.text, typed=True))
+        return bool(event.text) and self._apply_change(lambda: self._insert(event.text, typed=True))
 
     def invalidate(self) -> None:
         self._rows_key = ()
@@ -155,7 +155,7 @@ class InputField(Component):
         self.on_cancel()
         return True
 
-    def _changing(self, change: Callable[[], bool]) -> bool:
+    def _apply_change(self, change: Callable[[], bool]) -> bool:
         version, self_message = self._document.buffer.version, self._message
         done = change()
         if self._document.buffer.version != version:

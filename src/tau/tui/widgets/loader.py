@@ -51,7 +51,7 @@ class Loader(LiveComponent):
         text = clean_line(text)
         if text != self._message:
             self._message = text
-            self._changed()
+            self._notify_change()
 
     @property
     def detail(self) -> str:
@@ -63,7 +63,7 @@ class Loader(LiveComponent):
         text = clean_line(text)
         if text != self._detail:
             self._detail = text
-            self._changed()
+            self._notify_change()
 
     @property
     def running(self) -> bool:
@@ -78,7 +78,7 @@ class Loader(LiveComponent):
         """Start or restart."""
         self._started = self._timer.time()
         self._frame = 0
-        self._changed()
+        self._notify_change()
         self._wait()
 
     def stop(self) -> None:
@@ -99,7 +99,7 @@ class Loader(LiveComponent):
     def render(self, width: int) -> Sequence[str]:
         if self._rows is None or self._width != width:
             self._width = width
-            self._rows = [text] if (text := self._fitting(max(width, 1))) else []
+            self._rows = [text] if (text := self._fit_notes(max(width, 1))) else []
         return self._rows
 
     @property
@@ -116,14 +116,14 @@ class Loader(LiveComponent):
         if not self.running:
             return
         self._frame += 1
-        self._changed()
+        self._notify_change()
         self._wait()
 
-    def _changed(self) -> None:
+    def _notify_change(self) -> None:
         self._rows = None
         self._request_render(self)
 
-    def _fitting(self, width: int) -> str:
+    def _fit_notes(self, width: int) -> str:
         """On a narrow screen, drop notes: the detail first, the stop key last."""
         elapsed = format_elapsed(self.elapsed_s) if self._show_elapsed and self.elapsed_s >= 1 else ""
         hint, text = self.hint_text(), ""
@@ -178,7 +178,7 @@ class CancellableLoader(Loader):
             return False
         if not self.aborted:
             self.aborted = True
-            self._changed()
+            self._notify_change()
             if self.on_abort is not None:
                 self.on_abort()
         return True

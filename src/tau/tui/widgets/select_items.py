@@ -28,7 +28,7 @@ class Choices(Generic[T]):
     """The items and which are shown: `order` for navigation, `lines` with headings for display."""
 
     def __init__(self, items: Iterable[SelectItem[T]]) -> None:
-        self.items = [_cleaned(item) for item in items]
+        self.items = [_clean_texts(item) for item in items]
         self.has_groups = any(item.group for item in self.items)
         self.has_descriptions = any(item.description for item in self.items)
         self.label_width = min(max((len(item.label) for item in self.items), default=0), MAX_LABEL_WIDTH)
@@ -119,7 +119,7 @@ class Choices(Generic[T]):
             self.lines += members
 
 
-def _cleaned(item: SelectItem[T]) -> SelectItem[T]:
+def _clean_texts(item: SelectItem[T]) -> SelectItem[T]:
     label, description = clean_line(item.label), clean_line(item.description)
     group, hint = clean_line(item.group), clean_line(item.hint)
     if (label, description, group, hint) == (item.label, item.description, item.group, item.hint):

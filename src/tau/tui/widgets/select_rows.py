@@ -67,14 +67,14 @@ class ItemRows:
             column = min(column, room // 2)
             described = room - column - 1
             text = pad(truncate(label, column, ellipsis), column) + " "
-            text += self._described(truncate(item.description, described, ellipsis), query)
+            text += self._style_description(truncate(item.description, described, ellipsis), query)
         else:
             text = truncate(label, room, ellipsis)
         if hint_width:
             text = pad(text, width - hint_width) + self._theme["muted"](item.hint)
         return text
 
-    def _described(self, text: str, query: str) -> str:
+    def _style_description(self, text: str, query: str) -> str:
         positions: set[int] = set()
         lower = text.lower()
         if query and len(lower) == len(text):

@@ -75,11 +75,11 @@ class Text(Component):
         text = self._rest + text
         end = text.rfind("\n") + 1
         if end:
-            lines, self._open = self._cleaned(text[:end])
+            lines, self._open = self._clean_texts(text[:end])
             self._lines += lines[:-1]
         self._rest = text[end:]
 
-    def _cleaned(self, text: str) -> tuple[list[str], Open]:
+    def _clean_texts(self, text: str) -> tuple[list[str], Open]:
         if not self._styled:
             return clean(text).split("\n"), {}
         shown, still_open = clean_styled_from(text, self._open)
@@ -106,11 +106,11 @@ class Text(Component):
             new[0] = new[0][len(self._settled) :]
             self._settled = ""
             self._logged = len(self._lines)
-            self._log.extend(self._decorated(wrap("\n".join(new), self._room(width)), width))
+            self._log.extend(self._decorate(wrap("\n".join(new), self._room(width)), width))
         self._settle(width)
-        edge = self._decorated([""], width) * self._padding_y
-        last = "\n".join(self._cleaned(self._rest[len(self._settled) :])[0])
-        rows = self._decorated(wrap(last, self._room(width)), width)
+        edge = self._decorate([""], width) * self._padding_y
+        last = "\n".join(self._clean_texts(self._rest[len(self._settled) :])[0])
+        rows = self._decorate(wrap(last, self._room(width)), width)
         return Rows((edge, self._log.snapshot(), rows, edge))
 
     def _settle(self, width: int) -> None:
@@ -120,7 +120,7 @@ class Text(Component):
             return
         *spans, (start, _) = word_spans(rest, self._room(width))
         if spans and rest[start : start + 1].strip(" "):
-            self._log.extend(self._decorated([rest[first:last] for first, last in spans], width))
+            self._log.extend(self._decorate([rest[first:last] for first, last in spans], width))
             self._settled += rest[:start]
 
     def _room(self, width: int) -> int:
@@ -129,7 +129,7 @@ class Text(Component):
     def _padding(self, width: int) -> int:
         return self._padding_x if width > 2 * self._padding_x and not self._theme.linear else 0
 
-    def _decorated(self, rows: list[str], width: int) -> list[str]:
+    def _decorate(self, rows: list[str], width: int) -> list[str]:
         style, background = self._theme[self._token], self._theme[self._background]
         if style.open:
             rows = [style(row) for row in rows]

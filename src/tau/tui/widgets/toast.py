@@ -69,18 +69,18 @@ class ToastStack(CachedComponent, LiveComponent):
         delay = _SECONDS[level] if seconds is None else seconds
         if delay > 0:
             toast.handle = self._timer.call_later(delay, self.dismiss, toast)
-        self._changed()
+        self._notify_change()
         return toast
 
     def dismiss(self, toast: Toast) -> None:
         """Remove a note, if still shown."""
         if self._remove(toast):
-            self._changed()
+            self._notify_change()
 
     def clear(self) -> None:
         for toast in list(self._toasts):
             self._remove(toast)
-        self._changed()
+        self._notify_change()
 
     def _remove(self, toast: Toast) -> bool:
         if toast not in self._toasts:
@@ -91,7 +91,7 @@ class ToastStack(CachedComponent, LiveComponent):
             toast.handle = None
         return True
 
-    def _changed(self) -> None:
+    def _notify_change(self) -> None:
         self._rows = None
         self._request_render(self)
 

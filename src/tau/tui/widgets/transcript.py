@@ -110,7 +110,7 @@ class Transcript(Component):
             block = self._blocks[index]
             rows = block.render(width)
             is_first = index == len(self._log_ends)
-            settled = self._observed(block, rows) if is_first else 0
+            settled = self._count_settled(block, rows) if is_first else 0
             if not len(rows):
                 continue
             if parts and self._between:
@@ -144,7 +144,7 @@ class Transcript(Component):
         if len(self._log_ends) > first:
             self._frozen = self._log.snapshot()
 
-    def _observed(self, block: Component, rows: Sequence[str]) -> int:
+    def _count_settled(self, block: Component, rows: Sequence[str]) -> int:
         """Return how many of its rows are settled, as reported by the block or inferred from its behavior."""
         boundary = block.commit_boundary()
         if boundary is not None:

@@ -20,7 +20,7 @@ class GuestEventLoop:
     def run(self, parts: "list[CodeType]", names: "dict[str, Any]") -> "Any":
         """Run the parts of a cell in order; returns the value of the last one."""
         self._asked = False
-        self._cell = task = asyncio.Task(_evaluated(parts, names), loop=self._loop)
+        self._cell = task = asyncio.Task(_evaluate_parts(parts, names), loop=self._loop)
         try:
             return self._loop.run_until_complete(task)
         except asyncio.CancelledError:
@@ -49,7 +49,7 @@ class GuestEventLoop:
             return False
         self._asked = True
         task.cancel()
-        self._loop.call_soon_threadsafe(_nothing)  # the loop may be asleep
+        self._loop.call_soon_threadsafe(_do_nothing)  # the loop may be asleep
         return True
 
     def is_busy(self) -> bool:
@@ -61,7 +61,7 @@ class GuestEventLoop:
             self._loop.stop()
 
 
-async def _evaluated(parts: "list[CodeType]", names: "dict[str, Any]") -> "Any":
+async def _evaluate_parts(parts: "list[CodeType]", names: "dict[str, Any]") -> "Any":
     value = None
     for part in parts:
         value = eval(part, names)
@@ -70,5 +70,5 @@ async def _evaluated(parts: "list[CodeType]", names: "dict[str, Any]") -> "Any":
     return value
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     pass

@@ -12,15 +12,15 @@ _Command = Callable[[EditorDocument], bool]
 Motion = Callable[[motions.Lines, Position], Position]
 
 
-def _going(motion: Motion) -> _Command:
+def _move_command(motion: Motion) -> _Command:
     return lambda document: document.move(motion(document.buffer.lines, document.cursor))
 
 
-def _erasing(motion: Motion) -> _Command:
+def _erase_command(motion: Motion) -> _Command:
     return lambda document: document.erase(motion(document.buffer.lines, document.cursor))
 
 
-def _killing(motion: Motion) -> _Command:
+def _kill_command(motion: Motion) -> _Command:
     return lambda document: document.kill(motion(document.buffer.lines, document.cursor))
 
 
@@ -72,22 +72,22 @@ def transpose(document: EditorDocument) -> bool:
 
 
 COMMANDS: dict[str, _Command] = {
-    "tui.editor.cursorLeft": _going(motions.left),
-    "tui.editor.cursorRight": _going(motions.right),
-    "tui.editor.cursorWordLeft": _going(motions.word_left),
-    "tui.editor.cursorWordRight": _going(motions.word_right),
-    "tui.editor.cursorLineStart": _going(motions.line_start),
-    "tui.editor.cursorLineEnd": _going(motions.line_end),
-    "tui.editor.cursorParagraphUp": _going(motions.paragraph_up),
-    "tui.editor.cursorParagraphDown": _going(motions.paragraph_down),
-    "tui.editor.cursorStart": _going(motions.text_start),
-    "tui.editor.cursorEnd": _going(motions.text_end),
-    "tui.editor.deleteCharBackward": _erasing(motions.left),
-    "tui.editor.deleteCharForward": _erasing(motions.right),
-    "tui.editor.deleteWordBackward": _killing(_word_before),
-    "tui.editor.deleteWordForward": _killing(_word_behind),
-    "tui.editor.deleteToLineStart": _killing(_to_line_start),
-    "tui.editor.deleteToLineEnd": _killing(_to_line_end),
+    "tui.editor.cursorLeft": _move_command(motions.left),
+    "tui.editor.cursorRight": _move_command(motions.right),
+    "tui.editor.cursorWordLeft": _move_command(motions.word_left),
+    "tui.editor.cursorWordRight": _move_command(motions.word_right),
+    "tui.editor.cursorLineStart": _move_command(motions.line_start),
+    "tui.editor.cursorLineEnd": _move_command(motions.line_end),
+    "tui.editor.cursorParagraphUp": _move_command(motions.paragraph_up),
+    "tui.editor.cursorParagraphDown": _move_command(motions.paragraph_down),
+    "tui.editor.cursorStart": _move_command(motions.text_start),
+    "tui.editor.cursorEnd": _move_command(motions.text_end),
+    "tui.editor.deleteCharBackward": _erase_command(motions.left),
+    "tui.editor.deleteCharForward": _erase_command(motions.right),
+    "tui.editor.deleteWordBackward": _kill_command(_word_before),
+    "tui.editor.deleteWordForward": _kill_command(_word_behind),
+    "tui.editor.deleteToLineStart": _kill_command(_to_line_start),
+    "tui.editor.deleteToLineEnd": _kill_command(_to_line_end),
     "tui.editor.deleteLine": delete_line,
     "tui.editor.transpose": transpose,
     "tui.editor.yank": EditorDocument.yank,

@@ -59,7 +59,7 @@ class EditorDocument:
         if removed == text:
             return self.move(end)
         before = self.cursor
-        after = self._applied(start, end, text)
+        after = self._apply(start, end, text)
         kind: EditKind = last if last == "type" or last == "erase" else "other"
         joins = kind != "other" and self.last == kind
         self._undo.record(BufferEdit(start, removed, text, before, after, kind), joins=joins)
@@ -100,7 +100,7 @@ class EditorDocument:
         change = self._undo.undo()
         if change is None:
             return False
-        self._applied(change.start, advance_position(change.start, change.inserted), change.removed)
+        self._apply(change.start, advance_position(change.start, change.inserted), change.removed)
         self.cursor = change.before
         self.last = "other"
         return True
@@ -110,7 +110,7 @@ class EditorDocument:
         change = self._undo.redo()
         if change is None:
             return False
-        self._applied(change.start, advance_position(change.start, change.removed), change.inserted)
+        self._apply(change.start, advance_position(change.start, change.removed), change.inserted)
         self.cursor = change.after
         self.last = "other"
         return True
@@ -133,7 +133,7 @@ class EditorDocument:
     def _span(self, to: Position) -> tuple[Position, Position]:
         return (to, self.cursor) if to < self.cursor else (self.cursor, to)
 
-    def _applied(self, start: Position, end: Position, text: str) -> Position:
+    def _apply(self, start: Position, end: Position, text: str) -> Position:
         """Change the buffer. Characters that are now adjacent may join: place the cursor after them."""
         at = self.buffer.replace(start, end, text)
         line = self.buffer.lines[at.line]

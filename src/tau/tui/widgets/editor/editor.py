@@ -67,7 +67,7 @@ class Editor(LiveComponent):
         self._actions.enter_means = enter_means
         self._actions.on_history_search = on_history_search
         self._look = EditorStyle(prompt=clean_row(prompt), placeholder=clean_line(placeholder))
-        self._told: tuple[object, int] = (self._model.document, 0)
+        self._notified: tuple[object, int] = (self._model.document, 0)
 
     @property
     def text(self) -> str:
@@ -85,7 +85,7 @@ class Editor(LiveComponent):
 
     def set_text(self, text: str) -> None:
         """Replace the text and move the cursor to its end; one undo restores the old text."""
-        self._changing(lambda: self._model.set_text(text))
+        self._apply_change(lambda: self._model.set_text(text))
 
     def clear(self) -> None:
         """Clear the text; one undo restores it."""
@@ -93,15 +93,15 @@ class Editor(LiveComponent):
 
     def insert(self, text: str) -> None:
         """Insert text at the cursor unchanged; one undo removes it."""
-        self._changing(lambda: self._model.insert(text))
+        self._apply_change(lambda: self._model.insert(text))
 
     def paste(self, text: str, *, fold: bool = True) -> None:
         """Insert pasted text at the cursor; a large paste becomes a marker unless `fold` is False."""
-        self._changing(lambda: self._model.paste(text, fold=fold))
+        self._apply_change(lambda: self._model.paste(text, fold=fold))
 
     def insert_marker(self, label: str, text: str) -> None:
         """Insert one unit at the cursor, like a paste, shown as `label` and submitted as `text`."""
-        self._changing(lambda: self._model.insert_marker(label, text))
+        self._apply_change(lambda: self._model.insert_marker(label, text))
 
     def draft(self) -> EditorDraft:
         """Return the draft as JSON-compatible data."""
@@ -109,25 +109,25 @@ class Editor(LiveComponent):
 
     def restore(self, draft: Mapping[str, object]) -> bool:
         """Restore a draft; False if the data is not one."""
-        return self._changing(lambda: self._model.restore(draft))
+        return self._apply_change(lambda: self._model.restore(draft))
 
     def submit(self) -> bool:
         """Submit the text like Enter; False if there is no `on_submit`."""
         if self.on_submit is None:
             return False
         text = self.text
-        self._changing(self._model.send)
+        self._apply_change(self._model.send)
         refused = True
         try:
             refused = self.on_submit(text) is False
         finally:
-            self._changing(lambda: self._model.sent(refused=refused))
+            self._apply_change(lambda: self._model.sent(refused=refused))
             self._view.forget()  # the submitted lines are not needed again
         return True
 
     def do(self, action: str) -> bool:
         """Perform an action, whether or not it has a key; False if it did nothing."""
-        return self._changing(lambda: self._actions.do(action))
+        return self._apply_change(lambda: self._actions.do(action))
 
     def set_history(self, history: History | None) -> None:
         """Set the source of earlier prompts."""
@@ -164,18 +164,18 @@ class Editor(LiveComponent):
         return self._view.rows(self._model.document, self.completing, look)
 
     def handle_input(self, event: InputEvent) -> bool:
-        return self._changing(lambda: self._actions.take(event))
+        return self._apply_change(lambda: self._actions.take(event))
 
     def invalidate(self) -> None:
         self._view.forget()
 
-    def _changing(self, change: Callable[[], object]) -> bool:
+    def _apply_change(self, change: Callable[[], object]) -> bool:
         """Apply a change and call `on_change` once if the text changed."""
         done = change()
         document = self._model.document
         now = (document, document.buffer.version)
-        if now != self._told:
-            self._told = now
+        if now != self._notified:
+            self._notified = now
             if self.on_change is not None:
                 self.on_change()
         return bool(done)

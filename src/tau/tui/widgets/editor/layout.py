@@ -55,7 +55,7 @@ class WrapLayout:
         """Return the columns where its rows begin; the first is 0."""
         found = self._rows.get(line)
         if found is None:
-            found = self._resumed(line) if len(line) >= LONG_CHARS else [0, *self._breaks(line, 0)]
+            found = self._resume_layout(line) if len(line) >= LONG_CHARS else [0, *self._breaks(line, 0)]
             self._chars += len(line)
             if len(self._rows) >= _KEPT_LINES or self._chars > _KEPT_CHARS:
                 self.forget()
@@ -72,7 +72,7 @@ class WrapLayout:
             return self._summed(line, units, start)
         return self._wrapped(line, units, start)
 
-    def _resumed(self, line: str) -> list[int]:
+    def _resume_layout(self, line: str) -> list[int]:
         """Return the rows of a long line, reusing those of the last layout where unchanged."""
         last, self._last_long = self._last_long, line
         known = self._rows.get(last)

@@ -44,7 +44,7 @@ class UndoStack:
         for undone in self._undone:
             self._chars -= undone.size
         self._undone.clear()
-        joined = _joined(self._done[-1], change) if joins and self._done else None
+        joined = _join(self._done[-1], change) if joins and self._done else None
         if joined is not None:
             self._chars -= self._done.pop().size
             change = joined
@@ -74,7 +74,7 @@ class UndoStack:
             yield change.inserted
 
 
-def _joined(last: BufferEdit, new: BufferEdit) -> BufferEdit | None:
+def _join(last: BufferEdit, new: BufferEdit) -> BufferEdit | None:
     if last.kind != new.kind or new.kind == "other":
         return None
     if new.kind == "type":

@@ -48,10 +48,10 @@ class LineUnitsCache:
         if len(self._known) >= _KEPT_SHAPES or self._chars > _KEPT_CHARS:
             self._known.clear()
             self._chars = len(line)
-        found = self._known[line] = None if is_narrow(line) else self._measured(line)
+        found = self._known[line] = None if is_narrow(line) else self._measure(line)
         return found
 
-    def _measured(self, line: str) -> LineUnits:
+    def _measure(self, line: str) -> LineUnits:
         if len(line) < LONG_CHARS:
             return measure_line(line)
         last = self._last_long
@@ -107,7 +107,7 @@ def measure_line(line: str) -> LineUnits:
     """Measure any line."""
     if not line:
         return LineUnits([0], [], [0])
-    units = list(graphemes(line)) if _is_ordinary(line) else list(_parted(line))
+    units = list(graphemes(line)) if _is_ordinary(line) else list(_split_units(line))
     known = {unit: _cells(unit) for unit in set(units)}
     cells = [known[unit] for unit in units]
     sums = list(accumulate(cells, initial=0)) if min(known.values()) > 0 else []
@@ -129,7 +129,7 @@ def _is_ordinary(line: str) -> bool:
     return "\t" not in line
 
 
-def _parted(line: str) -> Iterator[str]:
+def _split_units(line: str) -> Iterator[str]:
     for piece in _pieces(line):
         if piece == "\t" or is_marker(piece[0]):
             yield piece

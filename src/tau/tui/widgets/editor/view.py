@@ -82,7 +82,7 @@ class EditorView:
         (first, over), (last, under) = places[0], places[-1]
         above = first + (over > 0)
         below = len(lines) - 1 - last + (under + 1 < len(self.layout.rows(lines[last])))
-        rows = self._framed(rows, look, above, below)
+        rows = self._add_frame(rows, look, above, below)
         if popup.list is not None:
             rows += popup_rows(self._theme, popup.list, popup.at, look.width, popup.max_rows)
         return rows
@@ -93,7 +93,7 @@ class EditorView:
             return ""
         return self._theme["placeholder"](truncate(text, cells - used, self._theme.symbols.ellipsis))
 
-    def _framed(self, rows: list[str], look: EditorStyle, above: int, below: int) -> list[str]:
+    def _add_frame(self, rows: list[str], look: EditorStyle, above: int, below: int) -> list[str]:
         """Add the border, or its replacement, and the counts of hidden lines."""
         theme, width = self._theme, look.width
         over = hidden_mark(theme, above, above=True)

@@ -57,14 +57,14 @@ class Inline:
         key = (text, tokens)
         known = self._known.get(key)
         if known is None or is_open:
-            known = self._styled(close_markup(text) if is_open else text, tokens)
+            known = self._style(close_markup(text) if is_open else text, tokens)
             if not is_open:
                 if len(self._known) >= CACHED_TEXTS:
                     self._known.clear()
                 self._known[key] = known
         return known
 
-    def _styled(self, text: str, tokens: tuple[str, ...]) -> str:
+    def _style(self, text: str, tokens: tuple[str, ...]) -> str:
         run = _Run(self.look, tokens)
         if len(text) > PARAGRAPH_CHARS:
             run.text(text)
@@ -127,14 +127,14 @@ class _Run:
         at = 0
         if "://" in text and self._link_start < 0:
             for match in _bare_url().finditer(text):
-                url = _trimmed(match[0])
+                url = _trim(match[0])
                 if not url.endswith("//"):
                     self._pending.append(clean(text[at : match.start()]))
-                    self._linked(url, url)
+                    self._add_link(url, url)
                     at = match.start() + len(url)
         self._pending.append(clean(text[at:] if at else text))
 
-    def _linked(self, url: str, text: str) -> None:
+    def _add_link(self, url: str, text: str) -> None:
         self._open_link(url)
         self._pending.append(clean_line(text))
         self._close_link()
@@ -143,7 +143,7 @@ class _Run:
         if self._link_start >= 0:
             self._pending.append(clean_line(description) or clean_line(url))
         else:
-            self._linked(url, description or url or "image")
+            self._add_link(url, description or url or "image")
 
     def _open_link(self, url: str) -> None:
         self._push(self._look.theme["link"])
@@ -186,7 +186,7 @@ class _Run:
             self._out.append(text)
 
 
-def _trimmed(url: str) -> str:
+def _trim(url: str) -> str:
     """Strip sentence punctuation from the end of a URL."""
     while True:
         shorter = url.rstrip(_END_OF_URL)

@@ -52,26 +52,26 @@ class _MarkupCloser:
                 at = end
             elif first in "*_~":
                 if self._emphasis(match.start(), sign):
-                    return self._closed(text[: match.start()])
+                    return self._close_emphasis(text[: match.start()])
             elif first == "<":
                 if _autolink().match(text, match.start()):
-                    return self._closed(text[: match.start()] + text[at:])
+                    return self._close_emphasis(text[: match.start()] + text[at:])
             elif first == "]":
                 if self._brackets:
                     bracket = self._brackets.pop()
                     if text.startswith("(", at):
                         at = _closing_parenthesis(text, at)
                         if at < 0:
-                            return self._closed(f"{text[:bracket]}{text[bracket : match.end()]}(<>)")
+                            return self._close_emphasis(f"{text[:bracket]}{text[bracket : match.end()]}(<>)")
             else:
                 self._brackets.append(match.start())
-        return self._closed(text)
+        return self._close_emphasis(text)
 
     def _with_open_code(self, at: int, ticks: str) -> str:
         code = self._text[at + len(ticks) :].rstrip("`").rstrip()
         if not code:
-            return self._closed(self._text[:at])
-        return self._closed(f"{self._text[:at]}{ticks}{code}{ticks}")
+            return self._close_emphasis(self._text[:at])
+        return self._close_emphasis(f"{self._text[:at]}{ticks}{code}{ticks}")
 
     def _emphasis(self, start: int, sign: str) -> bool:
         """Handle a run of markers; True if it is at the end and still ambiguous, so it is dropped."""
@@ -106,7 +106,7 @@ class _MarkupCloser:
                 else:
                     self._open[at] = (opener, number - taken, start)
 
-    def _closed(self, text: str) -> str:
+    def _close_emphasis(self, text: str) -> str:
         text = text.rstrip()
         for sign, count, start in reversed(self._open):
             if start + count >= len(text):

@@ -132,7 +132,7 @@ class _Placing:
         if leads and depth:
             rest.pop(0)  # the hidden word
         if leads and depth < len(place.path):
-            found.append(self._opened(rest.pop(0), depth))
+            found.append(self._build_opened(rest.pop(0), depth))
             was_shown = True
         elif leads:
             was_shown = place.was_shown
@@ -145,7 +145,7 @@ class _Placing:
             was_shown = was_shown or node.kind != "definition"
         return tuple(found)
 
-    def _opened(self, node: "BlockNode", depth: int) -> BlockRange:
+    def _build_opened(self, node: "BlockNode", depth: int) -> BlockRange:
         """Build a block that leads to the resume point."""
         if node.kind != "list":
             return BlockRange(node, self.blocks(node.children, depth + 1, True, False), is_continued=True)

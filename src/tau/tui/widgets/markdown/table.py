@@ -88,14 +88,14 @@ def _cells(cells: Sequence[str], aligns: Sequence[str], widths: Sequence[int], b
     out: list[str] = []
     for at in range(max([len(rows) for rows in wrapped])):
         pieces = [
-            _aligned(rows[at] if at < len(rows) else "", width, align, column == last)
+            _align(rows[at] if at < len(rows) else "", width, align, column == last)
             for column, (rows, width, align) in enumerate(zip(wrapped, widths, aligns, strict=True))
         ]
         out.append(between.join(pieces))
     return out
 
 
-def _aligned(text: str, width: int, align: str, is_last: bool) -> str:
+def _align(text: str, width: int, align: str, is_last: bool) -> str:
     blanks = width - visible_width(text)
     if align == "right":
         return " " * blanks + text
