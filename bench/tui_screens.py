@@ -49,7 +49,7 @@ class Answer(Block):
     def __init__(self, theme: Theme) -> None:
         self.markdown = Markdown(theme)
         self.render = self.markdown.render  # type: ignore[method-assign]
-        self.seam = self.markdown.seam  # type: ignore[method-assign]
+        self.commit_boundary = self.markdown.commit_boundary  # type: ignore[method-assign]
 
     def is_final(self) -> bool:
         return self.markdown.is_finished
