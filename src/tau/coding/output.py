@@ -8,6 +8,7 @@ from msgspec import UNSET, Struct, UnsetType
 from tau.agent.ports import Artifacts, Sink
 from tau.base.sizes import KIB, MIB, format_bytes
 from tau.base.text import plain
+from tau.config.settings import Tools
 
 ARTIFACT_CAP_BYTES = 64 * MIB
 Keep = Literal["head", "tail", "ends"]
@@ -19,6 +20,11 @@ class OutputLimits(Struct, frozen=True, kw_only=True):
     lines: int = 3_000
     bytes: int = 50 * KIB
     columns: int = 2_000
+
+
+def command_limits(tools: Tools) -> OutputLimits:
+    """How much of a command's output is shown, as the user's settings say."""
+    return OutputLimits(bytes=tools.artifact_spill_threshold * KIB, columns=tools.output_max_columns)
 
 
 class Truncation(Struct, frozen=True, rename="camel", kw_only=True):

@@ -19,8 +19,6 @@ from tau.base.errors import TauError, ToolError, UsageError
 from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.coding.context import CodingCall, ModelRoles
-from tau.coding.jobs import SessionJobs
-from tau.coding.local_fs import LocalFileSystem
 from tau.coding.ports import SessionFactory
 from tau.coding.session.log import SessionLog
 from tau.coding.session.session import Session
@@ -32,7 +30,7 @@ from tau.sdk.composing import compose
 from tau.sdk.logs import session_store
 from tau.sdk.models import open_models
 from tau.sdk.options import SessionOptions
-from tau.sdk.surroundings import open_artifacts, open_world
+from tau.sdk.surroundings import make_environment
 
 __all__ = [
     "Connection",
@@ -148,10 +146,10 @@ async def call_tool(
         runner = LocalRunner(shell=settings.shell_path)
         services.callback(runner.close)
         tools = create_tools((name, "read"), tool_settings_of(settings, environ))
-        artifacts = open_artifacts(None, services)
-        models = ModelRoles(faux.FAUX_MODEL)
-        fs = LocalFileSystem()
-        world = await open_world(cwd, fs, runner, artifacts, models, None, SessionJobs(), None, services)
+        nothing = SessionLog.new(None, cwd)
+        environment = make_environment(nothing, cwd, runner, ModelRoles(faux.FAUX_MODEL), settings)
+        await environment.open(services)
+        world = replace(environment.world, checkpoints=None)  # there is no conversation to go back in
         ctx = CodingCall(world, ToolCall("call", name, arguments), lambda partial: None)
         read, tool = tools[0], tools[-1]
         params, _ = tool.decode(arguments)

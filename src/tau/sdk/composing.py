@@ -8,7 +8,6 @@ from typing import Any
 from tau.agent.events import Notice
 from tau.agent.hooks import HookChain, Hooks
 from tau.agent.owner import Complete, StreamFunction
-from tau.agent.queue import Queue
 from tau.agent.tool import Tool
 from tau.ai.dialect import Request
 from tau.ai.model import Model, ThinkingLevel, thinking_level
@@ -18,14 +17,13 @@ from tau.base.files import mode_of, temporary_folder, typed_path
 from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.coding.approval import ApprovalHook
-from tau.coding.local_fs import LocalFileSystem
 from tau.coding.models import FoundModel
 from tau.coding.outside import open_outside
 from tau.coding.plan_mode import PlanHook, PlanMode
 from tau.coding.policy import Workspace
 from tau.coding.previews import Previews
 from tau.coding.prompts.system import SystemPrompt
-from tau.coding.session.boards import make_boards
+from tau.coding.session.boards import SessionCallbacks
 from tau.coding.session.log import SessionLog
 from tau.coding.session.session import Session
 from tau.coding.session.stats import booked
@@ -40,7 +38,7 @@ from tau.config.settings import Settings
 from tau.sdk.logs import open_log, remember
 from tau.sdk.models import open_models
 from tau.sdk.options import SessionOptions
-from tau.sdk.surroundings import make_jobs, make_recorder, open_artifacts, open_world
+from tau.sdk.surroundings import make_environment
 
 allow_file = late("tau.config.allow_file")
 completion = late("tau.ai.complete")
@@ -56,20 +54,17 @@ async def compose(
     runner = LocalRunner(shell=settings.shell_path)
     services.callback(runner.close)
     models = await open_models(options, settings, paths, environ, runner, conversation, services)
-    artifacts = open_artifacts(conversation.artifacts_folder, services)
-    queue = Queue(settings.steering_mode, settings.follow_up_mode)
     tool_settings = tool_settings_of(settings, environ, models.found.model, can_ask=options.ui is not None)
-    jobs = make_jobs(queue, settings, artifacts, tool_settings.command_output)
-    boards = make_boards(conversation, queue, settings, lambda: session)
-    services.callback(boards.todos.close)
-    recorder = make_recorder(conversation, artifacts, runner, lambda: session)
-    await services.enter_async_context(recorder)
-    fs = recorder.fs(LocalFileSystem())
-    world = await open_world(
-        options.cwd, fs, runner, artifacts, models.roles, options.ui, jobs, boards, services
+    callbacks = _callbacks(lambda: session)
+    environment = make_environment(
+        conversation, options.cwd, runner, models.roles, settings, session=callbacks, ui=options.ui
     )
+    await environment.open(services)
+    boards, recorder = environment.boards, environment.recorder
     previews = Previews()
-    plan = PlanMode(conversation, artifacts, models.roles, previews, enabled=settings.plan.enabled)
+    plan = PlanMode(
+        conversation, environment.artifacts, models.roles, previews, enabled=settings.plan.enabled
+    )
     outside = await open_outside(options.cwd, runner, paths, settings, environ, services)
     stream = options.stream or models.client.stream
     complete = _complete(stream)
@@ -86,13 +81,13 @@ async def compose(
             system=prompt,
             tools=_with_own(tools, options.add_tools),
             stream=stream,
-            world=world,
+            world=environment.world,
             hooks=hooks,
             plan=plan,
             todos=boards.todos,
             recorder=recorder,
             watchers=(*boards.watchers, recorder.saw),
-            queue=queue,
+            queue=environment.queue,
             outside=outside,
             settings=settings,
             complete=complete,
@@ -106,6 +101,14 @@ async def compose(
     session.subscribe(remember(session, paths))
     session.note_changes()
     return session
+
+
+def _callbacks(session: Callable[[], Session]) -> SessionCallbacks:
+    return SessionCallbacks(
+        emit=lambda event: session().emit(event),
+        is_running=lambda: session().activities.running,
+        is_planning=lambda: session().plan.on,
+    )
 
 
 def _complete(stream: StreamFunction) -> Complete:

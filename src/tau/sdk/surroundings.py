@@ -6,21 +6,22 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from tau.agent.events import Notice
 from tau.agent.ports import FileSystem
 from tau.agent.queue import Queue
 from tau.agent.ui import Ui
 from tau.base.late import late
-from tau.base.run import LocalRunner
+from tau.base.run import Runner
 from tau.coding.artifacts import FolderArtifacts, TemporaryArtifacts
 from tau.coding.context import CodingWorld, ModelRoles
 from tau.coding.jobs import SessionJobs
-from tau.coding.output import OutputLimits
-from tau.coding.session.boards import Boards
+from tau.coding.local_fs import LocalFileSystem
+from tau.coding.output import command_limits
+from tau.coding.session.boards import Boards, SessionCallbacks, make_boards
 from tau.coding.session.log import SessionLog
-from tau.coding.session.session import Session
 from tau.coding.snapshots import SeenFiles
-from tau.coding.todo_list import MemoryTodos
 from tau.coding.undo.recording import Recorder
 from tau.coding.urls.router import SchemeRouter
 from tau.config.settings import Settings
@@ -32,21 +33,62 @@ job_texts = late("tau.coding.job_texts")
 local_urls = late("tau.coding.urls.local")
 
 
-async def open_world(
+class ToolEnvironment(Struct, frozen=True, kw_only=True):
+    """What the tools of a session work with, and the parts of it that the session uses itself.
+
+    Nothing is started before `open`.
+    """
+
+    world: CodingWorld
+    artifacts: FolderArtifacts
+    boards: Boards
+    jobs: SessionJobs
+    queue: Queue
+    recorder: Recorder
+
+    async def open(self, services: AsyncExitStack) -> None:
+        """Start what runs beside the calls; it ends with `services`."""
+        services.callback(self.close)
+        await services.enter_async_context(self.recorder)
+        await services.enter_async_context(self.jobs)
+
+    def close(self) -> None:
+        """Let go of files and timers; what `open` has started must have ended."""
+        self.boards.todos.close()
+        self.recorder.close()
+        self.artifacts.close()
+
+
+def make_environment(
+    log: SessionLog,
     cwd: Path,
-    fs: FileSystem,
-    runner: LocalRunner,
-    artifacts: FolderArtifacts,
+    runner: Runner,
     models: ModelRoles,
-    ui: Ui | None,
-    jobs: SessionJobs,
-    boards: Boards | None,
-    services: AsyncExitStack,
-) -> CodingWorld:
+    settings: Settings,
+    *,
+    session: SessionCallbacks | None = None,
+    ui: Ui | None = None,
+    disk: FileSystem | None = None,
+) -> ToolEnvironment:
+    """The one way to wire the ports of tools: for a session, for a single call, for a test.
+
+    `log` is the conversation that the tools belong to; `disk` replaces the file system of this machine.
+    """
+    session = session or SessionCallbacks()
+    queue = Queue(settings.steering_mode, settings.follow_up_mode)
+    folder = log.artifacts_folder
+    artifacts = TemporaryArtifacts() if folder is None else FolderArtifacts(folder)
+    recorder = Recorder(
+        lambda: _history_folder(log, artifacts),
+        runner,
+        warn=lambda text: session.emit(Notice("warning", text)),
+    )
+    jobs = _jobs(queue, settings, artifacts)
+    boards = make_boards(log, queue, settings, session)
     conflicts = cache(lambda: conflict_store.ConflictStore())
-    return CodingWorld(
+    world = CodingWorld(
         cwd=cwd,
-        fs=fs,
+        fs=recorder.fs(disk or LocalFileSystem()),
         run=runner,
         artifacts=artifacts,
         ui=ui,
@@ -54,9 +96,12 @@ async def open_world(
         conflicts=conflicts,
         snapshots=SeenFiles(),
         models=models,
-        jobs=await services.enter_async_context(jobs),
-        todos=MemoryTodos() if boards is None else boards.todos,
-        checkpoints=None if boards is None else boards.checkpoints,
+        jobs=jobs,
+        todos=boards.todos,
+        checkpoints=boards.checkpoints,
+    )
+    return ToolEnvironment(
+        world=world, artifacts=artifacts, boards=boards, jobs=jobs, queue=queue, recorder=recorder
     )
 
 
@@ -69,36 +114,22 @@ def _urls(artifacts: FolderArtifacts, conflicts: Callable[[], Any]) -> SchemeRou
     return router
 
 
-def open_artifacts(folder: Path | None, services: AsyncExitStack) -> FolderArtifacts:
-    artifacts = TemporaryArtifacts() if folder is None else FolderArtifacts(folder)
-    services.callback(artifacts.close)
-    return artifacts
-
-
-def make_jobs(
-    queue: Queue, settings: Settings, artifacts: FolderArtifacts, limits: OutputLimits
-) -> SessionJobs:
+def _jobs(queue: Queue, settings: Settings, artifacts: FolderArtifacts) -> SessionJobs:
     """What runs in the background tells its end to the conversation."""
     return SessionJobs(
         lambda job: job_texts.put_result(queue, job),
         retract=lambda id: job_texts.take_back_result(queue, id),
         max_running=settings.async_.max_jobs,
         artifacts=artifacts,
-        limits=limits,
+        limits=command_limits(settings.tools),
     )
 
 
-def make_recorder(
-    conversation: SessionLog, artifacts: FolderArtifacts, runner: LocalRunner, session: Callable[[], Session]
-) -> Recorder:
-    """Keeps what files were before the agent changed them, beside the session."""
-
-    def folder() -> Path:
-        kept = conversation.artifacts_folder
-        if kept is not None:
-            return kept / "history"
-        scratch = artifacts.scratch(make=True)
-        assert scratch is not None
-        return scratch.with_name("history")
-
-    return Recorder(folder, runner, warn=lambda text: session().emit(Notice("warning", text)))
+def _history_folder(log: SessionLog, artifacts: FolderArtifacts) -> Path:
+    """Where files are kept as they were before the agent changed them: beside the session."""
+    kept = log.artifacts_folder
+    if kept is not None:
+        return kept / "history"
+    scratch = artifacts.scratch(make=True)
+    assert scratch is not None
+    return scratch.with_name("history")

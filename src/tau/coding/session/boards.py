@@ -1,7 +1,6 @@
 """What the agent keeps in mind beside the conversation: its todo list and its checkpoints."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -10,11 +9,21 @@ from tau.agent.owner import Listener
 from tau.agent.queue import Queue
 from tau.coding.session.checkpoints import SessionCheckpoints
 from tau.coding.session.log import SessionLog
-from tau.coding.session.todos import TodoRules, Todos
+from tau.coding.session.todos import Later, TodoRules, Todos, later
 from tau.config.settings import Settings
 
-if TYPE_CHECKING:
-    from tau.coding.session.session import Session
+
+def ignore(event: AgentEvent) -> None:
+    """Takes events where there is no session to tell."""
+
+
+class SessionCallbacks(Struct, frozen=True, kw_only=True):
+    """What is asked of the session, which is made after the parts that ask."""
+
+    emit: Listener = ignore
+    is_running: Callable[[], bool] = lambda: False
+    is_planning: Callable[[], bool] = lambda: False
+    later: Later = later
 
 
 class Boards(Struct, frozen=True):
@@ -26,14 +35,9 @@ class Boards(Struct, frozen=True):
 
 
 def make_boards(
-    conversation: SessionLog, queue: Queue, settings: Settings, session: Callable[[], "Session"]
+    conversation: SessionLog, queue: Queue, settings: Settings, session: SessionCallbacks
 ) -> Boards:
-    """`session` gives the one that these are made for, once it is there."""
-
-    def emit(event: AgentEvent) -> None:
-        session().emit(event)
-
-    checkpoints = SessionCheckpoints(conversation, queue, emit)
+    checkpoints = SessionCheckpoints(conversation, queue, session.emit)
     reminders = settings.todo.reminders
     rules = TodoRules(
         reminders=reminders.enabled,
@@ -43,10 +47,13 @@ def make_boards(
     todos = Todos(
         conversation,
         queue,
-        emit,
+        session.emit,
         rules,
-        running=lambda: session().activities.running,
-        quiet=lambda: session().plan.on or (settings.checkpoint.enabled and checkpoints.active is not None),
+        running=session.is_running,
+        quiet=lambda: (
+            session.is_planning() or (settings.checkpoint.enabled and checkpoints.active is not None)
+        ),
+        later=session.later,
     )
     watchers = (todos.saw, checkpoints.saw) if settings.checkpoint.enabled else (todos.saw,)
     return Boards(todos, checkpoints, watchers)

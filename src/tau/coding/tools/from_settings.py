@@ -5,8 +5,7 @@ from fnmatch import fnmatchcase
 
 from tau.ai.model import Model
 from tau.base.errors import UsageError
-from tau.base.sizes import KIB
-from tau.coding.output import OutputLimits
+from tau.coding.output import command_limits
 from tau.coding.tools import EDIT_MODES, EditMode, ToolSettings
 from tau.config.settings import Edit, Settings
 
@@ -15,14 +14,12 @@ def tool_settings_of(
     settings: Settings, environ: Mapping[str, str], model: Model | None = None, *, can_ask: bool = False
 ) -> ToolSettings:
     """What the user's settings, and a variable, say about tools; `can_ask`: a person is there to be asked."""
-    tools, edit, background = settings.tools, settings.edit, settings.bash.auto_background
+    edit, background = settings.edit, settings.bash.auto_background
     mode = _edit_mode(environ.get("TAU_EDIT_MODE", ""), edit, model)
     return ToolSettings(
         bash_timeout_s=settings.bash.timeout_seconds,
         read_lines=settings.read.default_limit,
-        command_output=OutputLimits(
-            bytes=tools.artifact_spill_threshold * KIB, columns=tools.output_max_columns
-        ),
+        command_output=command_limits(settings.tools),
         edit_mode=mode,
         fuzzy_match=edit.fuzzy_match,
         fuzzy_threshold=edit.fuzzy_threshold,
