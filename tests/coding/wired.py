@@ -1,7 +1,7 @@
 """A session's work over the scripted model with its todo list, its checkpoints and its plan mode."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,28 +10,21 @@ from tau.agent.events import AgentEvent
 from tau.agent.hooks import HookChain
 from tau.agent.loop import Outcome
 from tau.agent.output import ToolOutput
-from tau.agent.owner import Setup
-from tau.agent.queue import Queue
 from tau.agent.tool import Tool
 from tau.agent.ui import Ui
-from tau.agent.world import NestedCall
 from tau.ai.complete import complete
+from tau.ai.dialect import Delta, Request
 from tau.ai.faux import FAUX_MODEL, Faux, Step
 from tau.ai.model import Model
-from tau.ai.wire import ToolCall, ToolResultMessage, UserMessage, text_of
+from tau.ai.wire import ToolResultMessage, UserMessage, text_of
 from tau.base.run import LocalRunner
-from tau.coding.artifacts import TemporaryArtifacts
-from tau.coding.context import CodingCall, CodingWorld, ModelRoles
-from tau.coding.local_fs import LocalFileSystem
+from tau.coding.context import ModelRoles
 from tau.coding.plan_mode import PlanHook, PlanMode
 from tau.coding.previews import Previews
-from tau.coding.readers.conflict_store import ConflictStore
-from tau.coding.session.checkpoints import SessionCheckpoints
+from tau.coding.session.boards import SessionCallbacks
 from tau.coding.session.log import SessionLog
-from tau.coding.session.todos import Later, TodoRules, Todos
+from tau.coding.session.todos import Later, TodoRules
 from tau.coding.session.work import SessionParts, Work
-from tau.coding.snapshots import SeenFiles
-from tau.coding.todo_list import MemoryTodos
 from tau.coding.tools import ToolSettings
 from tau.coding.tools.bash import Bash
 from tau.coding.tools.checkpoint import MarkCheckpoint
@@ -40,9 +33,9 @@ from tau.coding.tools.resolve import Resolve
 from tau.coding.tools.rewind import Rewind
 from tau.coding.tools.todo import Todo
 from tau.coding.tools.write import Write
-from tau.coding.urls.local import LocalUrls
-from tau.coding.urls.router import SchemeRouter
-from tau.config.settings import Retry, Settings
+from tau.config.settings import Checkpoint, Retry, Settings, Tasks, TodoReminders
+from tau.config.settings import Todo as TodoSettings
+from tau.sdk.surroundings import ToolEnvironment, make_environment
 from tests.agent.world import Echo, EchoParams
 
 
@@ -54,6 +47,18 @@ class Indirect(Tool[EchoParams]):
     async def run(self, params: EchoParams, ctx: Any) -> ToolOutput:
         output: ToolOutput = await ctx.call("todo", {"ops": [{"op": "done", "task": params.text}]})
         return output
+
+
+MADE: list[ToolEnvironment] = []  # by a test; the fixture `closing` closes them
+
+
+def settings_with(rules: TodoRules) -> Settings:
+    return Settings(
+        retry=Retry(max_retries=0),
+        checkpoint=Checkpoint(enabled=True),
+        todo=TodoSettings(reminders=TodoReminders(enabled=rules.reminders, max=rules.max_reminders)),
+        tasks=Tasks(todo_clear_delay=int(rules.clear_delay_s)),
+    )
 
 
 class FakeTimers:
@@ -82,17 +87,8 @@ class FakeTimer:
             self._timers.waiting.remove(self._entry)
 
 
-class Call(CodingCall):
-    def __init__(
-        self, owner: "Wired", call: ToolCall, update: Callable[[ToolOutput], None], nested: NestedCall
-    ) -> None:
-        super().__init__(owner.world, call, update, nested)
-        self.todos = owner.todos
-        self.checkpoints = owner.checkpoints
-
-
 class Wired(Work):
-    """The parts in their places: told of events after everybody else, asked before each request."""
+    """The session's side of the loop, with the tools' world, todo list and checkpoints that a session has."""
 
     def __init__(
         self,
@@ -108,76 +104,51 @@ class Wired(Work):
         self.faux = Faux(script)
         self.at_work = False
         self.log = log or SessionLog.new(None, cwd)
-        self.artifacts = TemporaryArtifacts()
         self.models = ModelRoles(FAUX_MODEL, {"plan": plan_model} if plan_model else None)
         self.asked: list[Model] = []
-        router = SchemeRouter()
-        router.register(LocalUrls(self.artifacts))
-        self.world = CodingWorld(
-            cwd=cwd,
-            fs=LocalFileSystem(),
-            run=LocalRunner(),
-            artifacts=self.artifacts,
-            ui=ui,
-            urls=router,
-            snapshots=SeenFiles(),
-            models=self.models,
-            jobs=None,  # type: ignore[arg-type]
-            todos=MemoryTodos(),
-            conflicts=ConflictStore,
+        self.timers = FakeTimers()
+        settings = settings_with(rules or TodoRules())
+        callbacks = SessionCallbacks(
+            emit=lambda event: self.emit(event),
+            is_running=lambda: self.at_work,
+            is_planning=lambda: self.plan.on,
+            later=later or self.timers.later,
         )
-        previews, queue, settings = Previews(), Queue(), ToolSettings()
+        environment = make_environment(
+            self.log, cwd, LocalRunner(), self.models, settings, session=callbacks, ui=ui
+        )
+        MADE.append(environment)
+        self.artifacts = environment.artifacts
+        self.checkpoints, self.todos = environment.boards.checkpoints, environment.boards.todos
+        previews, tools = Previews(), ToolSettings()
         self.plan = PlanMode(self.log, self.artifacts, self.models, previews)
-        timers = FakeTimers()
-        self.timers = timers
-        self.checkpoints = SessionCheckpoints(self.log, queue, self.emit)
-        self.todos = Todos(
-            self.log,
-            queue,
-            self.emit,
-            rules,
-            running=lambda: self.at_work,
-            quiet=lambda: self.plan.on or self.checkpoints.active is not None,
-            later=later or timers.later,
-        )
         super().__init__(
             SessionParts(
                 log=self.log,
                 thinking="off",
                 system=lambda model: "You work.",
                 tools=[
-                    *(Read(settings), Bash(settings), Write(settings), Resolve(previews)),
+                    *(Read(tools), Bash(tools), Write(tools), Resolve(previews)),
                     *(Todo(), MarkCheckpoint(), Rewind(), Echo(), Indirect()),
                 ],
-                stream=lambda model, request: self.faux.stream(model, request),
-                world=self.world,
-                hooks=HookChain([PlanHook(self.plan)]),
-                queue=queue,
-                settings=Settings(retry=Retry(max_retries=0)),
+                stream=self._stream,
+                world=environment.world,
+                hooks=HookChain([PlanHook(self.plan), environment.recorder]),
+                plan=self.plan,
+                todos=self.todos,
+                recorder=environment.recorder,
+                watchers=(*environment.boards.watchers, environment.recorder.saw),
+                queue=environment.queue,
+                settings=settings,
                 complete=lambda model, request: complete(self.faux.stream, model, request),
             )
         )
         self.events: list[AgentEvent] = []
         self.subscribe(self.events.append)
 
-    def emit(self, event: AgentEvent) -> None:
-        super().emit(event)
-        self.todos.saw(event)
-        self.checkpoints.saw(event)
-
-    def setup(self) -> Setup:
-        setup = super().setup()
-        self.asked.append(self.plan.model())
-        return Setup(
-            model=self.plan.model(),
-            thinking=setup.thinking,
-            system=self.plan.system(setup.system),
-            tools=self.plan.tools(setup.tools),
-            max_tokens=setup.max_tokens,
-        )
-
-    def tool_context(self, call: ToolCall, update: Callable[[ToolOutput], None], nested: NestedCall) -> Any:
-        return Call(self, call, update, nested)
+    def _stream(self, model: Model, request: Request) -> AsyncGenerator[Delta, None]:
+        self.asked.append(model)
+        return self.faux.stream(model, request)
 
     def follow(self, script: Sequence[Sequence[Step]]) -> None:
         """Another script, for one that has to name the work itself."""
@@ -192,10 +163,7 @@ class Wired(Work):
             self.at_work = False
 
     def go(self, text: str = "go") -> Outcome:
-        try:
-            return asyncio.run(self.prompt(text))
-        finally:
-            self.artifacts.close()
+        return asyncio.run(self.prompt(text))
 
     @property
     def results(self) -> list[str]:

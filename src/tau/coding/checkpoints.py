@@ -23,10 +23,3 @@ class Checkpoints(Protocol):
     def rewind(self, report: str) -> str | None:
         """Go back at the end of this turn. A sentence says why that cannot be done."""
         ...
-
-
-class HasCheckpoints(Protocol):
-    """What both tools ask of their context; a subagent has no checkpoints."""
-
-    @property
-    def checkpoints(self) -> Checkpoints | None: ...

@@ -11,24 +11,19 @@ from tau.agent.abort import Abort
 from tau.agent.events import AgentEvent, Notice
 from tau.agent.hooks import Hooks
 from tau.agent.loop import Outcome
-from tau.agent.queue import Queue
 from tau.ai.complete import complete
 from tau.ai.faux import FAUX_MODEL, Faux, Step
 from tau.ai.model import Model
 from tau.ai.wire import ImageContent, TextContent, UserMessage
 from tau.base.errors import ProviderError
 from tau.base.run import LocalRunner
-from tau.coding.artifacts import TemporaryArtifacts
-from tau.coding.context import CodingWorld, ModelRoles
-from tau.coding.local_fs import LocalFileSystem
+from tau.coding.context import ModelRoles
 from tau.coding.session.fallback import Fallbacks
 from tau.coding.session.log import SessionLog
 from tau.coding.session.runs import RoomReason
 from tau.coding.session.work import SessionParts, Work
-from tau.coding.snapshots import SeenFiles
-from tau.coding.todo_list import MemoryTodos
-from tau.coding.urls.router import SchemeRouter
 from tau.config.settings import Retry, Settings
+from tau.sdk.surroundings import make_environment
 from tests.agent.world import Echo, names
 
 QUICK = Retry(max_retries=2, base_delay_ms=1)
@@ -66,18 +61,8 @@ class Driver:
         async def resolve(pattern: str) -> Model | None:
             return find(pattern)
 
-        world = CodingWorld(
-            cwd=Path("/"),
-            fs=LocalFileSystem(),
-            run=LocalRunner(),
-            artifacts=TemporaryArtifacts(),
-            urls=SchemeRouter(),
-            snapshots=SeenFiles(),
-            models=self.models,
-            jobs=None,  # type: ignore[arg-type]
-            todos=MemoryTodos(),
-            conflicts=lambda: None,  # type: ignore[arg-type,return-value]
-        )
+        settings = Settings(retry=retry)
+        environment = make_environment(self.log, Path("/"), LocalRunner(), self.models, settings)
         self.work = Work(
             SessionParts(
                 log=self.log,
@@ -85,10 +70,10 @@ class Driver:
                 system=lambda model: "",
                 tools=[Echo()],
                 stream=self.faux.stream,
-                world=world,
+                world=environment.world,
                 hooks=Hooks(),
-                queue=Queue(),
-                settings=Settings(retry=retry),
+                queue=environment.queue,
+                settings=settings,
                 complete=lambda model, request: complete(self.faux.stream, model, request),
                 resolve_model=resolve,
             )

@@ -37,9 +37,7 @@ from tau.ai.wire import AssistantMessage, TextContent, Usage
 from tau.base.errors import ToolError
 from tau.coding.context import ModelRoles
 from tau.coding.tools import TOOLS, Parts, ToolSettings
-from tau.coding.urls.docs import DocsUrls
-from tau.coding.urls.local import LocalUrls
-from tests.coding.context import CallContext, call_now, text_of
+from tests.coding.context import CallContext, call_in_conversation, text_of
 
 LEADS = {
     "given": r"Given `(?P<path>[^`]+)`:",
@@ -129,8 +127,6 @@ class Stage:
         self._tools: dict[tuple[str, str], Tool[Any]] = {}
         self._parts: dict[str, Parts] = {}
         ctx.models = ModelRoles(SEEING)
-        ctx.urls.register(DocsUrls())
-        ctx.urls.register(LocalUrls(ctx.artifacts))
 
     def play(self, example: Example) -> None:
         for step in example.steps:
@@ -169,7 +165,7 @@ class Stage:
     def _call(self, step: Step, name: str) -> tuple[str, str]:
         tool = self._tool(name, step.words["mode"] or "hashline")
         try:
-            output = call_now(tool, self.ctx, **json.loads(step.text))
+            output = call_in_conversation(tool, self.ctx, **json.loads(step.text))
         except ToolError as error:
             return "error", str(error)
         return "error" if output.is_error else "result", text_of(output).removesuffix("\n")

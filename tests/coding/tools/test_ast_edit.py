@@ -140,7 +140,7 @@ class FailingFileSystem(LocalFileSystem):
 
 def test_a_write_that_fails_undoes_those_before_it(pair: Pair) -> None:
     pair.write({"a.py": "foo(1)\n", "b.py": "foo(2)\n", "c.py": "foo(3)\n"})
-    pair.ctx.fs = FailingFileSystem("c.py", OSError(28, "No space left on device"))
+    pair.ctx.use_disk(FailingFileSystem("c.py", OSError(28, "No space left on device")))
     pair.edit(("foo($A)", "bar($A)"))
     with pytest.raises(
         ToolError, match=r"Cannot edit c\.py: No space left on device\. .*nothing has changed\."
@@ -151,7 +151,7 @@ def test_a_write_that_fails_undoes_those_before_it(pair: Pair) -> None:
 
 def test_an_interrupted_write_undoes_those_before_it(pair: Pair) -> None:
     pair.write({"a.py": "foo(1)\n", "b.py": "foo(2)\n"})
-    pair.ctx.fs = FailingFileSystem("b.py", asyncio.CancelledError())
+    pair.ctx.use_disk(FailingFileSystem("b.py", asyncio.CancelledError()))
     pair.edit(("foo($A)", "bar($A)"))
     with pytest.raises(asyncio.CancelledError):
         pair.resolve()

@@ -17,7 +17,6 @@ from tau.coding.jobs import SessionJobs
 from tau.coding.output import ARTIFACT_CAP_BYTES, OutputSink
 from tau.coding.tools import ToolSettings
 from tau.coding.tools.bash import Bash, BashOptions, BashParams
-from tau.coding.urls.local import LocalUrls
 from tests.backends.shell.runs import lives, until
 from tests.coding.context import CallContext, call, text_of
 
@@ -180,8 +179,6 @@ def test_commands_that_a_tool_does_better_are_refused_where_that_is_wanted(ctx: 
 
 
 def test_addresses_become_files(ctx: CallContext) -> None:
-    ctx.urls.register(LocalUrls(ctx.artifacts))
-
     async def body(stage: Stage) -> None:
         await stage.call("seq 1 20000")
         assert await stage.text("wc -l < artifact://0") == "20000\n"

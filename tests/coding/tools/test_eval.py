@@ -242,7 +242,7 @@ class CallingContext(CallContext):
 
 
 def calling(ctx: CallContext) -> CallingContext:
-    return CallingContext(ctx.cwd, ctx.artifacts, run=ctx.run)
+    return CallingContext(ctx.environment, ctx.log, ctx.warnings)
 
 
 def test_cells_call_other_tools(ctx: CallContext) -> None:

@@ -1,49 +1,30 @@
 """Directories as a tree of two levels: what changed last comes first, with sizes and ages."""
 
+import heapq
 import os
-import stat as modes
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 from msgspec import Struct
 
-from tau.agent.ports import FileSystem
+from tau.agent.ports import DirectoryEntry, FileSystem
 from tau.base.sizes import format_bytes
 from tau.base.text import clean_line
-from tau.coding.local_fs import LocalFileSystem
 from tau.coding.output import EntryLimit
-from tau.coding.readers.thread import Stop, in_thread
+from tau.coding.readers.thread import in_thread
 
 DEPTH = 2
 PER_FOLDER = 12
 MAX_LINES = 3_000
 MAX_SCANNED = 100_000
+FEW = 2_000  # entries that are put in order before anybody notices
 # Listed like any other, but what is inside helps nobody who asks for the folder above.
 CLOSED = frozenset(
     (".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", ".mypy_cache", ".ruff_cache")
 )
 _AGES = ((60, "s"), (3600, "m"), (86_400, "h"), (7 * 86_400, "d"), (60 * 86_400, "w"), (730 * 86_400, "mo"))
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400, "mo": 30 * 86_400, "y": 365 * 86_400}
-
-
-class Item(Struct, frozen=True):
-    """Something in a folder. `target` is where a symbolic link points."""
-
-    name: str
-    kind: Literal["file", "folder", "link", "other"]
-    size: int = 0
-    mtime_ns: int = 0
-    target: str = ""
-
-
-class Listing(Struct, frozen=True):
-    """A folder's content as far as it was looked at, or why it could not be."""
-
-    items: list[Item]
-    error: str = ""
-    more: bool = False
 
 
 class Tree(Struct, frozen=True, kw_only=True):
@@ -55,9 +36,6 @@ class Tree(Struct, frozen=True, kw_only=True):
     limit: EntryLimit | None = None
 
 
-Lister = Callable[[Path], Awaitable[Listing]]
-
-
 async def directory_tree(
     path: Path,
     fs: FileSystem,
@@ -67,51 +45,31 @@ async def directory_tree(
     now_ns: int | None = None,
 ) -> Tree:
     """The tree of a folder; `first_entry` begins further down the list. Raises OSError."""
-    lister = _lister(fs)
-    top = await lister(path)
-    if top.error:
-        raise OSError(0, top.error, str(path))
-    ordered = _by_recency(top.items)
-    if not ordered:
+    top = await fs.scan(path, most=MAX_SCANNED)
+    total = len(top.entries)
+    if not total:
         return Tree(text="(empty directory)", lines=1, entries=0)
     now = time.time_ns() if now_ns is None else now_ns
     lines: list[str] = []
     shown = hidden = 0
-    for item in ordered[first_entry - 1 :]:
+    for entry in (await _newest(top.entries, first_entry - 1 + max_lines))[first_entry - 1 :]:
         if len(lines) >= max_lines:
             break
         shown += 1
-        row = _row(item, now, "")
+        row = _row(entry, now, "")
         below: list[str] = []
-        if item.kind == "folder" and item.name not in CLOSED:
-            inside = await lister(path / item.name)
-            row += _remark(inside)
-            below, left = _below(inside, now)
+        if entry.kind == "folder" and entry.name not in CLOSED:
+            remark, below, left = await _below(path / entry.name, fs, now)
+            row += remark
             hidden += left
         room = max_lines - len(lines)
         lines += [row, *below][:room]
         if 1 + len(below) > room:
             hidden += 1 + len(below) - room
             lines.append(f"  - [cut after {max_lines:,} lines]")
-    total = len(ordered)
     notices = _notices(shown, total, first_entry, top.more)
     limit = EntryLimit(shown, total) if shown < total or hidden or top.more else None
     return Tree(text="\n".join([*lines, *notices]), lines=len(lines), entries=total, limit=limit)
-
-
-def scan(path: Path, stop: Stop, most: int = MAX_SCANNED) -> Listing:
-    """A folder of this machine, links not followed."""
-    items: list[Item] = []
-    try:
-        with os.scandir(path) as entries:
-            for entry in entries:
-                stop.check()
-                if len(items) == most:
-                    return Listing(items, more=True)
-                items.append(_scanned(entry))
-    except OSError as error:
-        return Listing(items, error.strerror or str(error))
-    return Listing(items)
 
 
 def age(mtime_ns: int, now_ns: int) -> str:
@@ -123,55 +81,18 @@ def age(mtime_ns: int, now_ns: int) -> str:
     return f"{seconds // _UNITS[unit]}{unit} ago"
 
 
-def _lister(fs: FileSystem) -> Lister:
-    """Scanning is many times faster than asking the port for each entry, where the port is this machine."""
-    if isinstance(fs, LocalFileSystem):
-        return lambda path: in_thread(lambda stop: scan(path, stop))
+async def _newest(entries: Sequence[DirectoryEntry], count: int) -> list[DirectoryEntry]:
+    """The first `count` of them, what changed last before the rest."""
 
-    async def ask(path: Path) -> Listing:
-        try:
-            names = await fs.list(path)
-        except OSError as error:
-            return Listing([], error.strerror or str(error))
-        items = [await _asked(path / name, fs) for name in names[:MAX_SCANNED]]
-        return Listing(items, more=len(names) > MAX_SCANNED)
+    def choose() -> list[DirectoryEntry]:
+        return heapq.nsmallest(
+            count, entries, key=lambda entry: (-entry.mtime_ns, entry.name.casefold(), entry.name)
+        )
 
-    return ask
+    return choose() if len(entries) <= FEW else await in_thread(lambda _: choose())
 
 
-async def _asked(path: Path, fs: FileSystem) -> Item:
-    try:
-        stat = await fs.stat(path)
-    except OSError:
-        stat = None
-    if stat is None:
-        return Item(path.name, "other")
-    kind: Literal["file", "folder", "other"] = "folder" if stat.is_dir else "file"
-    if not stat.is_dir and stat.mode and not modes.S_ISREG(stat.mode):
-        kind = "other"
-    return Item(path.name, kind, stat.size, stat.mtime_ns)
-
-
-def _scanned(entry: os.DirEntry[str]) -> Item:
-    try:
-        info = entry.stat(follow_symlinks=False)
-        if modes.S_ISLNK(info.st_mode):
-            return Item(entry.name, "link", 0, info.st_mtime_ns, os.readlink(entry.path))  # noqa: PTH115
-    except OSError:
-        return Item(entry.name, "other")
-    kind: Literal["file", "folder", "other"] = "other"
-    if modes.S_ISDIR(info.st_mode):
-        kind = "folder"
-    elif modes.S_ISREG(info.st_mode):
-        kind = "file"
-    return Item(entry.name, kind, info.st_size, info.st_mtime_ns)
-
-
-def _by_recency(items: Sequence[Item]) -> list[Item]:
-    return sorted(items, key=lambda item: (-item.mtime_ns, item.name.casefold(), item.name))
-
-
-def _row(item: Item, now_ns: int, indent: str) -> str:
+def _row(item: DirectoryEntry, now_ns: int, indent: str) -> str:
     name = f"{indent}- {_shown(item.name)}"
     told = age(item.mtime_ns, now_ns) if item.mtime_ns else ""
     if item.kind == "folder":
@@ -183,19 +104,17 @@ def _row(item: Item, now_ns: int, indent: str) -> str:
     return f"{name} ({format_bytes(item.size)}{', ' if told else ''}{told})"
 
 
-def _remark(listing: Listing) -> str:
-    if listing.error:
-        return f" [cannot be read: {listing.error}]"
-    return "" if listing.items else " [empty]"
-
-
-def _below(listing: Listing, now_ns: int) -> tuple[list[str], int]:
-    """The rows of a folder inside the one that was asked for, and how many it has besides."""
-    rows = [_row(item, now_ns, "  ") for item in _by_recency(listing.items)[:PER_FOLDER]]
-    left = len(listing.items) - len(rows)
+async def _below(path: Path, fs: FileSystem, now_ns: int) -> tuple[str, list[str], int]:
+    """A folder inside the one that was asked for: a remark on it, its rows, and how many it has besides."""
+    try:
+        scan = await fs.scan(path, most=MAX_SCANNED)
+    except OSError as error:
+        return f" [cannot be read: {error.strerror or error}]", [], 0
+    rows = [_row(entry, now_ns, "  ") for entry in await _newest(scan.entries, PER_FOLDER)]
+    left = len(scan.entries) - len(rows)
     if left:
-        rows.append(f"  - … {left}{'+' if listing.more else ''} more")
-    return rows, left
+        rows.append(f"  - … {left}{'+' if scan.more else ''} more")
+    return "" if scan.entries else " [empty]", rows, left
 
 
 def _notices(shown: int, total: int, first: int, more: bool) -> list[str]:
