@@ -50,6 +50,11 @@ def read(path: Path) -> Source:
     return Source(path, str(path.relative_to(ROOT)), module, text, ast.parse(text, str(path)))
 
 
+def read_text(text: str) -> Source:
+    """A piece of code that is no file, to try a rule on."""
+    return Source(Path(), "", "", text, ast.parse(text))
+
+
 def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

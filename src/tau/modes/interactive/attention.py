@@ -1,6 +1,6 @@
 """For a person who looks elsewhere: the title of the window, and a sign when something is there for them."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tau.agent.events import AgentEnd, AgentEvent, AgentStart
 from tau.base.text import clean_line, shortened
@@ -35,25 +35,20 @@ class Attention:
             self._own_title = clean_line(text)
         session = self._app.session
         name = self._own_title or (_name(session) if session is not None else self._app.cwd.name)
-        self._tell("set_title", f"{_WORKS if working else ''}tau: {shortened(name, TITLE_CHARS)}")
+        self._app.front.terminal.set_title(f"{_WORKS if working else ''}tau: {shortened(name, TITLE_CHARS)}")
 
     def call(self, message: str) -> None:
         """A sign that something waits for the person, as the settings want it."""
         when = self._app.settings.interaction.notify
         if when == "always" or (when == "unfocused" and not self._focused):
             session = self._app.session
-            self._tell("notify", "tau" if session is None else f"tau: {_name(session)}", message)
+            title = "tau" if session is None else f"tau: {_name(session)}"
+            self._app.front.terminal.notify(title, message)
 
     def _focus(self, focused: bool) -> None:
         self._focused = focused
         if focused:
             self._app.theme_watch.look()
-
-    def _tell(self, method: str, *words: Any) -> None:
-        """A terminal in memory has no window."""
-        tell = getattr(self._app.front.terminal, method, None)
-        if tell is not None:
-            tell(*words)
 
 
 def _name(session: Session) -> str:
