@@ -14,10 +14,10 @@ from tau.ai.faux import FAUX_MODEL
 from tau.ai.wire import AssistantMessage, TextContent, ToolCall, ToolResultMessage, Usage
 from tau.base.run import LocalRunner
 from tau.coding.context import CodingCall, ModelRoles
-from tau.coding.session.boards import SessionCallbacks
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.log import SessionLog
+from tau.coding.session.trackers import SessionCallbacks
 from tau.config.settings import Settings
-from tau.sdk.surroundings import ToolEnvironment, make_environment
+from tau.sdk.environment import ToolEnvironment, make_environment
 
 
 class CallContext(CodingCall):

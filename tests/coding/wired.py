@@ -14,17 +14,17 @@ from tau.agent.tool import Tool
 from tau.agent.ui import Ui
 from tau.ai.complete import complete
 from tau.ai.dialect import Delta, Request
-from tau.ai.faux import FAUX_MODEL, Faux, Step
+from tau.ai.faux import FAUX_MODEL, Faux, FauxStep
 from tau.ai.model import Model
 from tau.ai.wire import ToolResultMessage, UserMessage, text_of
 from tau.base.run import LocalRunner
 from tau.coding.context import ModelRoles
-from tau.coding.plan_mode import PlanHook, PlanMode
-from tau.coding.previews import Previews
-from tau.coding.session.boards import SessionCallbacks
-from tau.coding.session.log import SessionLog
+from tau.coding.pending_changes import PendingChanges
+from tau.coding.plan.mode import PlanHook, PlanMode
+from tau.coding.session.session_loop import SessionLoop, SessionParts
+from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.todos import Later, TodoRules
-from tau.coding.session.work import SessionParts, Work
+from tau.coding.session.trackers import SessionCallbacks
 from tau.coding.tools import ToolSettings
 from tau.coding.tools.bash import Bash
 from tau.coding.tools.checkpoint import MarkCheckpoint
@@ -33,9 +33,15 @@ from tau.coding.tools.resolve import Resolve
 from tau.coding.tools.rewind import Rewind
 from tau.coding.tools.todo import Todo
 from tau.coding.tools.write import Write
-from tau.config.settings import Checkpoint, Retry, Settings, Tasks, TodoReminders
-from tau.config.settings import Todo as TodoSettings
-from tau.sdk.surroundings import ToolEnvironment, make_environment
+from tau.config.settings import (
+    CheckpointSettings,
+    RetrySettings,
+    Settings,
+    TasksSettings,
+    TodoRemindersSettings,
+    TodoSettings,
+)
+from tau.sdk.environment import ToolEnvironment, make_environment
 from tests.agent.world import Echo, EchoParams
 
 
@@ -54,10 +60,10 @@ MADE: list[ToolEnvironment] = []  # by a test; the fixture `closing` closes them
 
 def settings_with(rules: TodoRules) -> Settings:
     return Settings(
-        retry=Retry(max_retries=0),
-        checkpoint=Checkpoint(enabled=True),
-        todo=TodoSettings(reminders=TodoReminders(enabled=rules.reminders, max=rules.max_reminders)),
-        tasks=Tasks(todo_clear_delay=int(rules.clear_delay_s)),
+        retry=RetrySettings(max_retries=0),
+        checkpoint=CheckpointSettings(enabled=True),
+        todo=TodoSettings(reminders=TodoRemindersSettings(enabled=rules.reminders, max=rules.max_reminders)),
+        tasks=TasksSettings(todo_clear_delay=int(rules.clear_delay_s)),
     )
 
 
@@ -87,12 +93,12 @@ class FakeTimer:
             self._timers.waiting.remove(self._entry)
 
 
-class Wired(Work):
+class Wired(SessionLoop):
     """The session's side of the loop, with the tools' world, todo list and checkpoints that a session has."""
 
     def __init__(
         self,
-        script: Sequence[Sequence[Step]],
+        script: Sequence[Sequence[FauxStep]],
         cwd: Path,
         *,
         log: SessionLog | None = None,
@@ -120,7 +126,7 @@ class Wired(Work):
         MADE.append(environment)
         self.artifacts = environment.artifacts
         self.checkpoints, self.todos = environment.boards.checkpoints, environment.boards.todos
-        previews, tools = Previews(), ToolSettings()
+        previews, tools = PendingChanges(), ToolSettings()
         self.plan = PlanMode(self.log, self.artifacts, self.models, previews)
         super().__init__(
             SessionParts(
@@ -150,7 +156,7 @@ class Wired(Work):
         self.asked.append(model)
         return self.faux.stream(model, request)
 
-    def follow(self, script: Sequence[Sequence[Step]]) -> None:
+    def follow(self, script: Sequence[Sequence[FauxStep]]) -> None:
         """Another script, for one that has to name the work itself."""
         self.faux = Faux(script)
 

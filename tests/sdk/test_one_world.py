@@ -13,7 +13,7 @@ import pytest
 from msgspec import Struct
 
 import tau
-from tau.ai.faux import Faux, Say, Step, Use
+from tau.ai.faux import Faux, FauxStep, Say, Use
 from tau.ai.wire import ToolResultMessage, text_of
 from tau.coding.ports import CodingContext
 from tests.coding.context import CallContext, call_context
@@ -36,11 +36,11 @@ class Look(tau.Tool[NoParams]):
         return tau.ToolOutput.text("ok")
 
 
-def options(script: list[list[Step]], folder: Path, **more: Any) -> tau.SessionOptions:
+def options(script: list[list[FauxStep]], folder: Path, **more: Any) -> tau.SessionOptions:
     return tau.SessionOptions(cwd=folder, stream=Faux(script).stream, save=False, **more)
 
 
-async def results(script: list[list[Step]], folder: Path) -> list[str]:
+async def results(script: list[list[FauxStep]], folder: Path) -> list[str]:
     """What tools answer in a session."""
     async with tau.create_session(options(script, folder)) as session:
         await session.prompt("go")
@@ -57,7 +57,7 @@ def layers(part: Any) -> list[str]:
 
 def test_tests_of_tools_have_the_ports_of_a_session(tmp_path: Path) -> None:
     look = Look()
-    script: list[list[Step]] = [[Use("look")], [Say("ok")]]
+    script: list[list[FauxStep]] = [[Use("look")], [Say("ok")]]
     tau.run_sync("go", options(script, tmp_path, add_tools=(look,)))
     [real] = look.seen
     ports = [name for name, value in vars(CodingContext).items() if isinstance(value, property)]

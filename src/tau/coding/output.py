@@ -8,10 +8,10 @@ from msgspec import UNSET, Struct, UnsetType
 from tau.agent.ports import Artifacts, Sink
 from tau.base.sizes import KIB, MIB, format_bytes
 from tau.base.text import plain
-from tau.config.settings import Tools
+from tau.config.settings import ToolsSettings
 
 ARTIFACT_CAP_BYTES = 64 * MIB
-Keep = Literal["head", "tail", "ends"]
+OutputKeep = Literal["head", "tail", "ends"]
 
 
 class OutputLimits(Struct, frozen=True, kw_only=True):
@@ -22,7 +22,7 @@ class OutputLimits(Struct, frozen=True, kw_only=True):
     columns: int = 2_000
 
 
-def command_limits(tools: Tools) -> OutputLimits:
+def command_limits(tools: ToolsSettings) -> OutputLimits:
     """How much of a command's output is shown, as the user's settings say."""
     return OutputLimits(bytes=tools.artifact_spill_threshold * KIB, columns=tools.output_max_columns)
 
@@ -30,7 +30,7 @@ def command_limits(tools: Tools) -> OutputLimits:
 class Truncation(Struct, frozen=True, rename="camel", kw_only=True):
     """What is shown of how much. `ranges` are the shown lines, both ends included and counted from 1."""
 
-    kept: Keep
+    kept: OutputKeep
     ranges: list[tuple[int, int]]
     total_lines: int
     total_bytes: int
@@ -54,7 +54,7 @@ class OutputMeta(Struct, frozen=True, rename="camel", kw_only=True):
     entries: EntryLimit | UnsetType = UNSET
 
 
-class Shown(Struct, frozen=True):
+class LimitedText(Struct, frozen=True):
     """A text within its limits; `truncation` is None when it is whole."""
 
     text: str
@@ -65,7 +65,7 @@ class Shown(Struct, frozen=True):
         return UNSET if self.truncation is None else OutputMeta(truncation=self.truncation)
 
 
-def truncate(text: str, limits: OutputLimits, keep: Keep = "head") -> Shown:
+def truncate(text: str, limits: OutputLimits, keep: OutputKeep = "head") -> LimitedText:
     """As much of the text as the limits allow, in whole lines; a line that is too long itself is cut."""
     lines = lines_of(text)
     size = len(text.encode(errors="surrogatepass"))
@@ -74,15 +74,15 @@ def truncate(text: str, limits: OutputLimits, keep: Keep = "head") -> Shown:
         and len(lines) <= limits.lines
         and len(max(lines, key=len, default="")) <= limits.columns
     ):
-        return Shown(text)
+        return LimitedText(text)
     if keep == "head":
-        head, tail = take(lines, limits), Taken()
+        head, tail = take(lines, limits), _LineSlice()
     elif keep == "tail":
-        head, tail = Taken(), take(lines[::-1], limits)
+        head, tail = _LineSlice(), take(lines[::-1], limits)
     else:
         whole = take(lines, limits)
         if len(whole.lines) == len(lines):
-            head, tail = whole, Taken()
+            head, tail = whole, _LineSlice()
         else:
             head = take(lines, limits, 2)
             tail = take(lines[: len(head.lines) - 1 : -1] if head.lines else lines[::-1], limits, 2)
@@ -185,7 +185,7 @@ class OutputSink:
         text = _readable(bytes(kept))
         return text.partition("\n")[2] or text if len(kept) < self.total_bytes else text
 
-    def finish(self) -> Shown:
+    def finish(self) -> LimitedText:
         """What to show. Everything is in the artifact, if anything is missing here."""
         if len(self._head) + len(self._tail) == self.total_bytes:
             shown = truncate(_readable(bytes(self._head + self._tail)), self.limits, "ends")
@@ -196,7 +196,7 @@ class OutputSink:
         if self._spill is None:
             self._to_artifact(bytes(self._head + self._tail))
         self.close()
-        return Shown(shown.text, self._accounted(shown.truncation))
+        return LimitedText(shown.text, self._accounted(shown.truncation))
 
     def close(self) -> None:
         if self._spill is not None and not self._closed:
@@ -206,7 +206,7 @@ class OutputSink:
             except OSError as error:
                 self._spill_note = f"the rest of the output could not be kept ({error.strerror}), what was"
 
-    def _finish_long(self) -> Shown:
+    def _finish_long(self) -> LimitedText:
         """The middle is gone from memory: whole lines of both ends, or parts of one enormous line."""
         head = lines_of(_readable(bytes(self._head)))
         tail = lines_of(_readable(bytes(self._tail)))
@@ -256,14 +256,14 @@ class OutputSink:
             self._spill_note = f"first {format_bytes(self._artifact_cap)} of the output"
 
 
-class Taken(Struct, frozen=True):
+class _LineSlice(Struct, frozen=True):
     """Lines taken from one end, in the order they were taken."""
 
     lines: Sequence[str] = ()
     cut: int = 0
 
 
-def take(lines: Iterable[str], limits: OutputLimits, share: int = 1) -> Taken:
+def take(lines: Iterable[str], limits: OutputLimits, share: int = 1) -> _LineSlice:
     """The first lines that fit into 1/share of the limits; of the first one at least a part."""
     taken: list[str] = []
     cut = 0
@@ -283,10 +283,12 @@ def take(lines: Iterable[str], limits: OutputLimits, share: int = 1) -> Taken:
         room -= size
         if room <= 0:
             break
-    return Taken(taken, cut)
+    return _LineSlice(taken, cut)
 
 
-def _joined(head: Taken, tail: Taken, keep: Keep, total_lines: int, total_bytes: int, closed: bool) -> Shown:
+def _joined(
+    head: _LineSlice, tail: _LineSlice, keep: OutputKeep, total_lines: int, total_bytes: int, closed: bool
+) -> LimitedText:
     ends = list(tail.lines[::-1])
     missing = total_lines - len(head.lines) - len(ends)
     first_of_tail = max(total_lines - len(ends) + 1, 1)
@@ -295,12 +297,12 @@ def _joined(head: Taken, tail: Taken, keep: Keep, total_lines: int, total_bytes:
     text = "\n".join([*head.lines, *gap, *ends]) + ("\n" if closed and complete_end and total_lines else "")
     cut = head.cut + tail.cut
     if missing <= 0 and not cut and total_lines == len(head.lines) + len(ends):
-        return Shown(text)
+        return LimitedText(text)
     ranges = [(1, len(head.lines))] if head.lines else []
     if ends:
         ranges.append((first_of_tail, total_lines))
     size = sum(len(line.encode()) + 1 for line in (*head.lines, *ends))
-    return Shown(
+    return LimitedText(
         text,
         Truncation(
             kept=keep,

@@ -12,21 +12,21 @@ from tau.agent.events import AgentEvent, Notice
 from tau.agent.hooks import Hooks
 from tau.agent.loop import Outcome
 from tau.ai.complete import complete
-from tau.ai.faux import FAUX_MODEL, Faux, Step
+from tau.ai.faux import FAUX_MODEL, Faux, FauxStep
 from tau.ai.model import Model
 from tau.ai.wire import ImageContent, TextContent, UserMessage
 from tau.base.errors import ProviderError
 from tau.base.run import LocalRunner
 from tau.coding.context import ModelRoles
 from tau.coding.session.fallback import Fallbacks
-from tau.coding.session.log import SessionLog
-from tau.coding.session.runs import RoomReason
-from tau.coding.session.work import SessionParts, Work
-from tau.config.settings import Retry, Settings
-from tau.sdk.surroundings import make_environment
+from tau.coding.session.session_loop import SessionLoop, SessionParts
+from tau.coding.session.storage.log import SessionLog
+from tau.coding.session.supervisor import RoomReason
+from tau.config.settings import RetrySettings, Settings
+from tau.sdk.environment import make_environment
 from tests.agent.world import Echo, names
 
-QUICK = Retry(max_retries=2, base_delay_ms=1)
+QUICK = RetrySettings(max_retries=2, base_delay_ms=1)
 PICTURE = ImageContent("iVBORw0KGgo=", "image/png")
 
 
@@ -43,9 +43,9 @@ class Driver:
 
     def __init__(
         self,
-        script: Sequence[Sequence[Step]],
+        script: Sequence[Sequence[FauxStep]],
         *,
-        retry: Retry = QUICK,
+        retry: RetrySettings = QUICK,
         log: SessionLog | None = None,
         model: Model = FAUX_MODEL,
         find: Callable[[str], Model | None] = other_model,
@@ -63,7 +63,7 @@ class Driver:
 
         settings = Settings(retry=retry)
         environment = make_environment(self.log, Path("/"), LocalRunner(), self.models, settings)
-        self.work = Work(
+        self.work = SessionLoop(
             SessionParts(
                 log=self.log,
                 thinking="off",

@@ -36,7 +36,7 @@ from tau.ai.model import Model
 from tau.ai.wire import AssistantMessage, TextContent, Usage
 from tau.base.errors import ToolError
 from tau.coding.context import ModelRoles
-from tau.coding.tools import TOOLS, Parts, ToolSettings
+from tau.coding.tools import TOOLS, ToolParts, ToolSettings
 from tests.coding.context import CallContext, call_in_conversation, text_of
 
 LEADS = {
@@ -125,7 +125,7 @@ class Stage:
         self._given = 0
         self._answer = ""
         self._tools: dict[tuple[str, str], Tool[Any]] = {}
-        self._parts: dict[str, Parts] = {}
+        self._parts: dict[str, ToolParts] = {}
         ctx.models = ModelRoles(SEEING)
 
     def play(self, example: Example) -> None:
@@ -171,7 +171,7 @@ class Stage:
         return "error" if output.is_error else "result", text_of(output).removesuffix("\n")
 
     def _tool(self, name: str, mode: Any) -> Tool[Any]:
-        parts = self._parts.setdefault(mode, Parts(ToolSettings(edit_mode=mode), self._complete))
+        parts = self._parts.setdefault(mode, ToolParts(ToolSettings(edit_mode=mode), self._complete))
         if (name, mode) not in self._tools:
             self._tools[name, mode] = TOOLS[name](parts)
         return self._tools[name, mode]

@@ -4,7 +4,7 @@ import pytest
 
 from tau.base.clock import from_iso
 from tau.base.errors import ToolError
-from tau.coding.checkpoints import Checkpoint
+from tau.coding.ports import Checkpoint
 from tau.coding.tools.checkpoint import MarkCheckpoint
 from tests.coding.context import CallContext, call_in_conversation, call_now, text_of
 

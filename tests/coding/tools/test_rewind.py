@@ -3,7 +3,7 @@
 import pytest
 
 from tau.base.errors import ToolError
-from tau.coding.checkpoints import MAX_REPORT_CHARS
+from tau.coding.ports import MAX_REPORT_CHARS
 from tau.coding.session.checkpoints import NOTHING_YET
 from tau.coding.tools.checkpoint import MarkCheckpoint
 from tau.coding.tools.rewind import Rewind, RewindDetails

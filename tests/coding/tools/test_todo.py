@@ -7,7 +7,7 @@ import pytest
 
 from tau.agent.output import ToolOutput
 from tau.base.errors import ToolError
-from tau.coding.todo_list import Completed, TodoItem, TodoPhase
+from tau.coding.todo.list import CompletedTask, TodoItem, TodoPhase
 from tau.coding.tools.todo import Todo, TodoDetails
 from tests.coding.context import CallContext, call_now, text_of
 
@@ -46,7 +46,7 @@ def test_errors_come_first_and_what_could_be_done_is_done(ctx: CallContext) -> N
 def test_details_hold_the_list_and_what_was_just_completed(ctx: CallContext) -> None:
     first, second = change(ctx, INIT), change(ctx, {"op": "done", "task": "parse"})
     assert first.details.storage == "memory" and not first.details.completed_tasks
-    assert second.details.completed_tasks == [Completed("Build", "parse")]
+    assert second.details.completed_tasks == [CompletedTask("Build", "parse")]
     assert second.details.phases == ctx.todos.phases
 
 

@@ -8,8 +8,7 @@ from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.clock import iso, now_ms
 from tau.base.errors import ToolError
-from tau.coding.checkpoints import Checkpoint
-from tau.coding.ports import CodingContext
+from tau.coding.ports import Checkpoint, CodingContext
 
 
 class CheckpointParams(Struct, frozen=True):

@@ -7,8 +7,7 @@ from msgspec import Meta, Struct
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.errors import ToolError
-from tau.coding.checkpoints import MAX_REPORT_CHARS
-from tau.coding.ports import CodingContext
+from tau.coding.ports import MAX_REPORT_CHARS, CodingContext
 
 
 class RewindParams(Struct, frozen=True):

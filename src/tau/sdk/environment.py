@@ -1,0 +1,135 @@
+"""What the tools of a session work with: files, processes, artifacts, jobs, URLs of our own."""
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from tau.agent.events import Notice
+from tau.agent.ports import FileSystem
+from tau.agent.queue import Queue
+from tau.agent.ui import Ui
+from tau.base.late import late
+from tau.base.run import Runner
+from tau.coding.artifacts import FolderArtifacts, TemporaryArtifacts
+from tau.coding.context import CodingWorld, ModelRoles
+from tau.coding.files.local_fs import LocalFileSystem
+from tau.coding.files.seen_files import SeenFiles
+from tau.coding.internal_urls.router import SchemeRouter
+from tau.coding.jobs.session_jobs import SessionJobs
+from tau.coding.output import command_limits
+from tau.coding.session.storage.log import SessionLog
+from tau.coding.session.trackers import SessionCallbacks, SessionTrackers, make_boards
+from tau.coding.undo.recorder import Recorder
+from tau.config.settings import Settings
+
+artifact_urls = late("tau.coding.internal_urls.artifact")
+store = late("tau.coding.conflicts.store")
+docs_urls = late("tau.coding.internal_urls.docs")
+delivery = late("tau.coding.jobs.delivery")
+local_urls = late("tau.coding.internal_urls.local")
+
+
+class ToolEnvironment(Struct, frozen=True, kw_only=True):
+    """What the tools of a session work with, and the parts of it that the session uses itself.
+
+    Nothing is started before `open`.
+    """
+
+    world: CodingWorld
+    artifacts: FolderArtifacts
+    boards: SessionTrackers
+    jobs: SessionJobs
+    queue: Queue
+    recorder: Recorder
+
+    async def open(self, services: AsyncExitStack) -> None:
+        """Start what runs beside the calls; it ends with `services`."""
+        services.callback(self.close)
+        await services.enter_async_context(self.recorder)
+        await services.enter_async_context(self.jobs)
+
+    def close(self) -> None:
+        """Let go of files and timers; what `open` has started must have ended."""
+        self.boards.todos.close()
+        self.recorder.close()
+        self.artifacts.close()
+
+
+def make_environment(
+    log: SessionLog,
+    cwd: Path,
+    runner: Runner,
+    models: ModelRoles,
+    settings: Settings,
+    *,
+    session: SessionCallbacks | None = None,
+    ui: Ui | None = None,
+    disk: FileSystem | None = None,
+) -> ToolEnvironment:
+    """The one way to wire the ports of tools: for a session, for a single call, for a test.
+
+    `log` is the conversation that the tools belong to; `disk` replaces the file system of this machine.
+    """
+    session = session or SessionCallbacks()
+    queue = Queue(settings.steering_mode, settings.follow_up_mode)
+    folder = log.artifacts_folder
+    artifacts = TemporaryArtifacts() if folder is None else FolderArtifacts(folder)
+    recorder = Recorder(
+        lambda: _history_folder(log, artifacts),
+        runner,
+        warn=lambda text: session.emit(Notice("warning", text)),
+    )
+    jobs = _jobs(queue, settings, artifacts)
+    boards = make_boards(log, queue, settings, session)
+    conflicts = cache(lambda: store.ConflictStore())
+    world = CodingWorld(
+        cwd=cwd,
+        fs=recorder.fs(disk or LocalFileSystem()),
+        run=runner,
+        artifacts=artifacts,
+        ui=ui,
+        urls=_urls(artifacts, conflicts),
+        conflicts=conflicts,
+        snapshots=SeenFiles(),
+        models=models,
+        jobs=jobs,
+        todos=boards.todos,
+        checkpoints=boards.checkpoints,
+    )
+    return ToolEnvironment(
+        world=world, artifacts=artifacts, boards=boards, jobs=jobs, queue=queue, recorder=recorder
+    )
+
+
+def _urls(artifacts: FolderArtifacts, conflicts: Callable[[], Any]) -> SchemeRouter:
+    router = SchemeRouter()
+    router.register_late("artifact", lambda: artifact_urls.ArtifactUrls())
+    router.register_late("conflict", lambda: store.ConflictUrls(conflicts()))
+    router.register_late("local", lambda: local_urls.LocalUrls(artifacts))
+    router.register_late("tau", lambda: docs_urls.DocsUrls())
+    return router
+
+
+def _jobs(queue: Queue, settings: Settings, artifacts: FolderArtifacts) -> SessionJobs:
+    """What runs in the background tells its end to the conversation."""
+    return SessionJobs(
+        lambda job: delivery.put_result(queue, job),
+        retract=lambda id: delivery.take_back_result(queue, id),
+        max_running=settings.async_.max_jobs,
+        artifacts=artifacts,
+        limits=command_limits(settings.tools),
+    )
+
+
+def _history_folder(log: SessionLog, artifacts: FolderArtifacts) -> Path:
+    """Where files are kept as they were before the agent changed them: beside the session."""
+    kept = log.artifacts_folder
+    if kept is not None:
+        return kept / "history"
+    scratch = artifacts.scratch(make=True)
+    assert scratch is not None
+    return scratch.with_name("history")
