@@ -12,6 +12,7 @@ from tau.agent.ports import FileSystem
 from tau.agent.tool import Tool
 from tau.ai.faux import FAUX_MODEL
 from tau.ai.wire import AssistantMessage, TextContent, ToolCall, ToolResultMessage, Usage
+from tau.backends.shell.terminal import TerminalInput
 from tau.base.run import LocalRunner
 from tau.coding.context import CodingCall, ModelRoles
 from tau.coding.session.storage.log import SessionLog
@@ -93,6 +94,21 @@ def call_in_conversation(tool: Tool[Any], ctx: CallContext, **arguments: Any) ->
 
 def text_of(output: ToolOutput) -> str:
     return "\n".join(part.text for part in output.content if isinstance(part, TextContent))
+
+
+class FakeDialogs:
+    """A face with a screen; a test overrides the dialogs that it expects."""
+
+    terminal: TerminalInput | None = None
+
+    async def approve(self, request: Any) -> Any:
+        raise NotImplementedError
+
+    async def ask_questions(self, asked: Any, timeout_s: float | None) -> Any:
+        raise NotImplementedError
+
+    async def review_plan(self, plan: Any) -> Any:
+        raise NotImplementedError
 
 
 class FakeUi:

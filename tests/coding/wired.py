@@ -21,6 +21,7 @@ from tau.base.run import LocalRunner
 from tau.coding.context import ModelRoles
 from tau.coding.pending_changes import PendingChanges
 from tau.coding.plan.mode import PlanHook, PlanMode
+from tau.coding.ports import CodingDialogs
 from tau.coding.session.session_loop import SessionLoop, SessionParts
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.todos import Later, TodoRules
@@ -105,6 +106,7 @@ class Wired(SessionLoop):
         rules: TodoRules | None = None,
         later: Later | None = None,
         ui: Ui | None = None,
+        dialogs: CodingDialogs | None = None,
         plan_model: Model | None = None,
     ) -> None:
         self.faux = Faux(script)
@@ -121,7 +123,14 @@ class Wired(SessionLoop):
             later=later or self.timers.later,
         )
         environment = make_environment(
-            self.log, cwd, LocalRunner(), self.models, settings, session=callbacks, ui=ui
+            self.log,
+            cwd,
+            LocalRunner(),
+            self.models,
+            settings,
+            session=callbacks,
+            ui=ui,
+            dialogs=dialogs,
         )
         MADE.append(environment)
         self.artifacts = environment.artifacts

@@ -16,10 +16,10 @@ from tau.config.settings import Settings
 from tau.modes.interactive.early_screen import open_front
 
 if TYPE_CHECKING:
-    from tau.agent.ui import Ui
     from tau.coding.session.session import Session
     from tau.modes.interactive.app import App, Opening, SessionSwitch
     from tau.modes.interactive.early_screen import EarlyScreen
+    from tau.modes.interactive.ui_controller import ScreenUi
     from tau.sdk import SessionOptions
 
 apps = late("tau.modes.interactive.app")
@@ -104,8 +104,8 @@ def _opening(parsed: ParsedArgs, cwd: Path) -> "Opening":
     """How the app gets a session: the flags say how the first one is made, the person's wish the others."""
 
     @asynccontextmanager
-    async def opening(change: "SessionSwitch", ui: "Ui") -> AsyncIterator["Session"]:
-        options: SessionOptions = launching.options(parsed, cwd, ui=ui)
+    async def opening(change: "SessionSwitch", ui: "ScreenUi") -> AsyncIterator["Session"]:
+        options: SessionOptions = launching.options(parsed, cwd, ui=ui, dialogs=ui)
         if change.kind != "first":
             options = structs.replace(
                 options,

@@ -141,7 +141,7 @@ def check_images(session: Session, prompts: Sequence[UserPrompt]) -> None:
         raise UsageError(f"{session.model.key} takes no images; tau --list-models shows the models that do.")
 
 
-def options(parsed: ParsedArgs, cwd: Path, ui: Any = None) -> SessionOptions:
+def options(parsed: ParsedArgs, cwd: Path, ui: Any = None, dialogs: Any = None) -> SessionOptions:
     """What the flags ask of a session."""
     folder = parsed.value("session-dir")
     return SessionOptions(
@@ -163,6 +163,7 @@ def options(parsed: ParsedArgs, cwd: Path, ui: Any = None) -> SessionOptions:
         add_dirs=tuple(working_folder(name) for name in parsed.all("add-dir")),
         settings=flag_settings(parsed),
         ui=ui,
+        dialogs=dialogs,
     )
 
 

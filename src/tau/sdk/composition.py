@@ -57,7 +57,14 @@ async def compose(
     tool_settings = tool_settings_of(settings, environ, models.found.model, can_ask=options.ui is not None)
     callbacks = _callbacks(lambda: session)
     environment = make_environment(
-        conversation, options.cwd, runner, models.roles, settings, session=callbacks, ui=options.ui
+        conversation,
+        options.cwd,
+        runner,
+        models.roles,
+        settings,
+        session=callbacks,
+        ui=options.ui,
+        dialogs=options.dialogs,
     )
     await environment.open(services)
     boards, recorder = environment.boards, environment.recorder
@@ -192,6 +199,7 @@ def _hooks(
         settings.tools.approval_mode,
         settings.tools.allow,
         remember=lambda patterns: setting_values.add_allowed(paths, patterns),
+        dialogs=options.dialogs,
     )
     problems += approval.problems
     return HookChain((*options.hooks, PlanHook(plan), approval, recorder))

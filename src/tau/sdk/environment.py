@@ -21,6 +21,7 @@ from tau.coding.files.seen_files import SeenFiles
 from tau.coding.internal_urls.router import SchemeRouter
 from tau.coding.jobs.session_jobs import SessionJobs
 from tau.coding.output import command_limits
+from tau.coding.ports import CodingDialogs
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.trackers import SessionCallbacks, SessionTrackers, make_boards
 from tau.coding.undo.recorder import Recorder
@@ -68,6 +69,7 @@ def make_environment(
     *,
     session: SessionCallbacks | None = None,
     ui: Ui | None = None,
+    dialogs: CodingDialogs | None = None,
     disk: FileSystem | None = None,
 ) -> ToolEnvironment:
     """The one way to wire the ports of tools: for a session, for a single call, for a test.
@@ -92,6 +94,7 @@ def make_environment(
         run=runner,
         artifacts=artifacts,
         ui=ui,
+        dialogs=dialogs,
         urls=_urls(artifacts, conflicts),
         conflicts=conflicts,
         snapshots=SeenFiles(),

@@ -11,6 +11,7 @@ from tau.agent.owner import StreamFunction
 from tau.agent.tool import Tool
 from tau.agent.ui import Ui
 from tau.ai.model import ThinkingLevel
+from tau.coding.ports import CodingDialogs
 from tau.config.paths import current_folder
 
 
@@ -36,6 +37,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     add_dirs: tuple[Path, ...] = ()  # folders that belong to the workspace beside cwd
     settings: dict[str, Any] = {}  # above all files; dotted keys
     ui: Ui | None = None
+    dialogs: CodingDialogs | None = None  # with `ui`, for a face that shows more than lines and lists
     stream: StreamFunction | None = None  # takes the place of a real model; see tau.ai.faux
     hooks: tuple[Hooks, ...] = ()  # asked in this order, the approval after them
 

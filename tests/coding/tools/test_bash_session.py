@@ -18,7 +18,7 @@ from tau.coding.output import ARTIFACT_CAP_BYTES, OutputSink
 from tau.coding.tools import ToolSettings
 from tau.coding.tools.bash import Bash, BashOptions, BashParams
 from tests.backends.shell.runs import lives, until
-from tests.coding.context import CallContext, call, text_of
+from tests.coding.context import CallContext, FakeDialogs, call, text_of
 
 Body = Callable[["Stage"], Awaitable[Any]]
 
@@ -286,19 +286,19 @@ class Face:
         yield b"Ada\n"
 
 
-class Screen:
+class Screen(FakeDialogs):
     def __init__(self) -> None:
-        self.terminal = Face()
+        self.terminal = self.face = Face()
 
 
 def test_a_person_at_a_face_can_answer_a_program(ctx: CallContext) -> None:
     async def body(stage: Stage) -> None:
         screen = Screen()
-        ctx.ui = screen  # type: ignore[assignment]
+        ctx.dialogs = screen
         assert await stage.text("read -p 'Name? ' n; echo hello $n; stty size", pty=True) == (
             "Name? Ada\nhello Ada\n20 60\n"
         )
-        assert b"hello Ada\r\n" in screen.terminal.shown
+        assert b"hello Ada\r\n" in screen.face.shown
 
     on_stage(ctx, body)
 

@@ -184,7 +184,7 @@ class Bash(Tool[BashParams]):
         *,
         beside: bool = False,
     ) -> "RunningCommand":
-        keyboard = getattr(ctx.ui, "terminal", None) if params.pty else None
+        keyboard = ctx.dialogs.terminal if params.pty and ctx.dialogs is not None else None
         terminal = None
         if params.pty:
             columns, rows = TERMINAL_SIZE if keyboard is None else keyboard.size

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from tau.agent.abort import Aborted
-from tau.agent.ui import NoticeLevel, Ui
+from tau.agent.ui import NoticeLevel
 from tau.ai.wire import ImageContent
 from tau.base import log
 from tau.base.errors import NothingToDo, TauError
@@ -58,7 +58,7 @@ class SessionSwitch(NamedTuple):
 
 FIRST = SessionSwitch("first")
 NOTHING_GIVEN = RunOverrides()
-Opening: TypeAlias = Callable[[SessionSwitch, Ui], AbstractAsyncContextManager[Session]]
+Opening: TypeAlias = Callable[[SessionSwitch, "ScreenUi"], AbstractAsyncContextManager[Session]]
 
 
 class App:

@@ -15,7 +15,7 @@ from tau.tui.widgets.spacer import Spacer
 if TYPE_CHECKING:
     from tau.coding.approval.hook import ApprovalDecision, ApprovalRequest
     from tau.coding.plan.review import Plan, PlanAnswer
-    from tau.coding.tools.ask import AskAnswer, AskQuestion
+    from tau.coding.questions import AskAnswer, AskQuestion
     from tau.modes.interactive.app import App, SessionSwitch
 
 approval = late("tau.modes.interactive.dialogs.approval")
@@ -37,11 +37,12 @@ MAX_NOTICE_CHARS = 10_000
 
 
 class ScreenUi:
-    """Implements `tau.agent.ui.Ui`, and what faces with a screen can do beyond it: `approve`,
-    `ask_questions`, `review_plan`.
+    """Implements `tau.agent.ui.Ui` and `tau.coding.ports.CodingDialogs`.
 
     Questions come one after the other. One that is open when its run is stopped goes away with it.
     """
+
+    terminal = None  # is not lent to programs
 
     def __init__(self, app: "App") -> None:
         self._app = app

@@ -16,7 +16,7 @@ async def plan(app: App, rest: str) -> None:
     """Begin to plan, end it, or plan this."""
     mode = session_of(app).plan
     if rest == "review":
-        reviewed = await mode.review(app.ui)
+        reviewed = await mode.review(app.ui, app.ui)
         if reviewed.prompt:
             app.commands.send(reviewed.prompt)
     elif rest == "off" or (mode.on and not rest):
