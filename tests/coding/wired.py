@@ -26,7 +26,6 @@ from tau.coding.session.session_loop import SessionLoop, SessionParts
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.todos import Later, TodoRules
 from tau.coding.session.trackers import SessionCallbacks
-from tau.coding.tools import ToolSettings
 from tau.coding.tools.bash import Bash
 from tau.coding.tools.checkpoint import MarkCheckpoint
 from tau.coding.tools.read import Read
@@ -135,7 +134,7 @@ class Wired(SessionLoop):
         MADE.append(environment)
         self.artifacts = environment.artifacts
         self.checkpoints, self.todos = environment.boards.checkpoints, environment.boards.todos
-        previews, tools = PendingChanges(), ToolSettings()
+        previews = PendingChanges()
         self.plan = PlanMode(self.log, self.artifacts, self.models, previews)
         super().__init__(
             SessionParts(
@@ -143,7 +142,7 @@ class Wired(SessionLoop):
                 thinking="off",
                 system=lambda model: "You work.",
                 tools=[
-                    *(Read(tools), Bash(tools), Write(tools), Resolve(previews)),
+                    *(Read(settings), Bash(settings), Write(settings), Resolve(previews)),
                     *(Todo(), MarkCheckpoint(), Rewind(), Echo(), Indirect()),
                 ],
                 stream=self._stream,

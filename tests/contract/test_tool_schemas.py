@@ -9,9 +9,9 @@ from inline_snapshot import snapshot
 
 from tau.coding.edits.report import EditDetails
 from tau.coding.output import EntryLimit, OutputMeta, Truncation
-from tau.coding.tools import create_tools
-from tau.coding.tools.bash import BashDetails
+from tau.coding.shell.details import BashDetails
 from tau.coding.tools.read import ReadDetails
+from tau.coding.tools.registry import create_tools
 from tau.coding.tools.write import WriteDetails
 
 

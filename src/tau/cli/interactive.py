@@ -35,7 +35,7 @@ NEEDED = (
     late("tau.ai.client"),
     late("tau.coding.session.session_loop"),
     late("tau.coding.session.session"),
-    late("tau.coding.tools"),
+    late("tau.coding.tools.registry"),
     late("tau.modes.interactive.app"),
     late("tau.sdk"),
     late("tau.cli.launch"),

@@ -19,11 +19,11 @@ from tau.base.errors import TauError, ToolError, UsageError
 from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.coding.context import CodingCall, ModelRoles
+from tau.coding.edits.modes import with_edit_mode
 from tau.coding.ports import SessionFactory
 from tau.coding.session.session import Session
 from tau.coding.session.storage.log import SessionLog
-from tau.coding.tools import create_tools
-from tau.coding.tools.from_settings import tool_settings_of
+from tau.coding.tools.registry import ToolParts, create_tools
 from tau.config.layers import load_settings
 from tau.config.paths import user_paths
 from tau.sdk.composition import compose
@@ -142,10 +142,10 @@ async def call_tool(
     paths = user_paths(environ)
     log.to(paths.logs)
     async with AsyncExitStack() as services:
-        settings = load_settings(paths, cwd).settings
+        settings = with_edit_mode(load_settings(paths, cwd).settings, environ)
         runner = LocalRunner(shell=settings.shell_path)
         services.callback(runner.close)
-        tools = create_tools((name, "read"), tool_settings_of(settings, environ))
+        tools = create_tools((name, "read"), ToolParts(settings))
         nothing = SessionLog.new(None, cwd)
         environment = make_environment(nothing, cwd, runner, ModelRoles(faux.FAUX_MODEL), settings)
         await environment.open(services)

@@ -18,6 +18,7 @@ from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.coding.approval.hook import ApprovalHook
 from tau.coding.approval.policy import Workspace
+from tau.coding.edits.modes import with_edit_mode
 from tau.coding.model_resolver import ResolvedModel
 from tau.coding.pending_changes import PendingChanges
 from tau.coding.plan.mode import PlanHook, PlanMode
@@ -28,8 +29,7 @@ from tau.coding.session.session_loop import SessionParts
 from tau.coding.session.stats import booked
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.trackers import SessionCallbacks
-from tau.coding.tools import create_tools
-from tau.coding.tools.from_settings import tool_settings_of
+from tau.coding.tools.registry import ToolParts, create_tools
 from tau.coding.undo.recorder import Recorder
 from tau.config.context_files import find_context_files
 from tau.config.layers import load_settings
@@ -54,7 +54,6 @@ async def compose(
     runner = LocalRunner(shell=settings.shell_path)
     services.callback(runner.close)
     models = await open_models(options, settings, paths, environ, runner, conversation, services)
-    tool_settings = tool_settings_of(settings, environ, models.found.model, can_ask=options.ui is not None)
     callbacks = _callbacks(lambda: session)
     environment = make_environment(
         conversation,
@@ -75,8 +74,14 @@ async def compose(
     outside = await open_resources(options.cwd, runner, paths, settings, environ, services)
     stream = options.stream or models.client.stream
     complete = _complete(stream)
-    paid = booked(complete, conversation)
-    tools = create_tools(options.tools, tool_settings, paid, outside=outside, previews=previews)
+    parts = ToolParts(
+        with_edit_mode(settings, environ, models.found.model),
+        booked(complete, conversation),
+        resources=outside,
+        previews=previews,
+        can_ask=options.ui is not None,
+    )
+    tools = create_tools(options.tools, parts)
     prompt, problems = _prompt(options, paths, settings)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *outside.warnings]
     hooks = _hooks(options, paths, settings, environ, plan, recorder, problems)
@@ -98,7 +103,6 @@ async def compose(
             outside=outside,
             settings=settings,
             complete=complete,
-            command_output=tool_settings.command_output,
             resolve_model=models.resolve,
             notices=notices + [Notice("info", notice) for notice in models.found.notices],
         )

@@ -24,7 +24,7 @@ from tau.coding.approval.hook import (
     refusal,
 )
 from tau.coding.approval.policy import ApprovalMode, Workspace
-from tau.coding.tools import create_tools
+from tau.coding.tools.registry import create_tools
 from tests.coding.context import CallContext, FakeDialogs, FakeUi
 
 

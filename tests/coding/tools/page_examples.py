@@ -36,7 +36,8 @@ from tau.ai.model import Model
 from tau.ai.wire import AssistantMessage, TextContent, Usage
 from tau.base.errors import ToolError
 from tau.coding.context import ModelRoles
-from tau.coding.tools import TOOLS, ToolParts, ToolSettings
+from tau.coding.tools.registry import TOOLS, ToolParts
+from tau.config.settings import EditSettings, Settings
 from tests.coding.context import CallContext, call_in_conversation, text_of
 
 LEADS = {
@@ -171,9 +172,10 @@ class Stage:
         return "error" if output.is_error else "result", text_of(output).removesuffix("\n")
 
     def _tool(self, name: str, mode: Any) -> Tool[Any]:
-        parts = self._parts.setdefault(mode, ToolParts(ToolSettings(edit_mode=mode), self._complete))
+        settings = Settings(edit=EditSettings(mode=mode))
+        parts = self._parts.setdefault(mode, ToolParts(settings, self._complete))
         if (name, mode) not in self._tools:
-            self._tools[name, mode] = TOOLS[name](parts)
+            self._tools[name, mode] = TOOLS[name].make(parts)
         return self._tools[name, mode]
 
     async def _complete(self, model: Model, request: Request) -> AssistantMessage:

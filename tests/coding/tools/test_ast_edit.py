@@ -15,8 +15,8 @@ from tau.base.errors import ToolError
 from tau.coding.files.local_fs import LocalFileSystem
 from tau.coding.pending_changes import PendingChange, PendingChanges
 from tau.coding.tools import ast_edit as module
-from tau.coding.tools import create_tools
 from tau.coding.tools.ast_edit import AstEdit, AstEditParams, Rewrite
+from tau.coding.tools.registry import create_tools
 from tau.coding.tools.resolve import Resolve, ResolveParams
 from tests.coding.context import CallContext, call_context, call_now, text_of
 

@@ -13,6 +13,7 @@ from tau.ai.wire import BashExecutionMessage, ImageContent, PythonExecutionMessa
 from tau.base.clock import now_ms
 from tau.base.errors import TauError
 from tau.base.late import late
+from tau.coding.output import command_limits
 from tau.coding.session.activities import Activities
 from tau.coding.session.compaction.compactor import Compactor
 from tau.coding.session.queue_file import persist_queue
@@ -125,7 +126,7 @@ class Session:
             hooks=parts.hooks,
             emit=self.emit,
             busy=busy,
-            limits=parts.command_output,
+            limits=command_limits(parts.settings.tools),
             shell=parts.outside.shell,
         )
         if parts.outside.kernels is None:

@@ -25,12 +25,10 @@ from tau.base import log
 from tau.base.errors import SessionError, TauError
 from tau.base.late import late
 from tau.coding.context import CodingCall, CodingWorld
-from tau.coding.output import OutputLimits
 from tau.coding.resources import SessionResources
 from tau.coding.session.entries import ModelChange, ThinkingLevelChange
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.supervisor import RunSupervisor
-from tau.coding.tools import tools_for
 from tau.config.settings import Settings
 
 if TYPE_CHECKING:
@@ -57,7 +55,6 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     queue: Queue
     complete: Complete  # a request on the side
     settings: Settings = Settings()
-    command_output: OutputLimits = OutputLimits()
     recorder: "Recorder | None" = None  # of changes to files
     plan: "PlanMode | None" = None
     todos: "Todos | None" = None
@@ -201,6 +198,15 @@ class SessionLoop:
         """Go on with a model that the user has not chosen."""
         self._parts.world.models.default = model
         self._parts.log.append(ModelChange(provider=model.provider, model_id=model.id))
+
+
+# The demo model reads a prompt slowly and hardly ever calls a tool: two are enough to show what there is.
+DEMO_TOOLS = ("read", "bash")
+
+
+def tools_for(model: Model, tools: Sequence[Tool[Any]]) -> Sequence[Tool[Any]]:
+    """Those of `tools` that a model is offered."""
+    return [tool for tool in tools if tool.name in DEMO_TOOLS] if model.demo else tools
 
 
 async def _heard(hooks: Hooks, message: UserMessage, abort: Abort) -> UserMessage | None:
