@@ -1,5 +1,7 @@
 """What models see of the tools and what faces get from them: changes here are changes of a contract."""
 
+import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -7,20 +9,41 @@ import msgspec
 import pytest
 from inline_snapshot import snapshot
 
+import tau
+from tau.agent.tool import ToolSpec
+from tau.ai.faux import Faux
 from tau.coding.edits.report import EditDetails
 from tau.coding.output import EntryLimit, OutputMeta, Truncation
 from tau.coding.shell.details import BashDetails
 from tau.coding.tools.read import ReadDetails
-from tau.coding.tools.registry import create_tools
+from tau.coding.tools.registry import TOOLS
 from tau.coding.tools.write import WriteDetails
+
+HOW = (
+    "The contract of a tool has changed, or a new tool has none yet: look at the difference, then write it with "
+    "`pytest -n0 tests/contract/test_tool_schemas.py --inline-snapshot=fix`"
+)
 
 
 def as_json(value: Any) -> Any:
     return msgspec.json.decode(msgspec.json.encode(value))
 
 
-def test_schemas() -> None:
-    assert {tool.name: tool.spec.parameters for tool in create_tools()} == snapshot(
+def tools_of_a_session(folder: Path, names: Sequence[str] | None = tuple(TOOLS)) -> dict[str, ToolSpec]:
+    """What a model is sent of them."""
+
+    async def main() -> dict[str, ToolSpec]:
+        wanted = None if names is None else tuple(names)
+        options = tau.SessionOptions(cwd=folder, stream=Faux([[]]).stream, save=False, tools=wanted)
+        async with tau.create_session(options) as session:
+            return {tool.name: tool.spec for tool in session.setup().tools}
+
+    return asyncio.run(main())
+
+
+def test_schemas(tmp_path: Path) -> None:
+    found = {name: spec.parameters for name, spec in tools_of_a_session(tmp_path).items()}
+    pinned = snapshot(
         {
             "read": {
                 "type": "object",
@@ -199,6 +222,16 @@ def test_schemas() -> None:
                 },
                 "required": ["cells"],
             },
+            "ssh": {
+                "type": "object",
+                "properties": {
+                    "host": {"description": "Name of a host, from the list", "type": "string"},
+                    "command": {"description": "Text for the remote shell", "type": "string"},
+                    "cwd": {"type": "string", "description": "Remote directory to run in"},
+                    "timeout": {"type": "integer", "description": "Seconds, 1 to 3600"},
+                },
+                "required": ["host", "command"],
+            },
             "todo": {
                 "type": "object",
                 "properties": {
@@ -257,15 +290,97 @@ def test_schemas() -> None:
                 },
                 "required": ["ops"],
             },
+            "checkpoint": {
+                "type": "object",
+                "properties": {
+                    "goal": {"description": "What the investigation is to find out", "type": "string"}
+                },
+                "required": ["goal"],
+            },
+            "rewind": {
+                "type": "object",
+                "properties": {
+                    "report": {
+                        "description": "What was found out; nothing else of the investigation is kept",
+                        "type": "string",
+                    }
+                },
+                "required": ["report"],
+            },
+            "inspect_image": {
+                "type": "object",
+                "properties": {
+                    "path": {"description": "Image file", "type": "string"},
+                    "question": {"description": "What to find out about the image", "type": "string"},
+                },
+                "required": ["path", "question"],
+            },
+            "ask": {
+                "type": "object",
+                "properties": {
+                    "questions": {
+                        "description": "What to ask, all at once",
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "id": {
+                                    "description": "A short name, under which the answer comes back",
+                                    "type": "string",
+                                },
+                                "question": {
+                                    "description": "The question, as a whole sentence",
+                                    "type": "string",
+                                    "minLength": 1,
+                                },
+                                "options": {
+                                    "description": "Answers to choose from; the user can always type another one",
+                                    "type": "array",
+                                    "items": {
+                                        "type": "object",
+                                        "properties": {
+                                            "label": {
+                                                "description": "What the user chooses, in a few words",
+                                                "type": "string",
+                                                "minLength": 1,
+                                            },
+                                            "description": {
+                                                "description": "What that would mean",
+                                                "type": "string",
+                                            },
+                                        },
+                                        "required": ["label"],
+                                    },
+                                    "maxItems": 30,
+                                },
+                                "multi": {
+                                    "description": "More than one option may be chosen",
+                                    "type": "boolean",
+                                },
+                                "recommended": {
+                                    "type": "integer",
+                                    "description": "Which option you would take, counted from 0; it is marked",
+                                },
+                            },
+                            "required": ["id", "question"],
+                        },
+                        "maxItems": 10,
+                        "minItems": 1,
+                    }
+                },
+                "required": ["questions"],
+            },
         }
     )
+    assert found == pinned, HOW
 
 
 def test_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = tmp_path / "node"  # what is said about JavaScript depends on it
     node.touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    assert {tool.name: tool.spec.description for tool in create_tools()} == snapshot(
+    found = {name: spec.description for name, spec in tools_of_a_session(tmp_path).items()}
+    pinned = snapshot(
         {
             "read": """\
 Read a file, a directory or an image (png, jpeg, gif, webp). Text files come under a header `¶PATH#TAG`, which edit
@@ -278,7 +393,7 @@ as cells, pdf, docx, pptx, xlsx, epub, rtf, `artifact://ID` (the full output of 
 notes), `tau://` (tau's own documentation).\
 """,
             "bash": """\
-Run a command in a fresh shell: `cd` and variables end with the call. No terminal, stdin is empty,
+Run a command in your shell: directory, variables and functions stay for later calls. No terminal, stdin is empty,
 stdout and stderr come together. Time limit 300 s unless you set `timeout`.
 Of long output you get the beginning and the end; all of it is kept as artifact://ID for read.
 For files prefer read, edit and write. Start a server with `&` and send its output to a file.\
@@ -369,6 +484,13 @@ log(message), phase(title). tool.NAME(argument=value) calls another tool and giv
 model="default"|"smol"|"slow", system=None, schema=None) asks a model, parallel([function, ...]) and pipeline(items, stage, ...) work
 side by side.\
 """,
+            "ssh": """\
+Run a command on another machine, in that machine's own shell. `host` is a name of the list below, never an
+address. No terminal, stdin is empty, stdout and stderr come together. `cd` and variables end with the call; use
+`cwd`. Time limit 60 s unless you set `timeout`. Send the output of what you leave in the background to a file.
+
+No hosts are configured.\
+""",
             "todo": """\
 Keep the list of what you are doing. The user sees it. Use it for work of three steps or more, or when the user gives you several things to do; not for a single small step.
 
@@ -382,18 +504,41 @@ Keep the list of what you are doing. The user sees it. Use it for work of three 
 
 Tasks and phases are named by their exact text, so keep each text unique and short. After `done` or `drop` the next pending task is in progress by itself. Mark a task done as soon as it is done, and only then; drop what is no longer needed.\
 """,
+            "checkpoint": """\
+Mark this point of the conversation before an investigation whose details you will not need afterwards: a search through many files, a long log, a first try. Later call `rewind` with what you found out: the conversation goes back to this point and keeps only your report.
+
+Only the conversation goes back. Files, processes and commands stay as they are then. There is one checkpoint at a time, and you must call `rewind` before you end your answer.\
+""",
+            "rewind": """\
+End the investigation that began with `checkpoint`. When this turn is over, all that was said since the checkpoint leaves the conversation, and your report takes its place.
+
+The report is all that you will remember: write down every finding that matters, with paths and lines, what you tried in vain, what you changed in files, and what to do next. Files and processes stay as they are.\
+""",
+            "inspect_image": """\
+Ask a model that can see about one local image file (png, jpeg, gif, webp) and get its answer as text.
+Put everything you want to know into `question`: what to look for, and in which form you want it.\
+""",
+            "ask": """\
+Ask the user when you cannot find out yourself and the answer changes what you do: a choice between ways with different outcomes, something only they know. Look first; do not ask for permission or for what is in the project.
+
+- Ask everything you need in one call. Give 2 to 5 short `options` that differ, each with what it would mean; the user can always type something else, so add no "other".
+- `recommended` marks the option you would take, and is taken if nobody answers in time.
+- `multi` where several options may hold together.\
+""",
         }
     )
+    assert found == pinned, HOW
 
 
-def test_the_tools_of_a_request_stay_small() -> None:
+def test_the_tools_of_a_request_stay_small(tmp_path: Path) -> None:
     """Every request pays for them; the four basic ones alone leave room in a first request of 6,000 bytes."""
 
-    def size(names: tuple[str, ...] | None) -> int:
-        return len(msgspec.json.encode([msgspec.structs.asdict(tool.spec) for tool in create_tools(names)]))
+    def mean_bytes(names: Sequence[str] | None) -> float:
+        specs = [msgspec.structs.asdict(spec) for spec in tools_of_a_session(tmp_path, names).values()]
+        return len(msgspec.json.encode(specs)) / len(specs)
 
-    assert size(("read", "bash", "edit", "write")) < 4_200
-    assert size(None) < 14_000
+    assert mean_bytes(("read", "bash", "edit", "write")) < 1_050
+    assert mean_bytes(None) < 1_170
 
 
 def test_details_on_the_wire() -> None:
