@@ -2,12 +2,14 @@
 
 import asyncio
 import errno
+import gc
 import os
 import shutil
 import signal
 import socket
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,8 @@ DROPPED = {
     *("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"),  # children run as they do on a user's machine
 }
 LOCAL_NAMES = {None, "", "localhost", "::1", "0.0.0.0", "::"}
+
+gc.set_threshold(20_000, 20, 20)  # a worker holds all tests; looking through them often costs minutes
 
 settings.register_profile("tests", deadline=None, derandomize=True, database=None)
 settings.register_profile("soak", deadline=None, max_examples=2000, database=None)
@@ -75,12 +79,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("soak" if config.getoption("--soak") else "tests")
+    config.add_cleanup(gc.unfreeze)
     config.add_cleanup(lambda: shutil.rmtree(HARNESS.folder, ignore_errors=True))
     session_home = HARNESS.folder / "session"
     session_home.mkdir()
     HARNESS.enter(session_home)
+    hear_interrupts()
     guard_network()
     guard_tasks()
+
+
+def hear_interrupts() -> None:
+    """A shell has what it starts in the background ignore interrupts, and so would every child of a test."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
+        signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -90,6 +104,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("soak")]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many tests were skipped for each reason, wherever they are."""
+    reasons = Counter(reason_of(report) for report in terminalreporter.stats.get("skipped", ()))
+    for reason, count in sorted(reasons.items()):
+        terminalreporter.write_line(f"skipped {count}: {reason}")
+
+
+def reason_of(skipped: pytest.TestReport | pytest.CollectReport) -> str:
+    place = skipped.longrepr
+    said = str(place[2] if isinstance(place, tuple) else place)
+    return said.removeprefix("Skipped: ")
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: nobody has to look through it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def guard_network() -> None:

@@ -141,7 +141,7 @@ def test_time_that_the_reader_takes_is_not_the_servers() -> None:
                 async for chunk in response.chunks():
                     got += chunk
                     wanted.put_nowait(None)
-                    await asyncio.sleep(0.1)
+                    await asyncio.sleep(1.2 * IMPATIENT.idle)
             assert got == b"hello"
 
     run(test)

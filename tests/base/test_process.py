@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import pytest
 
 from tau.base.run import CapturedOutput, Command, Exit, Limits, LocalRunner, NoSandbox, Process, capture
+from tests.support.idle import until
 
 T = TypeVar("T")
 HERE = Path(__file__).parent
@@ -48,6 +49,14 @@ def lives(pid: int) -> bool:
         return False
     except FileNotFoundError:
         return not Path("/proc/self").exists()
+
+
+def state_of(pid: int) -> str:
+    """As ps tells it: S for one that waits, Z for one that has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return "Z"
 
 
 def ends(pid: int) -> bool:
@@ -132,8 +141,9 @@ def test_child_waits_for_a_reader_that_is_slow(tmp_path: Path) -> None:
         async with await runner.start([sys.executable, "-c", code], cwd=HERE) as process:
             output = process.output()
             total = len(await anext(output))
-            await asyncio.sleep(0.1)
-            assert not progress.exists() or int(progress.read_text() or "0") < 8
+            await until(progress.exists, 8, lambda: "the child wrote nothing")
+            await until(lambda: state_of(process.pid) in "SZ", 8, lambda: "the child never waited")
+            assert int(progress.read_text() or "0") < 8
             async for chunk in output:
                 total += len(chunk)
             return total
@@ -381,6 +391,27 @@ def test_time_limit_kills_who_ignores_it() -> None:
     finally:
         signal.signal(signal.SIGTERM, before)
     assert done.exit == Exit(code=None, signal=signal.SIGKILL, timed_out=True)
+
+
+@pytest.mark.parametrize("number", (signal.SIGINT, signal.SIGQUIT), ids=str)
+def test_a_command_can_be_interrupted_although_tau_was_started_in_the_background(
+    number: signal.Signals,
+) -> None:
+    before = signal.signal(number, signal.SIG_IGN)  # as a shell does for `tau &`
+    try:
+        done = run(captured(["sh", "-c", f"ulimit -c 0; kill -{number:d} $$; echo deaf"]))
+        assert (done.output, done.exit) == (b"", Exit(code=None, signal=number))
+        assert signal.getsignal(number) is signal.SIG_IGN
+    finally:
+        signal.signal(number, before)
+
+
+def test_a_hangup_that_nohup_had_ignored_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert run(captured(["sh", "-c", "kill -HUP $$; echo on"])).output == b"on\n"
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_time_limit_holds_when_nobody_reads() -> None:

@@ -1,8 +1,11 @@
 """What a child can be given beside its command: an open input, descriptors, a terminal, a family."""
 
 import asyncio
+import fcntl
 import os
 import signal
+import sys
+import termios
 import time
 from collections.abc import Coroutine
 from pathlib import Path
@@ -12,6 +15,7 @@ import pytest
 
 from tau.base.pipe import MAX_SINKS, Sinks
 from tau.base.run import RUN_ID, Exit, Limits, LocalRunner, Pty, capture
+from tests.support.idle import until
 
 T = TypeVar("T")
 HERE = Path(__file__).parent
@@ -25,6 +29,19 @@ def run(work: Coroutine[Any, Any, T]) -> T:
             return await work
 
     return asyncio.run(bounded())
+
+
+def waiting_in(pipe: int) -> int:
+    """How many bytes nobody has read yet."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
+def is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
 
 
 def lives(pid: int) -> bool:
@@ -204,11 +221,9 @@ def test_pipes_of_the_background_are_read_on_and_closed_at_their_end_or_when_the
             os.write(pipes[0][1], b"x")
         for _ in range(5):
             assert os.write(pipes[1][1], b"x" * 60_000) == 60_000
-            await asyncio.sleep(0.1)
+            await until(lambda: waiting_in(pipes[1][0]) == 0, 8, lambda: "nobody reads the pipe")
         os.close(pipes[1][1])
-        await asyncio.sleep(0.1)
-        with pytest.raises(OSError, match="Bad file descriptor"):
-            os.fstat(pipes[1][0])
+        await until(lambda: not is_open(pipes[1][0]), 8, lambda: "the pipe was not closed at its end")
         sinks.close()
         for _, writing in (pipes[0], *pipes[2:]):
             os.close(writing)

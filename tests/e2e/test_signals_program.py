@@ -35,6 +35,20 @@ def test_a_signal_ends_the_command_and_the_answer_so_far_is_kept(
     assert tau.server.problems == []
 
 
+def test_tau_in_the_background_ignores_ctrl_c_and_its_commands_do_not(tau: Program) -> None:
+    """A shell without job control has `tau &` ignore Ctrl+C, and nohup has it ignore a hangup."""
+    command = "kill -INT $PPID; kill -HUP $PPID; sh -c 'kill -INT $$; echo deaf'; echo code $?"
+    tau.script(Call("bash", {"command": command}), "done")
+    ran = subprocess.run(
+        ["sh", "-c", 'trap "" HUP; "$@" & wait $!', "sh", *TAU, *FAKE, "-p", "run it"],
+        capture_output=True,
+        text=True,
+        cwd=tau.project,
+    )
+    assert (ran.returncode, ran.stdout) == (0, "done\n")
+    assert tau.server.requests[-1].body["messages"][-1]["content"] == "code 130\n"
+
+
 def test_ctrl_c_in_mid_stream_keeps_the_words_so_far(tau: Program) -> None:
     tau.script(Silence(after_events=4, of=Answer((Text("half an answer", deltas=3),))))
     program = tau.start("--mode", "json", "hi")

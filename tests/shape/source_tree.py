@@ -1,10 +1,15 @@
 """The source files as syntax trees, read once for all shape tests."""
 
 import ast
+import gc
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TypeVar, cast
+
+Node = TypeVar("Node", bound=ast.AST)
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "tau"
@@ -31,14 +36,23 @@ class Source:
 
 @cache
 def package_sources() -> tuple[Source, ...]:
-    return tuple(read(path) for path in sorted(PACKAGE.rglob("*.py")))
+    return read_all(PACKAGE)
 
 
 @cache
 def other_sources() -> tuple[Source, ...]:
     """Tests, benches and tools."""
-    folders = (ROOT / name for name in ("tests", "bench", "tools"))
-    return tuple(read(path) for folder in folders for path in sorted(folder.rglob("*.py")))
+    return read_all(*(ROOT / name for name in ("tests", "bench", "tools")))
+
+
+def read_all(*folders: Path) -> tuple[Source, ...]:
+    """The garbage collector would look through a million nodes again and again: they all stay."""
+    gc.disable()
+    try:
+        return tuple(read(path) for folder in folders for path in sorted(folder.rglob("*.py")))
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def read(path: Path) -> Source:
@@ -55,22 +69,34 @@ def read_text(text: str) -> Source:
     return Source(Path(), "", "", text, ast.parse(text))
 
 
-def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+@cache
+def nodes_by_kind(tree: ast.Module) -> dict[type[ast.AST], list[ast.AST]]:
+    found: dict[type[ast.AST], list[ast.AST]] = defaultdict(list)
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node
+        found[type(node)].append(node)
+    return found
+
+
+def nodes(tree: ast.AST, *kinds: type[Node]) -> Iterator[Node]:
+    """The nodes of these kinds in a file or a part of one."""
+    if isinstance(tree, ast.Module):
+        for kind in kinds:
+            yield from cast("list[Node]", nodes_by_kind(tree).get(kind, []))
+    else:
+        yield from (node for node in ast.walk(tree) if isinstance(node, kinds))
+
+
+def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    yield from nodes(tree, ast.FunctionDef)
+    yield from nodes(tree, ast.AsyncFunctionDef)
 
 
 def classes(tree: ast.AST) -> Iterator[ast.ClassDef]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef):
-            yield node
+    return nodes(tree, ast.ClassDef)
 
 
 def calls(tree: ast.AST) -> Iterator[ast.Call]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            yield node
+    return nodes(tree, ast.Call)
 
 
 def dotted(node: ast.AST) -> str:
@@ -86,10 +112,9 @@ def dotted(node: ast.AST) -> str:
 
 def imported_names(tree: ast.AST) -> Iterator[tuple[ast.Import | ast.ImportFrom, str]]:
     """Every import as (node, dotted name), a name taken from a module as `module.name`."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield node, alias.name
-        elif isinstance(node, ast.ImportFrom):
-            for alias in node.names:
-                yield node, f"{node.module or ''}.{alias.name}"
+    for node in nodes(tree, ast.Import):
+        for alias in node.names:
+            yield node, alias.name
+    for node in nodes(tree, ast.ImportFrom):
+        for alias in node.names:
+            yield node, f"{node.module or ''}.{alias.name}"

@@ -43,6 +43,14 @@ def test_orphan():
 @pytest.mark.soak
 def test_long():
     raise AssertionError
+
+@pytest.mark.parametrize("number", (1, 2))
+def test_skipped(number):
+    pytest.skip("it rains")
+
+@pytest.mark.skip(reason="it rains")
+def test_marked():
+    raise AssertionError
 """
 
 
@@ -106,4 +114,5 @@ def test_what_a_test_leaves_behind_fails_it(tmp_path: Path) -> None:
     assert "it left a task: forever" in report
     assert "ERROR at teardown of test_good " not in report
     assert "tests of this module left processes running" in report
-    assert "5 passed, 1 deselected, 4 errors" in report
+    assert "\nskipped 3: it rains\n" in report
+    assert "5 passed, 3 skipped, 1 deselected, 4 errors" in report

@@ -14,6 +14,7 @@ from tests.shape.source_tree import (
     dotted,
     functions,
     imported_names,
+    nodes,
     other_sources,
     package_sources,
 )
@@ -43,16 +44,19 @@ def test_tasks_are_made_in_two_files_and_in_task_groups() -> None:
 
 def task_groups(source: Source) -> set[str]:
     """Names that hold a TaskGroup: bound by `async with`, or annotated as one."""
-    names = set()
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.AsyncWith):
-            for item in node.items:
-                if dotted(item.context_expr).endswith("TaskGroup()") and item.optional_vars is not None:
-                    names.add(dotted(item.optional_vars).split(".")[-1])
-        elif isinstance(node, ast.arg) and node.annotation and "TaskGroup" in ast.unparse(node.annotation):
-            names.add(node.arg)
-        elif isinstance(node, ast.AnnAssign) and "TaskGroup" in ast.unparse(node.annotation):
-            names.add(dotted(node.target).split(".")[-1])
+    names: set[str] = set()
+    if "TaskGroup" not in source.text:
+        return names
+    for block in nodes(source.tree, ast.AsyncWith):
+        for item in block.items:
+            if dotted(item.context_expr).endswith("TaskGroup()") and item.optional_vars is not None:
+                names.add(dotted(item.optional_vars).split(".")[-1])
+    for argument in nodes(source.tree, ast.arg):
+        if argument.annotation and "TaskGroup" in ast.unparse(argument.annotation):
+            names.add(argument.arg)
+    for assignment in nodes(source.tree, ast.AnnAssign):
+        if "TaskGroup" in ast.unparse(assignment.annotation):
+            names.add(dotted(assignment.target).split(".")[-1])
     return names
 
 
@@ -79,8 +83,8 @@ def test_only_faces_write_to_the_terminal() -> None:
         found += [source.at(call) for call in calls(source.tree) if dotted(call.func) == "print"]
         found += [
             source.at(node)
-            for node in ast.walk(source.tree)
-            if isinstance(node, ast.Attribute) and dotted(node) in ("sys.stdout", "sys.stderr")
+            for node in nodes(source.tree, ast.Attribute)
+            if dotted(node) in ("sys.stdout", "sys.stderr")
         ]
     assert not found
 
@@ -90,8 +94,7 @@ def test_imports_stand_at_module_top() -> None:
         source.at(node)
         for source in package_sources()
         for function in functions(source.tree)
-        for node in ast.walk(function)
-        if isinstance(node, ast.Import | ast.ImportFrom)
+        for node in nodes(function, ast.Import, ast.ImportFrom)
     ]
     assert not inner
 
@@ -140,7 +143,7 @@ def called_names(tree: ast.AST) -> set[str]:
 
 
 def asserts(tree: ast.AST) -> bool:
-    if any(isinstance(node, ast.Assert) for node in ast.walk(tree)):
+    if any(nodes(tree, ast.Assert)):
         return True
     return any(name in ("raises", "fail") or name.startswith("assert") for name in called_names(tree))
 
@@ -162,13 +165,12 @@ def test_every_skip_says_why() -> None:
         for call in calls(source.tree):
             if re.search(r"mark\.(skip|skipif|xfail)$", dotted(call.func)):
                 silent += [] if any(word.arg == "reason" for word in call.keywords) else [source.at(call)]
-        for node in ast.walk(source.tree):
-            if isinstance(node, ast.FunctionDef):
-                silent += [
-                    source.at(node)
-                    for mark in node.decorator_list
-                    if dotted(mark).endswith(("mark.skip", "mark.xfail"))
-                ]
+        silent += [
+            source.at(function)
+            for function in functions(source.tree)
+            for mark in function.decorator_list
+            if dotted(mark).endswith(("mark.skip", "mark.xfail"))
+        ]
     assert not silent
 
 

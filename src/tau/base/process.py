@@ -11,8 +11,8 @@ import signal
 import subprocess
 import termios
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 from msgspec import Struct
 
@@ -26,6 +26,7 @@ from tau.base.tasks import shielded
 
 POLL_S = 0.005
 STUCK_S = 2.0
+INTERRUPTS = (signal.SIGINT, signal.SIGQUIT)  # what a shell makes background programs ignore
 END_OF_INPUT = b"\x04"  # Ctrl+D
 # A session leader without a terminal gets the first one that it opens.
 ENTER_TERMINAL = ("/bin/sh", "-c", 'exec "$@" 0<>"$0" 1>&0 2>&0')
@@ -64,17 +65,18 @@ def launch(
     ends = _pipes(stdin) if terminal is None else _terminal(terminal)
     guard.announce(RUN_ID, run_id)
     try:
-        child = subprocess.Popen(
-            [*ends.argv, *command.argv],
-            cwd=command.cwd,
-            env=command.env,
-            stdin=ends.stdin,
-            stdout=ends.stdout,
-            stderr=ends.stdout,
-            close_fds=True,
-            pass_fds=fds,
-            start_new_session=True,
-        )
+        with _default_interrupts():
+            child = subprocess.Popen(
+                [*ends.argv, *command.argv],
+                cwd=command.cwd,
+                env=command.env,
+                stdin=ends.stdin,
+                stdout=ends.stdout,
+                stderr=ends.stdout,
+                close_fds=True,
+                pass_fds=fds,
+                start_new_session=True,
+            )
     except BaseException:
         guard.forget(RUN_ID, run_id)
         ends.close_ours()
@@ -83,6 +85,25 @@ def launch(
         ends.close_theirs()
     guard.watch(child.pid)
     return LocalProcess(child, ends, limits, guard, run_id, family)
+
+
+@contextmanager
+def _default_interrupts() -> Iterator[None]:
+    """Start a child that can be interrupted, even if we ignore interrupts as a background program does.
+
+    Children inherit what we ignore but not what we handle, so a handler that does nothing is enough. Python
+    sets handlers in the main thread only; a child started from another thread inherits what is there.
+    """
+    ignored = [number for number in INTERRUPTS if signal.getsignal(number) is signal.SIG_IGN]
+    if threading.current_thread() is not threading.main_thread():
+        ignored = []
+    try:
+        for number in ignored:
+            signal.signal(number, lambda *_: None)
+        yield
+    finally:
+        for number in ignored:
+            signal.signal(number, signal.SIG_IGN)
 
 
 def _pipes(stdin: Stdin) -> ChildPipes:

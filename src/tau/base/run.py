@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tau.base.orphan_guard import OrphanGuard
 
 families = late("tau.base.process_tree")
+guards = late("tau.base.orphan_guard")
 process = late("tau.base.process")
 
 ABORT_GRACE_S = 0.08  # where a person has stopped a command, and waits
@@ -213,7 +214,7 @@ class LocalRunner:
         everything = {**os.environ, **marks, **(env or {})}
         wrapped = (sandbox or self._sandbox).wrap(Command(argv=argv, cwd=cwd, env=everything))
         try:
-            started: Process = process.launch(
+            started = process.launch(
                 wrapped,
                 limits or Limits(),
                 self._guarded(),
@@ -229,8 +230,7 @@ class LocalRunner:
         return started
 
     def family(self) -> ProcessTree:
-        family: ProcessTree = families.LocalProcessTree(self._guarded())
-        return family
+        return families.LocalProcessTree(self._guarded())
 
     def keep_tidy(self, folder: Path) -> None:
         self._guarded().keep_tidy(folder)
@@ -244,7 +244,7 @@ class LocalRunner:
 
     def _guarded(self) -> "OrphanGuard":
         if self._guard is None:
-            self._guard = process.OrphanGuard()
+            self._guard = guards.OrphanGuard()
         return self._guard
 
 

@@ -18,5 +18,4 @@ def run(words: Sequence[str]) -> int:
         raise UsageError(USAGE)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("The demonstration needs a terminal.")
-    code: int = playing.play(signalling.Signals, fast="--fast" in words)
-    return code
+    return playing.play(signalling.Signals, fast="--fast" in words)

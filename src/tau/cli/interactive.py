@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,15 +17,15 @@ from tau.modes.interactive.early_screen import open_front
 
 if TYPE_CHECKING:
     from tau.coding.session.session import Session
-    from tau.modes.interactive.app import App, Opening, SessionSwitch
+    from tau.modes.interactive.app import Opening, SessionSwitch
     from tau.modes.interactive.early_screen import EarlyScreen
     from tau.modes.interactive.ui_controller import ScreenUi
-    from tau.sdk import SessionOptions
 
 apps = late("tau.modes.interactive.app")
 asyncio = late("asyncio")
 launching = late("tau.cli.launch")
 prompts_of = late("tau.cli.prompts")
+sdk = late("tau.sdk")
 signalling = late("tau.cli.signals")
 structs = late("msgspec.structs")
 
@@ -65,8 +65,7 @@ def run(parsed: ParsedArgs) -> int:
         return await _run(parsed, front, settings, paths, given)
 
     try:
-        code: int = asyncio.run(main())
-        return code
+        return asyncio.run(main())
     finally:
         front.close()
         _say_goodbye(front.farewell)
@@ -85,7 +84,7 @@ async def _run(
     with signalling.Signals() as signals:
         try:
             async with asyncio.TaskGroup() as tasks:
-                app: App = apps.App(front, settings, paths, tasks, given)
+                app = apps.App(front, settings, paths, tasks, given)
                 signals.stop = app.quit
                 if is_home(front.cwd) and not parsed.has("allow-home"):
                     app.say(HOME_REMARK, "warning")
@@ -105,7 +104,7 @@ def _opening(parsed: ParsedArgs, cwd: Path) -> "Opening":
 
     @asynccontextmanager
     async def opening(change: "SessionSwitch", ui: "ScreenUi") -> AsyncIterator["Session"]:
-        options: SessionOptions = launching.options(parsed, cwd, ui=ui, dialogs=ui)
+        options = launching.options(parsed, cwd, ui=ui, dialogs=ui)
         if change.kind != "first":
             options = structs.replace(
                 options,
@@ -117,8 +116,7 @@ def _opening(parsed: ParsedArgs, cwd: Path) -> "Opening":
             options = structs.replace(options, provider=None, model=change.model)
             if change.kind == "resume":  # as hard as it was thinking there
                 options = structs.replace(options, thinking=None)
-        opened: AbstractAsyncContextManager[Session] = launching.create_session(options)
-        async with opened as session:
+        async with sdk.create_session(options) as session:
             yield session
 
     return opening

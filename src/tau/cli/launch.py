@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -27,7 +27,9 @@ from tau.modes.prompt import UserPrompt
 from tau.sdk import SessionOptions, create_session
 
 if TYPE_CHECKING:
+    from tau.agent.ui import Ui
     from tau.cli.mode_selection import Face
+    from tau.coding.ports import CodingDialogs
 
 console = late("tau.modes.console")
 json_mode = late("tau.modes.json")
@@ -91,7 +93,7 @@ async def _run(parsed: ParsedArgs, face: "Face", signals: Signals) -> int:
         check_images(session, prompts)
         signals.stop = session.abort
         if face == "print":
-            code: int = await print_mode.run(session, prompts, out)
+            code = await print_mode.run(session, prompts, out)
         elif face == "json":
             code = await json_mode.run(session, prompts, out)
         else:
@@ -104,7 +106,7 @@ async def _run(parsed: ParsedArgs, face: "Face", signals: Signals) -> int:
 
 async def _converse(parsed: ParsedArgs, cwd: Path, signals: Signals) -> int:
     talk = console.Console(line_input.LineReader(STDIN), OutputStream())
-    prompts: list[UserPrompt] = build_prompts(parsed.words, "")
+    prompts = build_prompts(parsed.words, "")
     if is_home(cwd) and not parsed.has("allow-home"):
         cwd = await _offer_folder(talk.ui, cwd)
     wanted = options(parsed, cwd, ui=talk.ui)
@@ -113,14 +115,14 @@ async def _converse(parsed: ParsedArgs, cwd: Path, signals: Signals) -> int:
             _watch_start(session)
             check_images(session, prompts)
             signals.stop, signals.interrupt = talk.stop, talk.interrupt
-            code: int = await talk.run(session, prompts)
+            code = await talk.run(session, prompts)
         if talk.handed_over is None:
             return code
         prompts = [UserPrompt(talk.handed_over)]
         wanted = replace(wanted, resume=None, fork=None, continue_recent=False)
 
 
-async def _offer_folder(ui: Any, home: Path) -> Path:
+async def _offer_folder(ui: "Ui", home: Path) -> Path:
     """A person who starts in the home folder most likely meant another one."""
     question = "This is your home folder, which tau does not look through by itself. Folder to work in"
     answer = await ui.input(question, "empty: stay here")
@@ -141,7 +143,9 @@ def check_images(session: Session, prompts: Sequence[UserPrompt]) -> None:
         raise UsageError(f"{session.model.key} takes no images; tau --list-models shows the models that do.")
 
 
-def options(parsed: ParsedArgs, cwd: Path, ui: Any = None, dialogs: Any = None) -> SessionOptions:
+def options(
+    parsed: ParsedArgs, cwd: Path, ui: "Ui | None" = None, dialogs: "CodingDialogs | None" = None
+) -> SessionOptions:
     """What the flags ask of a session."""
     folder = parsed.value("session-dir")
     return SessionOptions(

@@ -9,8 +9,14 @@ from tau.base.version import VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from tau.cli.mode_selection import Face
     from tau.cli.parse import ParsedArgs
+
+    class Subcommand(Protocol):
+        def run(self, words: list[str], /) -> int: ...
+
 
 completion_scripts = late("tau.cli.completions")
 config_command = late("tau.cli.config_command")
@@ -53,8 +59,7 @@ def main() -> int:
     except KeyboardInterrupt:
         return 130
     except Exception as error:
-        code: int = failure.exit_code(error)
-        return code
+        return failure.exit_code(error)
 
 
 def run(argv: list[str]) -> int:
@@ -85,8 +90,7 @@ def screen(parsed: "ParsedArgs") -> int:
     gc.freeze()
     gc.enable()
     timing.mark("the imports before the first paint")
-    code: int = begin(parsed)
-    return code
+    return begin(parsed)
 
 
 def launch(parsed: "ParsedArgs", face: "Face") -> int:
@@ -99,14 +103,13 @@ def launch(parsed: "ParsedArgs", face: "Face") -> int:
     gc.freeze()
     gc.enable()
     timing.mark("the other imports")
-    code: int = begin(parsed, face)
-    return code
+    return begin(parsed, face)
 
 
 def subcommand(name: str, words: list[str]) -> int:
     if name == "completions":
         return completions(words)
-    commands = {
+    commands: dict[str, Subcommand] = {
         "config": config_command,
         "demo": demo_command,
         "export": export_command,
@@ -116,8 +119,7 @@ def subcommand(name: str, words: list[str]) -> int:
         "stats": stats_command,
         "undo": undo_command,
     }
-    code: int = commands[name].run(words) if name in commands else tool_commands.run(name, words)
-    return code
+    return commands[name].run(words) if name in commands else tool_commands.run(name, words)
 
 
 def completions(words: list[str]) -> int:

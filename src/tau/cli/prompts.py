@@ -55,15 +55,14 @@ def read_file(name: str) -> str | ImageContent:
         ) from None
     except OSError as error:
         raise UsageError(f"@{name} cannot be read: {error.strerror}.") from None
-    kind: str | None = image_files.image_type(data)
+    kind = image_files.image_type(data)
     limit, advice = MAX_TEXT_BYTES, "name it in the message, and tau reads what it needs"
     if kind:
         limit, advice = image_files.MAX_IMAGE_BYTES, "make it smaller"
     if len(data) > limit:
         raise UsageError(f"@{name} has more than {format_bytes(limit)}; {advice}.")
     if kind:
-        image: ImageContent = image_files.image_content(data, kind)
-        return image
+        return image_files.image_content(data, kind)
     if is_binary(data):
         raise UsageError(f"@{name} is neither text nor an image (png, jpeg, gif, webp).")
     try:

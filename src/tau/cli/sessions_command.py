@@ -223,8 +223,7 @@ def _restore(place: _Place, call: _Call, out: OutputStream) -> None:
 def _export(words: list[str]) -> int:
     if not words or words[0].startswith("-"):
         raise UsageError("Write it as tau sessions export ID [FILE]; tau export does the rest.")
-    code: int = export_command.run(words)
-    return code
+    return export_command.run(words)
 
 
 def _reindex(place: _Place, call: _Call, out: OutputStream) -> None:

@@ -1,7 +1,7 @@
 """Images for models: what a file's header says, and a copy that is small enough to be sent."""
 
 from io import BytesIO
-from typing import Any
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -14,6 +14,8 @@ from tau.coding.image_headers import HEADER_BYTES, ImageInfo, read_header
 
 pillow = late("PIL.Image")
 pillow_ops = late("PIL.ImageOps")
+
+Image: TypeAlias = "pillow.Image"
 
 __all__ = [
     "HEADER_BYTES",
@@ -182,19 +184,19 @@ def _made_smaller(data: bytes, limits: ImageLimits) -> tuple[_Encoded, bool, int
     return _smallest(image, limits), turned, frames
 
 
-def _plain_mode(image: Any) -> Any:
+def _plain_mode(image: Image) -> Image:
     """The same picture as grey, RGB or RGBA, which every encoder here takes."""
-    mode: str = image.mode
+    mode = image.mode
     if mode.startswith(("I", "F")):  # 16 bits and more: keep the high ones, converting would clip
-        peak = max(image.getextrema()[1], 1)
-        shift = 256 if peak > 255 else 1
+        peak = image.getextrema()[1]
+        shift = 256 if not isinstance(peak, tuple) and peak > 255 else 1  # a tuple only for several bands
         return image.convert("I").point(lambda value: value * (1 / shift)).convert("L")
     if mode in ("LA", "PA", "La", "RGBa", "RGBA") or "transparency" in image.info:
         return image.convert("RGBA")
     return image if mode in ("L", "RGB") else image.convert("L" if mode == "1" else "RGB")
 
 
-def _smallest(image: Any, limits: ImageLimits) -> _Encoded:
+def _smallest(image: Image, limits: ImageLimits) -> _Encoded:
     """First every format at full quality; then less quality, then fewer pixels, until it fits."""
     scale = min(limits.max_width / image.width, limits.max_height / image.height, 1.0)
     width, height = max(round(image.width * scale), 1), max(round(image.height * scale), 1)
@@ -215,19 +217,19 @@ def _smallest(image: Any, limits: ImageLimits) -> _Encoded:
     return best
 
 
-def _resized(image: Any, width: int, height: int) -> Any:
+def _resized(image: Image, width: int, height: int) -> Image:
     if image.size == (width, height):
         return image
     return image.resize((width, height), pillow.Resampling.LANCZOS, reducing_gap=3.0)
 
 
-def _encode(image: Any, formats: tuple[str, ...], quality: int) -> _Encoded:
+def _encode(image: Image, formats: tuple[str, ...], quality: int) -> _Encoded:
     made = [each for name in formats if (each := _encode_as(image, name, quality)) is not None]
     name, data = min(made, key=lambda each: len(each[1]))
     return _Encoded(data, f"image/{name.lower()}", image.width, image.height)
 
 
-def _encode_as(image: Any, name: str, quality: int) -> tuple[str, bytes] | None:
+def _encode_as(image: Image, name: str, quality: int) -> tuple[str, bytes] | None:
     """None where Pillow was built without this format."""
     if name == "JPEG" and image.mode == "RGBA":
         paper = pillow.new("RGB", image.size, "white")

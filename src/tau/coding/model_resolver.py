@@ -189,8 +189,7 @@ class ModelResolver:
         return ResolvedModel(model=server.model, thinking="off", notices=[notice])
 
     def _weights(self) -> Path:
-        path: Path = weights.weights_path(weights.cache_dir(self._environ))
-        return path
+        return weights.weights_path(weights.cache_dir(self._environ))
 
     def _usable(self, provider: str, id: str) -> Model | None:
         return pick_model(self._catalog, id, provider).model if self._has_access(provider) else None

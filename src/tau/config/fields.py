@@ -66,7 +66,7 @@ def unknown_fields(
 
 def spell(*way: str | int) -> str:
     """A way in words: `providers.x.models[0]`."""
-    return str(error_paths.spell(*way)).removeprefix(".")
+    return error_paths.spell(*way).removeprefix(".")
 
 
 def _wrong(source: JsonFile, way: FieldPath, value: Any, annotation: Any) -> ConfigError:

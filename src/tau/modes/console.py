@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
 
 from tau.agent.events import AgentEvent
 from tau.base.errors import TauError
@@ -35,7 +34,7 @@ class Console:
         self._out = out
         self._transcript = PlainTranscript(out)
         self._session: Session | None = None
-        self._commands: Any = None
+        self._commands: commands.ConsoleCommands | None = None
         self._code = DONE
         self._quitting = False
         self.ui = ConsoleUi(lines, self._transcript)
@@ -190,5 +189,4 @@ class Console:
         assert self._session is not None
         if self._commands is None:
             self._commands = commands.ConsoleCommands(self._session, self._transcript, HELP)
-        done: bool = await self._commands.run(text)
-        return done
+        return await self._commands.run(text)

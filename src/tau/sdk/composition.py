@@ -1,7 +1,7 @@
 """Puts a session together: files, models, tools and a log."""
 
 import stat
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -18,6 +18,7 @@ from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.coding.approval.hook import ApprovalHook
 from tau.coding.approval.policy import Workspace
+from tau.coding.context import ModelRoles
 from tau.coding.edits.modes import with_edit_mode
 from tau.coding.model_resolver import ResolvedModel
 from tau.coding.pending_changes import PendingChanges
@@ -35,7 +36,7 @@ from tau.config.context_files import find_context_files
 from tau.config.layers import load_settings
 from tau.config.paths import Paths
 from tau.config.settings import Settings
-from tau.sdk.environment import make_environment
+from tau.sdk.environment import ToolEnvironment, make_environment
 from tau.sdk.models import open_models
 from tau.sdk.options import SessionOptions
 from tau.sdk.storage import open_log, remember
@@ -54,17 +55,7 @@ async def compose(
     runner = LocalRunner(shell=settings.shell_path)
     services.callback(runner.close)
     models = await open_models(options, settings, paths, environ, runner, conversation, services)
-    callbacks = _callbacks(lambda: session)
-    environment = make_environment(
-        conversation,
-        options.cwd,
-        runner,
-        models.roles,
-        settings,
-        session=callbacks,
-        ui=options.ui,
-        dialogs=options.dialogs,
-    )
+    environment = _environment(options, conversation, runner, models.roles, settings, lambda: session)
     await environment.open(services)
     boards, recorder = environment.boards, environment.recorder
     previews = PendingChanges()
@@ -81,17 +72,15 @@ async def compose(
         previews=previews,
         can_ask=options.ui is not None,
     )
-    tools = create_tools(options.tools, parts)
     prompt, problems = _prompt(options, paths, settings)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *outside.warnings]
     hooks = _hooks(options, paths, settings, environ, plan, recorder, problems)
-    notices = [Notice("warning", problem) for problem in problems]
     session: Session = Session(
         SessionParts(
             log=conversation,
             thinking=_thinking(options, models.found, conversation, settings),
             system=prompt,
-            tools=_with_own(tools, options.add_tools),
+            tools=_tools(options, parts),
             stream=stream,
             world=environment.world,
             hooks=hooks,
@@ -104,7 +93,10 @@ async def compose(
             settings=settings,
             complete=complete,
             resolve_model=models.resolve,
-            notices=notices + [Notice("info", notice) for notice in models.found.notices],
+            notices=[
+                *(Notice("warning", problem) for problem in problems),
+                *(Notice("info", notice) for notice in models.found.notices),
+            ],
         )
     )
     plan.changed = lambda on: None if on else session.note_changes()
@@ -114,11 +106,28 @@ async def compose(
     return session
 
 
-def _callbacks(session: Callable[[], Session]) -> SessionCallbacks:
-    return SessionCallbacks(
+def _environment(
+    options: SessionOptions,
+    conversation: SessionLog,
+    runner: LocalRunner,
+    models: ModelRoles,
+    settings: Settings,
+    session: Callable[[], Session],
+) -> ToolEnvironment:
+    callbacks = SessionCallbacks(
         emit=lambda event: session().emit(event),
         is_running=lambda: session().activities.running,
         is_planning=lambda: session().plan.on,
+    )
+    return make_environment(
+        conversation,
+        options.cwd,
+        runner,
+        models,
+        settings,
+        session=callbacks,
+        ui=options.ui,
+        dialogs=options.dialogs,
     )
 
 
@@ -126,14 +135,14 @@ def _complete(stream: StreamFunction) -> Complete:
     """A whole answer to a request on the side."""
 
     def complete(model: Model, request: Request) -> Awaitable[AssistantMessage]:
-        answer: Awaitable[AssistantMessage] = completion.complete(stream, model, request)
-        return answer
+        return completion.complete(stream, model, request)
 
     return complete
 
 
-def _with_own(tools: Sequence[Tool[Any]], own: Sequence[Tool[Any]]) -> list[Tool[Any]]:
+def _tools(options: SessionOptions, parts: ToolParts) -> list[Tool[Any]]:
     """All of them, each under a name of its own: a model calls them by name. Raises UsageError."""
+    tools, own = create_tools(options.tools, parts), options.add_tools
     for tool in own:
         try:
             _ = tool.spec

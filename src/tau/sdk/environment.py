@@ -4,7 +4,6 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
@@ -108,7 +107,7 @@ def make_environment(
     )
 
 
-def _urls(artifacts: FolderArtifacts, conflicts: Callable[[], Any]) -> SchemeRouter:
+def _urls(artifacts: FolderArtifacts, conflicts: "Callable[[], store.ConflictStore]") -> SchemeRouter:
     router = SchemeRouter()
     router.register_late("artifact", lambda: artifact_urls.ArtifactUrls())
     router.register_late("conflict", lambda: store.ConflictUrls(conflicts()))

@@ -3,6 +3,10 @@
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from tau.base.late import late
+
+asyncio = late("asyncio")
+
 
 class Handle(Protocol):
     """A call that is still to come."""
@@ -16,6 +20,16 @@ class Timer(Protocol):
     def time(self) -> float: ...
     def call_soon(self, fn: Callable[..., object], /, *args: Any) -> Handle: ...
     def call_later(self, delay_s: float, fn: Callable[..., object], /, *args: Any) -> Handle: ...
+
+
+async def sleep(timer: Timer, seconds: float) -> None:
+    """As `asyncio.sleep`, by that timer."""
+    over = asyncio.Event()
+    handle = timer.call_later(seconds, over.set)
+    try:
+        await over.wait()
+    finally:
+        handle.cancel()
 
 
 class FakeHandle:

@@ -161,7 +161,7 @@ threading.Thread(target=late).start()
 def test_a_cell_may_end_before_the_calls_of_its_threads(tmp_path: Path) -> None:
     host = FakeHost()
     code = """
-import threading, time
+import os, threading, time
 def work():
     try:
         tool.hangs()
@@ -169,12 +169,15 @@ def work():
         print(error)
 thread = threading.Thread(target=work)
 thread.start()
-time.sleep(0.1)
+while not os.path.exists('asked'): time.sleep(0.005)
 """
 
     async def work(made: World) -> None:
-        assert (await made.run(code)).end.status == "ok"
-        assert host.asked and (await made.run("thread.join()")).text == "The cell has ended.\n"
+        running = asyncio.ensure_future(made.run(code))
+        await until(lambda: bool(host.asked))
+        (tmp_path / "asked").touch()
+        assert (await running).end.status == "ok"
+        assert (await made.run("thread.join()")).text == "The cell has ended.\n"
 
     in_world(tmp_path, work, host=host)
 

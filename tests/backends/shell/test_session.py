@@ -88,7 +88,8 @@ def test_a_shell_that_somebody_ends_between_two_commands_is_replaced(tmp_path: P
             pid = int((await done(session, "x=$((x+1)); echo $$")).text)
             await done(session, "true", beside=True)  # by then the state is saved
             os.kill(pid, signal.SIGKILL)
-            await asyncio.sleep(0.1)
+            await until(lambda pid=pid: not lives(pid))  # type: ignore[misc]
+            await asyncio.sleep(0.01)
         assert (await done(session, "echo $x")).text == "3\n"
 
     in_session(tmp_path, body)
@@ -388,13 +389,20 @@ def test_sessions_after_each_other_in_one_object_are_apart(tmp_path: Path) -> No
     assert asyncio.run(main()) == ["--\n", "--\n"]
 
 
-def leftovers(temporary: Path) -> tuple[set[str], list[str], int]:
+def leftovers(temporary: Path) -> tuple[int, int, int]:
+    """How many open files, temporary files and tasks there are."""
     folder = Path("/proc/self/fd") if Path("/proc/self/fd").exists() else Path("/dev/fd")
-    return (
-        {entry.name for entry in folder.iterdir()},
-        sorted(entry.name for entry in temporary.rglob("*")),
-        len(asyncio.all_tasks()),
-    )
+    return len(list(folder.iterdir())), len(list(temporary.rglob("*"))), len(asyncio.all_tasks())
+
+
+async def steady_leftovers(temporary: Path) -> tuple[int, int, int]:
+    """The same, once nothing is being tidied up any more."""
+    found = leftovers(temporary)
+    while True:
+        await asyncio.sleep(0.03)
+        before, found = found, leftovers(temporary)
+        if found == before:
+            return found
 
 
 async def many(session: ShellSession, count: int, temporary: Path) -> None:
@@ -409,14 +417,12 @@ async def many(session: ShellSession, count: int, temporary: Path) -> None:
     ]
     await done(session, "true")
     await done(session, "true", fresh=True)
-    await asyncio.sleep(0.2)
-    before = leftovers(temporary)
+    before = await steady_leftovers(temporary)
     for n in range(count):
         await done(session, commands[n % len(commands)], **options[n % len(options)])
     await done(session, "true")
-    await asyncio.sleep(0.2)
-    files, names, tasks = leftovers(temporary)
-    assert (len(files), len(names), tasks) == (len(before[0]), len(before[1]), before[2])
+    await until(lambda: leftovers(temporary) == before)
+    assert await steady_leftovers(temporary) == before
 
 
 @pytest.mark.parametrize("count", [100, pytest.param(1_000, marks=pytest.mark.soak)])

@@ -236,6 +236,7 @@ def test_the_preview_reads_and_only_its_application_writes(pair: Pair) -> None:
     path = pair.ctx.cwd / "a.py"
     assert AstEdit(pair.previews).effects(params, pair.ctx.cwd) == Effects(reads=(path,))
     resolve = Resolve(pair.previews)
+    assert AstEdit.exclusive and resolve.exclusive  # they share what waits
     assert resolve.effects(ResolveParams("apply"), pair.ctx.cwd) == Effects()
     pair.edit(("foo($A)", "bar($A)"))
     assert resolve.effects(ResolveParams("apply"), pair.ctx.cwd) == Effects(writes=(path,))

@@ -23,6 +23,7 @@ from tau.coding.tools.eval import Eval
 from tau.coding.tools.eval_output import as_markdown
 from tau.config.settings import EvalSettings, ImagesSettings, PythonSettings, Settings, ToolsSettings
 from tests.coding.context import CallContext, call, call_now, text_of
+from tests.support.idle import until
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 OWN = Settings(python=PythonSettings(interpreter=sys.executable))
@@ -166,7 +167,16 @@ def test_long_output_is_cut_and_kept_as_an_artifact(ctx: CallContext) -> None:
 
 
 def test_progress_is_shown(ctx: CallContext) -> None:
-    run(ctx, py("print('one', flush=True)\nimport time\ntime.sleep(0.3)\nprint('two')", title="t"))
+    wait = "import os, time\nwhile not os.path.exists('seen'): time.sleep(0.01)"
+
+    async def main() -> None:
+        cell = py(f"print('one', flush=True)\n{wait}\nprint('two')", title="t")
+        running = asyncio.ensure_future(call(Eval(cells=OWN), ctx, cells=[cell]))
+        await until(lambda: "one\n" in map(text_of, ctx.updates), 20, lambda: str(ctx.updates))
+        (ctx.cwd / "seen").touch()
+        await running
+
+    asyncio.run(main())
     texts = [text_of(update) for update in ctx.updates]
     assert "one\n" in texts and texts[-1] == "one\ntwo\n"
     assert ctx.updates[0].details.cells[0].status == "running"

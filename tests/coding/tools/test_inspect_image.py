@@ -18,6 +18,7 @@ from tau.coding.context import ModelRoles
 from tau.coding.ports import Resource
 from tau.coding.tools.inspect_image import InspectImage, InspectImageDetails, InspectImageParams
 from tau.config.settings import ImagesSettings
+from tau.sdk import call_tool
 from tests.coding.context import CallContext, call, call_now, text_of
 
 BLIND = Model(id="blind", name="Blind", api="x", provider="faux", base_url="")
@@ -94,6 +95,11 @@ def test_no_model_at_all(sight: CallContext) -> None:
 
     sight.models = NoModels()
     assert refusal(sight) == "There is no model for inspect_image: No key for anybody."
+
+
+def test_a_call_from_a_program_that_has_no_model_says_so(sight: CallContext) -> None:
+    with pytest.raises(ToolError, match="No model can be asked about images here"):
+        asyncio.run(call_tool("inspect_image", {"path": "shot.png", "question": "?"}, sight.cwd))
 
 
 def test_files_that_are_no_images(sight: CallContext) -> None:

@@ -20,19 +20,23 @@ from tau.modes.interactive.themes.appearance import look_of
 from tau.modes.interactive.ui_controller import ScreenUi
 from tau.modes.prompt import UserPrompt
 from tau.sdk import SessionOptions, create_session
-from tau.tui.timer import Timer
+from tests.modes.interactive.clock import ScreenClock
+from tests.support.idle import rest, until
 from tests.support.terminal.virtual import VirtualTerminal
 
 PATIENCE_S = 8.0
+DRAWN_S = 0.05
+"""So long is waited where something goes on that may draw at any time, as a command that runs."""
 
 
 class Rig:
     """`show` waits until a text is on the screen; `screen` is what stands there now."""
 
-    def __init__(self, app: App, terminal: VirtualTerminal, faux: Faux) -> None:
+    def __init__(self, app: App, terminal: VirtualTerminal, faux: Faux, clock: ScreenClock) -> None:
         self.app = app
         self.terminal = terminal
         self.faux = faux
+        self.clock = clock
 
     @property
     def session(self) -> Session:
@@ -56,16 +60,25 @@ class Rig:
         return self.screen()
 
     async def until(self, holds: Callable[[], bool], what: str = "it") -> None:
-        loop = asyncio.get_running_loop()
-        end = loop.time() + PATIENCE_S
-        while not holds():
-            assert loop.time() < end, f"waited in vain for {what}:\n{self.screen()}"
-            await asyncio.sleep(0.005)
+        await until(holds, PATIENCE_S, lambda: f"waited in vain for {what}:\n{self.screen()}")
 
     async def idle(self) -> None:
         """Nothing runs, and all of it is drawn."""
         await self.until(lambda: self.app.session is not None and not self.app.busy, "the end of what runs")
-        await asyncio.sleep(0.05)
+        await self.drawn()
+
+    async def drawn(self) -> str:
+        """The screen once everything that was done is on it."""
+        await rest(DRAWN_S)
+        return self.screen()
+
+    async def rested(self) -> None:
+        """Everything is done that was begun, in threads and children too."""
+        assert await rest(PATIENCE_S), f"waited in vain for an end of all work:\n{self.screen()}"
+
+    def skip(self, seconds: float) -> None:
+        """So much time passes for the one who sits before the screen."""
+        self.clock.skip(seconds)
 
     async def type(self, text: str) -> None:
         self.terminal.type(text)
@@ -92,16 +105,17 @@ async def rigged(
     prompts: Sequence[str] = (),
     settings: dict[str, Any] | None = None,
     terminal: VirtualTerminal | None = None,
-    timer: Timer | None = None,
+    clock: ScreenClock | None = None,
     refusals: Sequence[TauError] = (),
     **options: Any,
 ) -> AsyncIterator[Rig]:
     """The interactive mode as the program starts it; it ends with the block.
 
-    `timer` is the clock of the screen, if not that of the loop. `refusals` are why the first tries to open
+    `clock` is that of the screen, if it shall stand still. `refusals` are why the first tries to open
     a session fail.
     """
     terminal = terminal or VirtualTerminal(columns, rows)
+    clock = clock or ScreenClock()
     faux = Faux(answers or [[]])
     paths = user_paths(os.environ)
     flags = {"titles.enabled": False, **(settings or {})}
@@ -109,7 +123,7 @@ async def rigged(
     given = RunOverrides(made.config_files, flags)
     loaded = load_settings(paths, folder, files=given.files, flags=given.flags).settings
     look = look_of(loaded, terminal.capabilities, os.environ)
-    front = EarlyScreen(terminal, look, timer=timer or asyncio.get_running_loop(), cwd=folder)
+    front = EarlyScreen(terminal, look, timer=clock, cwd=folder)
     refusing = list(refusals)
 
     @asynccontextmanager
@@ -132,7 +146,7 @@ async def rigged(
         async with asyncio.TaskGroup() as tasks:
             app = App(front, loaded, paths, tasks, given)
             running = tasks.create_task(app.run(opening, [UserPrompt(text) for text in prompts]))
-            rig = Rig(app, terminal, faux)
+            rig = Rig(app, terminal, faux, clock)
             await rig.until(
                 lambda: app.session is not None or app.dialogs.open or running.done(), "a session"
             )

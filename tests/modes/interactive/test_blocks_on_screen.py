@@ -1,6 +1,5 @@
 """Blocks on a real screen: resizing, narrow and wide, screen readers, pictures, multiplexers."""
 
-import asyncio
 import base64
 import struct
 import zlib
@@ -35,7 +34,6 @@ def test_resizing_while_an_answer_streams_loses_no_line(tmp_path: Path) -> None:
             rig.terminal.resize(100, 10)
             await rig.show("line number 59 ")
             await rig.idle()
-            await asyncio.sleep(0.1)
             last = {row.strip(): at for at, row in enumerate(rig.terminal.tape())}
             places = [last[line] for line in lines]
             assert places == sorted(places)
@@ -53,7 +51,7 @@ def test_a_long_thought_leaves_nothing_of_itself_in_the_history(tmp_path: Path) 
                 text += piece
                 tell(rig, update(se.ThinkingDelta(0, piece)))
                 if number % 6 == 0:
-                    await asyncio.sleep(0.04)
+                    await rig.drawn()
             tell(rig, update(se.ThinkingEnd(0, text)), update(se.TextStart(1)))
             tell(rig, update(se.TextDelta(1, "So it is.")), update(se.TextEnd(1, "So it is.")))
             await rig.show("So it is.")
@@ -136,7 +134,8 @@ def test_nothing_is_scheduled_when_nothing_runs(tmp_path: Path) -> None:
             await rig.show("Done.")
             await rig.idle()
             composed = rig.app.screen.stats.composed
-            await asyncio.sleep(0.3)
+            rig.skip(60)
+            await rig.rested()
             assert rig.app.screen.stats.composed == composed
 
     run(test)
@@ -188,7 +187,7 @@ def test_a_line_of_the_person_that_says_much_is_in_the_history_as_it_ended(tmp_p
             for number in range(90):
                 line.write(f"row {number}\n")
                 if number % 10 == 0:
-                    await asyncio.sleep(0.04)
+                    await rig.drawn()
             await rig.show("row 89")
             assert "! seq 1 90" in rig.screen()
             output = "".join(f"row {number}\n" for number in range(90))

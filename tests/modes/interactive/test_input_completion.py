@@ -122,7 +122,7 @@ def test_an_address_completes_nothing(project: Path) -> None:
     async def test() -> None:
         async with rigged(project) as rig:
             await rig.type("mail me@src")
-            await asyncio.sleep(0.1)
+            await rig.rested()
             assert offered(rig) == []
 
     run(test)
@@ -134,7 +134,7 @@ def test_new_files_are_found_when_the_list_is_old(project: Path, monkeypatch: py
     async def test() -> None:
         async with rigged(project) as rig:
             await rig.type("@fresh")
-            await asyncio.sleep(0.1)
+            await rig.rested()
             assert offered(rig) == []
             (project / "fresh.py").touch()
             await rig.type(" @fresh")
@@ -166,7 +166,7 @@ def test_a_list_in_which_one_has_begun_to_choose_is_left_alone(project: Path) ->
         async with rigged(project) as rig:
             await rig.type("@m")
             await rig.until(lambda: len(offered(rig)) > 1, "a list")
-            await asyncio.sleep(0.1)
+            await rig.rested()
             await rig.press("down")
             completion = rig.app.input._completion
             completion.again()
@@ -205,11 +205,11 @@ def test_tab_completes_a_path_and_enter_sends_then(project: Path) -> None:
     async def test() -> None:
         async with rigged(project) as rig:
             await rig.type("see ./sr")
-            await asyncio.sleep(0.1)
+            await rig.rested()
             assert offered(rig) == []
             await rig.press("tab")
             assert rig.app.editor.text == "see ./src/"
-            await asyncio.sleep(0.1)
+            await rig.rested()
             assert offered(rig) == []
             await rig.press("tab")
             await offers(rig, "editor/", "main.py")
@@ -279,7 +279,7 @@ def test_a_failing_source_is_logged_and_the_editor_goes_on(project: Path) -> Non
 
             rig.app.commands.complete = complete  # type: ignore[method-assign]
             await rig.type("/m")
-            await asyncio.sleep(0.1)
+            await rig.rested()
             await rig.type("ore")
             assert rig.app.editor.text == "/more"
 

@@ -10,6 +10,7 @@ import pytest
 from tau.ai.faux import FauxStep, Say, Use, Wait
 from tau.ai.wire import UserMessage
 from tau.modes.interactive.app import App
+from tau.modes.interactive.composer.interrupts import TWICE_S
 from tau.modes.interactive.early_screen import EarlyScreen
 from tau.tui.input.key import Key
 from tests.modes.interactive.rig import Rig, rigged, run
@@ -138,13 +139,13 @@ def test_escape_twice_on_an_empty_editor_looks_around(tmp_path: Path, wanted: st
         async with rigged(tmp_path, settings={"interaction.doubleEscape": wanted}) as rig:
             asked = Asked(rig.app)
             await rig.press("escape")
-            await asyncio.sleep(0.01)
+            await rig.rested()
             assert asked.ran == []
             await rig.press("escape")
-            await asyncio.sleep(0.01)
+            await rig.rested()
             assert asked.ran == ran
             await rig.press("escape")
-            await asyncio.sleep(0.01)
+            await rig.rested()
             assert asked.ran == ran
 
     run(test)
@@ -156,7 +157,7 @@ def test_escape_twice_with_a_text_opens_nothing(tmp_path: Path) -> None:
             asked = Asked(rig.app)
             await rig.type("text")
             await rig.press("escape", "escape")
-            await asyncio.sleep(0.01)
+            await rig.rested()
             assert asked.ran == []
             assert rig.app.editor.text == "text"
 
@@ -172,7 +173,7 @@ def test_the_escape_that_stopped_a_run_is_not_the_first_of_two(tmp_path: Path) -
             await rig.press("escape")
             await rig.idle()
             await rig.press("escape")
-            await asyncio.sleep(0.01)
+            await rig.rested()
             assert asked.ran == []
 
     run(test)
@@ -236,7 +237,7 @@ def test_ctrl_c_on_an_empty_editor_stops_what_runs(tmp_path: Path) -> None:
             await rig.type("draft")
             await rig.press("ctrl+c")
             assert rig.app.busy
-            await asyncio.sleep(0.55)
+            rig.skip(TWICE_S)
             await rig.press("ctrl+c")
             await rig.show("Stopped. Press Ctrl+C again to quit.")
             await rig.idle()
@@ -249,7 +250,7 @@ def test_a_key_that_is_held_counts_once(tmp_path: Path) -> None:
         async with rigged(tmp_path) as rig:
             held = [Key("ctrl+c"), Key("ctrl+c", kind="repeat"), Key("ctrl+c", kind="release")]
             rig.app.screen.on_input([*held])
-            await asyncio.sleep(0.02)
+            await rig.rested()
             assert rig.app.session is not None
 
     run(test)
@@ -309,7 +310,7 @@ def test_some_keys_do_what_a_command_does(tmp_path: Path, key: str, command: str
         async with rigged(tmp_path) as rig:
             asked = Asked(rig.app)
             await rig.press(key)
-            await asyncio.sleep(0.01)
+            await rig.rested()
             assert asked.ran == [command]
 
     run(test)
@@ -421,7 +422,7 @@ def test_a_blank_message_is_not_sent(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.send("   ")
-            await asyncio.sleep(0.02)
+            await rig.rested()
             assert rig.faux.requests == []
             assert rig.app.editor.is_empty
 
@@ -448,8 +449,9 @@ def test_a_message_that_the_queue_refuses_stays_in_the_editor(
 def test_a_hint_goes_away_by_itself(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            rig.app.input.hint("for a moment", seconds=0.05)
+            rig.app.input.hint("for a moment", seconds=1)
             await rig.show("for a moment")
+            rig.skip(1)
             await rig.gone("for a moment")
 
     run(test)

@@ -1,6 +1,5 @@
 """Drafts over the end of the program, as a person sees them."""
 
-import asyncio
 import os
 import signal
 import time
@@ -11,7 +10,7 @@ import pytest
 
 from tau.ai.faux import Say
 from tau.ai.wire import ImageContent, TextContent
-from tau.modes.interactive.composer import drafts
+from tau.modes.interactive.composer import draft_autosave
 from tests.e2e.program import Program
 from tests.modes.interactive.composer.test_attachments import png
 from tests.modes.interactive.rig import rigged, run
@@ -23,12 +22,6 @@ def kept() -> list[Path]:
     return sorted((Path(os.environ["TAU_HOME"]) / "drafts").glob("*.json"))
 
 
-@pytest.fixture
-def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drafts, "PAUSE_S", 0.01)
-
-
-@pytest.mark.usefixtures("quickly")
 def test_a_draft_is_kept_while_it_is_written_and_comes_back(tmp_path: Path) -> None:
     pasted = "\n".join(f"line {number}" for number in range(40))
 
@@ -36,6 +29,7 @@ def test_a_draft_is_kept_while_it_is_written_and_comes_back(tmp_path: Path) -> N
         async with rigged(tmp_path) as rig:
             await rig.type("half a ")
             rig.terminal.paste(pasted)
+            rig.skip(draft_autosave.PAUSE_S)
             await rig.until(lambda: len(kept()) == 1 and b"line 39" in kept()[0].read_bytes(), "the draft")
         async with rigged(tmp_path) as rig:
             shown = await rig.show("half a [Pasted text #1 +40 lines]")
@@ -46,18 +40,19 @@ def test_a_draft_is_kept_while_it_is_written_and_comes_back(tmp_path: Path) -> N
     run(test)
 
 
-@pytest.mark.usefixtures("quickly")
 def test_a_draft_is_gone_when_it_was_sent_or_cleared(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Yes.")]]) as rig:
             for key in ("enter", "ctrl+c"):
                 await rig.type("something")
+                rig.skip(draft_autosave.PAUSE_S)
                 await rig.until(lambda: len(kept()) == 1, "the draft")
                 await rig.press(key)
+                rig.skip(draft_autosave.PAUSE_S)
                 await rig.until(lambda: kept() == [], "no draft")
                 await rig.idle()
         async with rigged(tmp_path) as rig:
-            await asyncio.sleep(0.02)
+            await rig.rested()
             assert rig.app.editor.is_empty
 
     run(test)
@@ -85,21 +80,21 @@ def test_nothing_is_made_where_nothing_was_written(tmp_path: Path) -> None:
     assert not (Path(os.environ["TAU_HOME"]) / "drafts").exists()
 
 
-@pytest.mark.usefixtures("quickly")
 def test_a_draft_does_not_mix_with_what_is_being_typed_already(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    restore = drafts.DraftAutosave.restore
+    restore = draft_autosave.DraftAutosave.restore
 
-    def typed_first(keeper: drafts.DraftAutosave) -> None:
+    def typed_first(keeper: draft_autosave.DraftAutosave) -> None:
         keeper._app.editor.insert("already typing")
         restore(keeper)
 
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.type("the old draft")
+            rig.skip(draft_autosave.PAUSE_S)
             await rig.until(lambda: len(kept()) == 1, "the draft")
-        monkeypatch.setattr(drafts.DraftAutosave, "restore", typed_first)
+        monkeypatch.setattr(draft_autosave.DraftAutosave, "restore", typed_first)
         async with rigged(tmp_path) as rig:
             await rig.show("is in the history")
             assert rig.app.editor.text == "already typing"
@@ -111,7 +106,6 @@ def test_a_draft_does_not_mix_with_what_is_being_typed_already(
     run(test)
 
 
-@pytest.mark.usefixtures("quickly")
 def test_an_entry_of_the_history_that_is_only_looked_at_is_no_draft(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Yes.")]]) as rig:
@@ -119,7 +113,8 @@ def test_an_entry_of_the_history_that_is_only_looked_at_is_no_draft(tmp_path: Pa
             await rig.idle()
             await rig.press("up")
             assert rig.app.editor.text == "sent before"
-            await asyncio.sleep(0.1)
+            rig.skip(draft_autosave.PAUSE_S)
+            await rig.rested()
             assert kept() == []
 
     run(test)
@@ -155,24 +150,24 @@ def wait_for_draft(text: str) -> None:
         time.sleep(0.02)
 
 
-@pytest.mark.usefixtures("quickly")
 def test_a_draft_below_an_old_text_that_is_sent_again_stays_kept(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Yes.")], [Say("Yes.")]]) as rig:
             await rig.send("sent before")
             await rig.idle()
             await rig.type("my long draft")
+            rig.skip(draft_autosave.PAUSE_S)
             await rig.until(lambda: len(kept()) == 1, "the draft")
             await rig.press("up")
             await rig.press("enter")
             await rig.idle()
             assert rig.app.editor.text == "my long draft"
+            rig.skip(draft_autosave.PAUSE_S)
             await rig.until(lambda: len(kept()) == 1 and b"my long draft" in kept()[0].read_bytes(), "it")
 
     run(test)
 
 
-@pytest.mark.usefixtures("quickly")
 def test_a_draft_stays_kept_while_an_old_text_is_changed_or_emptied(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Yes.")]]) as rig:
@@ -181,12 +176,15 @@ def test_a_draft_stays_kept_while_an_old_text_is_changed_or_emptied(tmp_path: Pa
             await rig.type("my long draft")
             await rig.press("up")
             await rig.type(" and changed")
+            rig.skip(draft_autosave.PAUSE_S)
             await rig.until(lambda: bool(kept()) and b"and changed" in kept()[0].read_bytes(), "both texts")
             assert b"my long draft" in kept()[0].read_bytes()
             await rig.press("ctrl+u")
+            rig.skip(draft_autosave.PAUSE_S)
             await rig.until(lambda: b"changed" not in kept()[0].read_bytes(), "the draft alone")
             assert b"my long draft" in kept()[0].read_bytes()
             await rig.press("ctrl+-")
+            rig.skip(draft_autosave.PAUSE_S)
             await rig.until(lambda: b"changed" in kept()[0].read_bytes(), "both texts again")
         async with rigged(tmp_path) as rig:
             await rig.show("sent before and changed")

@@ -5,17 +5,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import pytest
-
 from tau.config.paths import user_paths
-from tau.modes.interactive.themes import theme_watcher
 from tau.modes.interactive.themes.appearance import use_theme
+from tau.modes.interactive.themes.theme_watcher import EVERY_S
 from tests.modes.interactive.rig import Rig, rigged, run
-
-
-@pytest.fixture(autouse=True)
-def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(theme_watcher, "EVERY_S", 0.02)
 
 
 def save(accent: str, name: str = "mine") -> Path:
@@ -36,6 +29,7 @@ async def in_mine(folder: Path, theme: str = "mine") -> AsyncIterator[Rig]:
 
 
 async def becomes(rig: Rig, color: str) -> None:
+    rig.skip(EVERY_S)
     await rig.until(lambda: accent(rig) == color, f"the accent {color}")
 
 
@@ -57,10 +51,15 @@ def test_a_broken_file_keeps_the_look_and_is_told_once(tmp_path: Path) -> None:
         path = save("#111111")
         async with in_mine(tmp_path) as rig:
             path.write_text('{"colors": {"accent": "#22')
+            rig.skip(EVERY_S)
+            rig.skip(EVERY_S)
             await rig.show("The screen keeps the look that it has.")
             path.write_text('{"colors": {"accent": "#22')  # saved again with the same mistake
-            await rig.until(lambda: rig.app.theme_watch._suspect != "", "the second look")
-            await rig.until(lambda: rig.app.theme_watch._suspect == "", "the third look")
+            rig.skip(EVERY_S)
+            assert rig.app.theme_watch._suspect != ""
+            rig.skip(EVERY_S)
+            assert rig.app.theme_watch._suspect == ""
+            await rig.drawn()
             assert accent(rig) == "#111111"
             assert rig.tape().count("The screen keeps the look that it has.") == 1
             save("#2222aa")
@@ -147,11 +146,8 @@ def test_the_file_of_a_theme_chosen_later_is_followed_and_the_old_one_no_more(tm
     run(test)
 
 
-def test_the_terminal_coming_to_the_front_looks_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_terminal_coming_to_the_front_looks_at_once(tmp_path: Path) -> None:
     async def test() -> None:
-        monkeypatch.setattr(theme_watcher, "EVERY_S", 3600)
         save("#111111")
         async with in_mine(tmp_path) as rig:
             save("#2222aa")

@@ -9,6 +9,7 @@ import pytest
 
 from tau.ai.faux import Say, Use
 from tau.base.errors import TauError
+from tau.modes.interactive.ui_controller import QUIET_S
 from tau.tui.component import Component
 from tau.tui.input.key import InputEvent
 from tau.tui.text.width import visible_width
@@ -177,10 +178,15 @@ def test_what_is_being_written_is_not_interrupted_in_the_middle_of_a_word(tmp_pa
         async with rigged(tmp_path) as rig:
             await rig.type("hel")
             question = asyncio.ensure_future(rig.app.ui.select("Now?", ["a", "b"]))
-            await asyncio.sleep(0.05)
+            rig.skip(QUIET_S / 2)
+            await rig.rested()
             assert not rig.app.dialogs.open
             await rig.type("lo 1")
             assert rig.app.editor.text == "hello 1"
+            rig.skip(QUIET_S / 2)
+            await rig.rested()
+            assert not rig.app.dialogs.open
+            rig.skip(QUIET_S / 2)
             await rig.show("Now?")
             await rig.type("2")
             assert await question == "b"

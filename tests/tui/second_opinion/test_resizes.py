@@ -12,6 +12,7 @@ from tau.tui.render.screen import Screen
 from tau.tui.style import Theme
 from tau.tui.terminal.port import Capabilities
 from tau.tui.timer import FakeTimer
+from tests.support.soak import seeds
 from tests.tui.second_opinion.recording import Recording, RecordingTerminal, Tape
 from tests.tui.second_opinion.tmux import Tmux
 from tests.tui.second_opinion.xterm import Xterm
@@ -76,7 +77,7 @@ def tmux(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tmux]:
 
 @pytest.mark.parametrize("rested", (True, False))
 @pytest.mark.parametrize("reflows", (True, False))
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(1, 3))
 def test_in_xterm_js_nothing_is_lost(xterm: Xterm, seed: int, reflows: bool, rested: bool) -> None:
     recording = recorded(seed, Capabilities(reflows=reflows, resize_lag_s=0.12), rested=rested)
     for reflow_cursor_line in (True, False):
@@ -85,7 +86,7 @@ def test_in_xterm_js_nothing_is_lost(xterm: Xterm, seed: int, reflows: bool, res
 
 
 @pytest.mark.parametrize("rested", (True, False))
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", seeds(1, 2))
 def test_in_tmux_nothing_is_lost(tmux: Tmux, seed: int, rested: bool) -> None:
     tape = tmux.play(recorded(seed, Capabilities(multiplexer=True, reflows=True), rested=rested))
     assert repeats(tape) < RESIZES * (3 if rested else 12)

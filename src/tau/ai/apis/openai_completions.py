@@ -4,7 +4,7 @@ Many servers speak it, few of them exactly; whatever can be understood is accept
 """
 
 from collections.abc import AsyncGenerator, Iterator
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -74,22 +74,22 @@ async def stream(
 
 
 class _Function(Struct, frozen=True):
-    name: Any = None
-    arguments: Any = None
+    name: object = None
+    arguments: object = None
 
 
 class _CallPart(Struct, frozen=True):
-    index: Any = None
-    id: Any = None
+    index: object = None
+    id: object = None
     function: _Function | None = None
 
 
 class _Delta(Struct, frozen=True):
-    content: Any = None
-    reasoning_content: Any = None
-    reasoning: Any = None
-    reasoning_text: Any = None
-    refusal: Any = None
+    content: object = None
+    reasoning_content: object = None
+    reasoning: object = None
+    reasoning_text: object = None
+    refusal: object = None
     tool_calls: list[_CallPart] | None = None
     function_call: _Function | None = None
 
@@ -97,14 +97,14 @@ class _Delta(Struct, frozen=True):
 class _Choice(Struct, frozen=True):
     delta: _Delta | None = None
     finish_reason: str | None = None
-    usage: Any = None
+    usage: object = None
 
 
 class _Chunk(Struct, frozen=True):
     choices: list[_Choice] | None = None
-    usage: Any = None
-    error: Any = None
-    object: Any = None
+    usage: object = None
+    error: object = None
+    kind: object = msgspec.field(default=None, name="object")
 
 
 _CHUNK = msgspec.json.Decoder(_Chunk)
@@ -177,7 +177,7 @@ class _Answer:
             return decode_event(_CHUNK, data) if data.strip() else _Chunk()
 
     def read(self, chunk: _Chunk, data: bytes) -> Iterator[Delta]:
-        if chunk.error or chunk.object == "error":
+        if chunk.error or chunk.kind == "error":
             raise error_response.stream_failure(data, provider=self._provider, key=self._key)
         choice = chunk.choices[0] if chunk.choices else None
         if choice is not None and choice.delta is not None:
@@ -271,7 +271,7 @@ class _Answer:
         return "toolUse" if reason in CALLS else "stop"
 
 
-def _parts(content: list[Any]) -> Iterator[Delta]:
+def _parts(content: list[object]) -> Iterator[Delta]:
     """Content as a list of text and thinking."""
     for part in content:
         if not isinstance(part, dict):
@@ -284,7 +284,7 @@ def _parts(content: list[Any]) -> Iterator[Delta]:
                 yield ThinkingPiece(text)
 
 
-def _tokens(usage: dict[str, Any]) -> Tokens:
+def _tokens(usage: dict[str, object]) -> Tokens:
     """Servers put the same figures in different places.
 
     `prompt_tokens` includes what came from the cache. Where the total is more than prompt and completion, the

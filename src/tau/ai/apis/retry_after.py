@@ -72,7 +72,7 @@ def _own_time(headers: Mapping[str, str], now: float) -> float:
 
 def _date(text: str) -> float | None:
     try:
-        moment: float = email_utils.parsedate_to_datetime(text).timestamp()
+        moment = email_utils.parsedate_to_datetime(text).timestamp()
     except (ValueError, TypeError, OverflowError):
         return None
     return moment
@@ -117,7 +117,7 @@ def _moment(value: str, now: float) -> float | None:
             plain /= 1000
         return max(0.0, plain - now) if plain > 1e9 else plain
     try:
-        moment: float = datetime.datetime.fromisoformat(value.strip().replace("Z", "+00:00")).timestamp()
+        moment = datetime.datetime.fromisoformat(value.strip().replace("Z", "+00:00")).timestamp()
     except ValueError:
         return duration(value)
     return max(0.0, moment - now)

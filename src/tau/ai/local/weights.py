@@ -191,8 +191,7 @@ def _unzip(folder: Path, unpacked: Path) -> None:
 
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
-        digest: str = hashlib.file_digest(file, "sha256").hexdigest()
-    return digest
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _stamp(path: Path) -> Path:

@@ -131,7 +131,7 @@ class Kernels:
                 listen(cells.TextOutput(f"[{slot.gone} All variables are gone.]\n".encode()))
                 slot.gone = ""
             try:
-                end: CellEnd = await kernel.run(cell.code, cell.timeout_s, listen, host)
+                end = await kernel.run(cell.code, cell.timeout_s, listen, host)
             finally:
                 slot.used = self._clock()
                 if not kernel.alive:
@@ -202,7 +202,7 @@ class Kernels:
             if slot.language == "python"
             else interpreters.node_launch(self._node)
         )
-        kernel: Kernel = processes.Kernel(launch)
+        kernel = processes.Kernel(launch)
         await kernel.start(self._runner, cwd, self._group)
         slot.kernel = kernel
         slot.used = self._clock()

@@ -185,7 +185,7 @@ class ShellSession:
         self, command: str, cwd: Path | None, stay: bool, env: Mapping[str, str], limits: Limits
     ) -> "ShellRequest":
         self._saves += 1
-        request: ShellRequest = live.ShellRequest(
+        return live.ShellRequest(
             command=command,
             save_to=self._made_folder() / f"state.{self._saves}",
             env=env,
@@ -193,7 +193,6 @@ class ShellSession:
             back=None if cwd is None or stay else self._cwd,
             limits=limits,
         )
-        return request
 
     def _is_busy(self) -> bool:
         return self._opening or (self._shell is not None and self._shell.busy)
@@ -221,7 +220,7 @@ class ShellSession:
             saved=self._saved,
         )
         for file in dict.fromkeys((known, None)):
-            shell: LiveShell = live.LiveShell(around)
+            shell = live.LiveShell(around)
             if await shell.open(self._cwd, QUIET, self._before(file, quiet=file != self._state)):
                 self._shell = shell
                 return shell
@@ -249,12 +248,12 @@ class ShellSession:
         """What a new shell reads first. Nothing that an rc file says makes commands wait for somebody."""
         if file is None:
             return ""
-        reading: str = kinds.read_in(str(file))
+        reading = kinds.read_in(str(file))
         return f"{reading}; {kinds.exports(QUIET)}" if quiet else reading
 
     async def _rc(self, kind: "ShellKind", remarks: list[str]) -> "ShellSnapshot":
         if self._snapshot is None:
-            found: ShellSnapshot = snapshots.NONE
+            found = snapshots.NONE
             self._snapshot = found  # a second command does not wait for it
             if self._cache is not None:
                 found = await snapshots.snapshot(self._runner, kind, self._cache, _home_folder(self._home))

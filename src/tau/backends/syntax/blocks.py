@@ -75,7 +75,7 @@ def _first_word(text: str, line: int) -> int | None:
     return at + len(row) - len(row.lstrip()) if line > 0 and row.strip() else None
 
 
-def _beginning_at(root: Node, start: int, language: str) -> Node | None:
+def _beginning_at(root: Node, start: int, language: str) -> "Node | None":
     """From the root down along `start`: the first node that begins there and is more than a sequence."""
     sequences = _SEQUENCES.get(language, set())
     parent, node = root, _child_at(root, start)
@@ -90,7 +90,7 @@ def _beginning_at(root: Node, start: int, language: str) -> Node | None:
     return None
 
 
-def _child_at(node: Node, start: int) -> Node | None:
+def _child_at(node: Node, start: int) -> "Node | None":
     children = node.children()
     index = bisect_right(children, start, key=_start_of) - 1
     # Empty nodes may stand at the same place, before or behind the one that has the text.
@@ -102,13 +102,12 @@ def _child_at(node: Node, start: int) -> Node | None:
 
 
 def _start_of(node: Node) -> int:
-    index: int = node.range().start.index
-    return index
+    return node.range().start.index
 
 
 def _is_annotated(node: Node, start: int) -> bool:
     """Whether all that stands in a node before `start` is annotations, as above a Java method."""
-    while node is not None:
+    while True:
         for child in node.children():
             span = child.range()
             if span.start.index >= start:
@@ -120,7 +119,6 @@ def _is_annotated(node: Node, start: int) -> bool:
                 return False
         else:
             return False
-    return False
 
 
 def _behind_heredoc(node: Node, end: int) -> int:

@@ -2,10 +2,13 @@
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from tau.backends.syntax.fold_rules import FoldRules
-from tau.backends.syntax.trees import Node
+from tau.backends.syntax.trees import Node, NodeRange
+
+if TYPE_CHECKING:
+    from ast_grep_py import Relation, Rule
 
 Fold: TypeAlias = tuple[int, int]  # first and last line, counted from 0
 
@@ -19,12 +22,12 @@ class _Found:
     """Nodes by what they are for, as (node, start, end) in the order of the text."""
 
     def __init__(self) -> None:
-        self.bodies: list[tuple[Node, Any]] = []
-        self.literals: list[tuple[Node, Any]] = []
-        self.nested: list[tuple[Node, Any]] = []
-        self.tails: list[tuple[Node, Any]] = []
-        self.comments: list[tuple[Node, Any]] = []
-        self.errors: list[tuple[Node, Any]] = []
+        self.bodies: list[tuple[Node, NodeRange]] = []
+        self.literals: list[tuple[Node, NodeRange]] = []
+        self.nested: list[tuple[Node, NodeRange]] = []
+        self.tails: list[tuple[Node, NodeRange]] = []
+        self.comments: list[tuple[Node, NodeRange]] = []
+        self.errors: list[tuple[Node, NodeRange]] = []
 
 
 def foldable(
@@ -57,9 +60,9 @@ def _find(root: Node, kinds: FoldRules, min_lines: int) -> _Found:
     """One search for everything: the walk through the tree is what costs."""
     found = _Found()
     long = rf"(?:\n[^\n]*){{{max(min_lines, 1)}}}"
-    rules: list[dict[str, Any]] = [{"kind": "ERROR"}]
+    rules: list[Rule] = [{"kind": "ERROR"}]
     if kinds.bodies:
-        owner: dict[str, Any] = {"any": _kinds(kinds.owners)}
+        owner: Relation = {"any": _kinds(kinds.owners)}
         if kinds.owner_pattern:
             owner["regex"] = kinds.owner_pattern
         rules.append({"any": _kinds(kinds.bodies), "inside": owner})
@@ -80,7 +83,7 @@ def _find(root: Node, kinds: FoldRules, min_lines: int) -> _Found:
     return found
 
 
-def _kinds(names: Sequence[str]) -> list[dict[str, Any]]:
+def _kinds(names: Sequence[str]) -> "list[Rule]":
     return [{"kind": name} for name in names]
 
 
@@ -93,7 +96,7 @@ def _broken_chars(found: _Found) -> int:
     return broken
 
 
-def _holds(starts: list[int], span: Any) -> bool:
+def _holds(starts: list[int], span: NodeRange) -> bool:
     """Whether one of the sorted positions lies inside."""
     at = bisect_left(starts, span.start.index)
     return at < len(starts) and starts[at] < span.end.index
@@ -103,9 +106,9 @@ def _kept(fold: Fold, min_lines: int) -> list[Fold]:
     return [fold] if fold[1] - fold[0] + 1 >= max(min_lines, 1) else []
 
 
-def _last_line(span: Any, rows: Sequence[str]) -> int:
+def _last_line(span: NodeRange, rows: Sequence[str]) -> int:
     """The last line of which a node has more than blanks."""
-    last: int = span.end.line
+    last = span.end.line
     if last >= len(rows) or not rows[last][: span.end.column].strip():
         last -= 1
     while last > span.start.line and not rows[last].strip():
@@ -113,7 +116,7 @@ def _last_line(span: Any, rows: Sequence[str]) -> int:
     return last
 
 
-def _body(node: Node, span: Any, rows: Sequence[str]) -> Fold:
+def _body(node: Node, span: NodeRange, rows: Sequence[str]) -> Fold:
     """What lies between the lines that open and close a body; all of it where indentation does that."""
     first, last = span.start.line, _last_line(span, rows)
     head = rows[first][span.start.column :]
@@ -156,7 +159,7 @@ def _first_words(first: int, last: int, rows: Sequence[str]) -> int:
     return first
 
 
-def _comments(comments: list[tuple[Node, Any]], rows: Sequence[str], min_lines: int) -> Iterator[Fold]:
+def _comments(comments: list[tuple[Node, NodeRange]], rows: Sequence[str], min_lines: int) -> Iterator[Fold]:
     """Long comments and runs of them: the first words stay, and the line that closes a block comment."""
     run: list[int] = []  # lines of single-line comments, one below the other
     column = -1

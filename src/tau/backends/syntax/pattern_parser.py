@@ -3,19 +3,20 @@
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING
 
 from tau.backends.syntax.languages import LANGUAGES
 from tau.backends.syntax.trees import Node, is_broken, parse
 from tau.base.errors import ToolError
+
+if TYPE_CHECKING:
+    from ast_grep_py import Config, Rule
 
 MAX_PATTERN_CHARS = 2_000  # matching takes time that grows with the square of a pattern's depth
 HOLE = r"\$\$\$(?:[A-Z_][A-Z0-9_]*)?|\$\$?[A-Z_][A-Z0-9_]*"
 # What stands for `$$$NAME` and `$NAME` while we look whether a pattern is code: in most places a name will
 # do, in some only a statement, a string, or nothing.
 _STAND_INS = (("hole", "hole"), ("", "hole"), ("hole;", "hole"), ("", '"hole"'), ('"hole"', '"hole"'))
-
-_Rule: TypeAlias = dict[str, Any]
 
 _STATEMENTS = (("void f() { ", "; }"), ("void f() { ", " }"))
 _MEMBERS = (("class X { ", " }"), ("class X { ", "; }"))
@@ -83,20 +84,20 @@ def check_any(pattern: str, languages: Sequence[str]) -> None:
 
 
 @lru_cache(maxsize=256)
-def rule_for(pattern: str, language: str) -> _Rule:
+def rule_for(pattern: str, language: str) -> "Config":
     """What to ask the parser for, in all readings that make sense. Raises ToolError if there is none."""
     check_shape(pattern)
     if language not in LANGUAGES:
         raise ToolError(f"There is no parser for {language}.")
     plains = dict.fromkeys(_filled(pattern, many, one) for many, one in _STAND_INS)
     refusal = _refusal(pattern, list(plains), language)
-    readings: list[_Rule] = [] if refusal else [{"pattern": pattern}]
+    readings: list[Rule] = [] if refusal else [{"pattern": pattern}]
     for before, behind in _AROUND.get(language, ()):
         selectors = (_selector(before, plain, behind, language) for plain in plains)
         selector = next((selector for selector in selectors if selector), None)
         if selector is not None:
             whole = before + pattern.strip() + behind
-            reading = {"pattern": {"context": whole, "selector": selector}}
+            reading: Rule = {"pattern": {"context": whole, "selector": selector, "strictness": "smart"}}
             if not _complaint(reading, language):
                 readings.append(reading)
     if not readings:
@@ -152,7 +153,7 @@ def _refusal(pattern: str, plains: Sequence[str], language: str) -> str:
     )
 
 
-def _complaint(reading: _Rule, language: str) -> str:
+def _complaint(reading: "Rule", language: str) -> str:
     root = parse("x", language)
     if root is None:
         return "no parser"
@@ -173,18 +174,18 @@ def _selector(before: str, plain: str, behind: str, language: str) -> str | None
     node = _innermost(root, start, end)
     if node is None or not node.is_named():
         return None
-    kind: str = node.kind()
+    kind = node.kind()
     # The parser takes the first node of that kind, which must be the one that we mean.
-    span = root.find(kind=kind).range()
-    return kind if (span.start.index, span.end.index) == (start, end) else None
+    first = root.find(kind=kind)
+    return kind if first is not None and _covers(first, start, end) else None
 
 
-def _innermost(root: Node, start: int, end: int) -> Node | None:
+def _innermost(root: Node, start: int, end: int) -> "Node | None":
     """The deepest node that covers exactly this part."""
-    found, node = None, root
+    found: Node | None = None
+    node: Node | None = root
     while node is not None:
-        span = node.range()
-        if (span.start.index, span.end.index) == (start, end):
+        if _covers(node, start, end):
             found = node
         node = next(
             (
@@ -195,3 +196,8 @@ def _innermost(root: Node, start: int, end: int) -> Node | None:
             None,
         )
     return found
+
+
+def _covers(node: Node, start: int, end: int) -> bool:
+    span = node.range()
+    return (span.start.index, span.end.index) == (start, end)

@@ -76,7 +76,7 @@ def rewrite(ops: Sequence[Op], text: str, language: str, *, max_changes: int = M
             start, end = _extent(node, op.pat, text)
             values = {name: Substitution(*bounds) for name, bounds in _bounds(node, names).items()}
             new = substituted(op.out, values, text, start, newline)
-            line: int = node.range().start.line + 1
+            line = node.range().start.line + 1
             changes.append(PatternEdit(start=start, end=end, first_line=line, text=new, op=index))
             if len(changes) > max_changes:
                 raise ToolError(
@@ -115,13 +115,12 @@ def _find(pattern: str, text: str, language: str) -> list[Node]:
     if root is None:
         size = f"it is longer than {MAX_PARSED_CHARS} characters" if len(text) > MAX_PARSED_CHARS else ""
         raise ToolError(f"This text cannot be parsed as {language}{': ' + size if size else ''}.")
-    nodes: list[Node] = root.find_all(rule)
-    return nodes
+    return root.find_all(rule)
 
 
 def _match(node: Node, pattern: str, text: str, names: frozenset[str]) -> PatternMatch:
     start, end = _extent(node, pattern, text)
-    line: int = node.range().start.line + 1
+    line = node.range().start.line + 1
     return PatternMatch(
         start=start,
         end=end,

@@ -1,7 +1,7 @@
 """Parsed text: the one door to the parser library, which is loaded when the first text comes."""
 
 import time
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -10,7 +10,9 @@ from tau.base.late import late
 
 ast_grep = late("ast_grep_py")
 
-Node: TypeAlias = Any  # ast_grep_py.SgNode; the library is imported late, its types with it
+# Strings, since the library is imported late; a union with one of them is written in quotes.
+Node: TypeAlias = "ast_grep.SgNode"
+NodeRange: TypeAlias = "ast_grep.Range"
 
 MAX_KEPT_CHARS = 256 * 1024
 MAX_SECONDS_PER_CHAR = 5e-6  # 40 times what code takes
@@ -30,10 +32,10 @@ class _Last:
     """The tree of the latest text: several blocks of one file are asked for one after the other."""
 
     key: tuple[str, str] | None = None
-    root: Node = None
+    root: "Node | None" = None
 
 
-def parse(text: str, language: str) -> Node | None:
+def parse(text: str, language: str) -> "Node | None":
     """The root of the tree, or None for a language or a text that cannot be parsed in reasonable time.
 
     Positions in the tree count characters of `text`, lines and columns from 0; only `\\n` ends a line there,

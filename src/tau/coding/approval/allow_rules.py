@@ -72,7 +72,7 @@ class AllowRules(Struct, frozen=True):
         rules = [rule for rule in self.rules if rule.kind == "run"]
         if not rules:
             return False
-        found: list[tuple[str, ...]] | None = commands.simple_commands(text)
+        found = commands.simple_commands(text)
         if found is None:
             return False
         if len(found) > 1 and _stays_inside(found[0], text, folders):

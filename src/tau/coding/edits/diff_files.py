@@ -180,7 +180,7 @@ def is_missing(text: str) -> bool:
     match = _DATE.search(text)
     if match is None:
         return False
-    return bool(datetime.datetime.fromisoformat(f"{match[1]}{match[2]}:{match[3]}").timestamp() == 0)
+    return datetime.datetime.fromisoformat(f"{match[1]}{match[2]}:{match[3]}").timestamp() == 0
 
 
 def _stripped(name: str) -> str:

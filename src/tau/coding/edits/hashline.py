@@ -55,12 +55,12 @@ def _shown_text(source: FileSource) -> str | None:
     """The text that line numbers count in: a notebook is shown as its cells."""
     if source.data is None:
         return None
-    return str(notebook.to_text(source.data)) if _is_notebook(source) else text_of(source).text
+    return notebook.to_text(source.data) if _is_notebook(source) else text_of(source).text
 
 
 def _change(source: FileSource, file: hashline.PreparedFile, cwd: Path) -> FileChange:
-    if _is_notebook(source):
-        new: bytes = notebook.from_text(file.new_text, source.data)
+    if source.data is not None and _is_notebook(source):
+        new = notebook.from_text(file.new_text, source.data)
     else:
         new = bytes_of(file.new_text, text_of(source), source.name)
     diff = file.diff(shown(source.path, cwd))

@@ -74,7 +74,7 @@ def match(text: str, wanted: Replacement, name: str) -> ReplaceMatch:
     """Where the text stands: exactly, else almost. Raises ToolError if nowhere, or if it is not clear."""
     spans = find(text, wanted.old)
     if not spans:
-        almost: ReplaceMatch | None = fuzzy_match.match(text, wanted, name) if wanted.fuzzy else None
+        almost = fuzzy_match.match(text, wanted, name) if wanted.fuzzy else None
         if almost is not None:
             return almost
         reason = not_found.why_not_found(text, wanted.old)

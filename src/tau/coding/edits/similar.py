@@ -1,7 +1,6 @@
 """The lines of a file that are most like some given ones, if no others come near; bounded in time."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from msgspec import Struct
 
@@ -62,7 +61,7 @@ class _Compared:
     def __init__(self, keys: list[str]) -> None:
         self.keys = keys
         self.effort = 0.0
-        self._matchers: dict[int, Any] = {}
+        self._matchers: dict[int, difflib.SequenceMatcher[str]] = {}
 
     def lost(self, index: int, line: str, allowed: float) -> float:
         """The weight of a line that is not the same; cheap bounds come first."""
@@ -81,4 +80,4 @@ class _Compared:
         if (1 - matcher.quick_ratio()) * weight > allowed:
             self.effort -= 0.9
             return float(weight)
-        return float((1 - matcher.ratio()) * weight)
+        return (1 - matcher.ratio()) * weight

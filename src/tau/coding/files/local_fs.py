@@ -6,16 +6,13 @@ import os
 import stat as modes
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from tau.agent.ports import DirectoryEntry, DirectoryScan, Stat
 from tau.base.errors import ToolError
 from tau.base.files import open_at_once, write_atomic
 from tau.base.late import late
 from tau.base.sizes import KIB
-
-if TYPE_CHECKING:
-    from tau.base.threads import StopSignal
 
 threads = late("tau.base.threads")
 
@@ -63,14 +60,13 @@ class LocalFileSystem:
         return os.listdir(path)  # noqa: PTH208 - names are wanted, not paths
 
     async def scan(self, path: Path, *, most: int) -> DirectoryScan:
-        found: DirectoryScan = await threads.in_thread(lambda stop: _scan(path, most, stop))
-        return found
+        return await threads.in_thread(lambda stop: _scan(path, most, stop))
 
     async def remove(self, path: Path) -> None:
         path.unlink()
 
 
-def _scan(path: Path, most: int, stop: "StopSignal") -> DirectoryScan:
+def _scan(path: Path, most: int, stop: "threads.StopSignal") -> DirectoryScan:
     entries: list[DirectoryEntry] = []
     with os.scandir(path) as found:
         for entry in found:

@@ -129,7 +129,7 @@ def _cleaned(text: str, cwd: Path) -> str:
         text = text[1:-1].strip()
     if text.startswith("file://"):
         host_and_path = text.removeprefix("file://")
-        text = str(urllib_parse.unquote(host_and_path[max(host_and_path.find("/"), 0) :]))
+        text = urllib_parse.unquote(host_and_path[max(host_and_path.find("/"), 0) :])
     if len(text) > 1 and text[0] == "@" and not os.path.lexists(cwd / Path(text).parts[0]):
         text = text[1:]
     return text

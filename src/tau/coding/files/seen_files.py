@@ -27,8 +27,7 @@ class SeenFiles:
 
     @cached_property
     def texts(self) -> "SnapshotStore":
-        store: SnapshotStore = hashline_snapshots.SnapshotStore()
-        return store
+        return hashline_snapshots.SnapshotStore()
 
     def remember(self, path: Path, stat: Stat) -> None:
         self._seen.pop(path, None)

@@ -124,7 +124,7 @@ Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 def backoff_ms(failures: int) -> int:
     """How long to wait after so many failures, from 1 on."""
     doubled: int = FIRST_WAIT_MS * 2 ** min(failures - 1, MAX_DOUBLINGS)
-    jitter: int = random.randrange(JITTER_MS)
+    jitter = random.randrange(JITTER_MS)
     return min(doubled, LONGEST_WAIT_MS) + jitter
 
 

@@ -264,10 +264,9 @@ class SessionJobs:
         outbox = self._outbox
 
         def pack() -> Job:
-            job: Job = texts.fitted(
+            return texts.fitted(
                 record.job(self._clock()), DELIVERED, self._artifacts, share=max(outbox.burst, 1)
             )
-            return job
 
         def done(job: Job) -> None:
             record.delivered = True
@@ -299,7 +298,7 @@ class SessionJobs:
 def _kept(text: str, limits: OutputLimits, artifacts: Artifacts | None) -> str:
     """The text within limits. An error here must not reach the group, which would end all jobs."""
     try:
-        kept: str = texts.bounded(text, limits, artifacts)
+        kept = texts.bounded(text, limits, artifacts)
     except Exception as error:
         log.error("The full result of a job could not be kept.", error)
         kept = texts.bounded(str(text), limits, None)

@@ -108,7 +108,7 @@ def _summarised(text: str, shape: PageOptions, total: int) -> TextPage | None:
     summary = syntax.summarize(shape.name, text, options)
     if summary is None:
         return None
-    body: str = syntax.render(summary, text)
+    body = syntax.render(summary, text)
     if len(body.encode(errors="replace")) > OutputLimits().bytes:
         return None
     spans: list[tuple[int, int]] = summary.elided_spans

@@ -96,20 +96,18 @@ class Session:
     def tree(self) -> "TreeNavigator":
         """The tree of entries; `goto` moves in it."""
         parts = self._parts
-        tree: TreeNavigator = tree_navigation.TreeNavigator(
+        return tree_navigation.TreeNavigator(
             self.log, parts.hooks, parts.complete, lambda: self.model, parts.settings.branch_summary
         )
-        return tree
 
     @cached_property
     def names(self) -> "SessionTitle":
-        names: SessionTitle = titles.SessionTitle(
+        return titles.SessionTitle(
             self.log,
             self._parts.complete,
             lambda: self.models.role("smol"),
             enabled=self._parts.settings.titles.enabled,
         )
-        return names
 
     @cached_property
     def _lines(self) -> "tuple[UserShell, UserPython | None]":
@@ -119,7 +117,7 @@ class Session:
         def busy() -> bool:
             return self.activities.running
 
-        shell: UserShell = user_shell.UserShell(
+        shell = user_shell.UserShell(
             world=parts.world,
             log=self.log,
             queue=self.queue,
@@ -131,7 +129,7 @@ class Session:
         )
         if parts.outside.kernels is None:
             return shell, None
-        python: UserPython = user_python.UserPython(
+        python = user_python.UserPython(
             kernels=parts.outside.kernels, cwd=self.cwd, log=self.log, queue=self.queue, busy=busy
         )
         return shell, python
@@ -158,10 +156,7 @@ class Session:
 
     def stream(self, text: str, images: Sequence[ImageContent] = ()) -> AsyncGenerator[AgentEvent, None]:
         """`prompt`, as the events that it causes. Who leaves early stops the run."""
-        events: AsyncGenerator[AgentEvent, None] = event_stream.events_of(
-            self.subscribe, lambda: self.prompt(text, images)
-        )
-        return events
+        return event_stream.events_of(self.subscribe, lambda: self.prompt(text, images))
 
     async def abort_and_prompt(self, text: str, images: Sequence[ImageContent] = ()) -> Outcome:
         """Stop what runs, wait until it is recorded, then send this; what is queued stays queued."""

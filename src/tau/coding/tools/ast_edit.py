@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -24,10 +24,6 @@ from tau.coding.pending_changes import PendingChange, PendingChanges
 from tau.coding.ports import CodingContext
 from tau.coding.tools.ast_grep import scope_notes
 from tau.config.settings import EditSettings
-
-if TYPE_CHECKING:
-    from tau.coding.edits.change import FileChange
-    from tau.coding.edits.transaction import Guard, WrittenChange
 
 changes = late("tau.coding.edits.change")
 generated = late("tau.coding.edits.generated")
@@ -81,7 +77,7 @@ class AstEditDetails(Struct, frozen=True, rename="camel", kw_only=True):
 class _Plan(Struct):
     """What would be written, and how it looks."""
 
-    staged: "list[FileChange]"
+    staged: "list[changes.FileChange]"
     files: list[AstEditFile]
     overlapping: int = 0
     size: int = 0
@@ -121,7 +117,7 @@ class AstEdit(Tool[AstEditParams]):
         return _shown(plan, scope, reading, replaced)
 
 
-def _checked(ops: Sequence[Rewrite]) -> list[Any]:
+def _checked(ops: Sequence[Rewrite]) -> "list[patterns.Op]":
     if len(ops) > MAX_OPS:
         raise ToolError(f"{len(ops)} ops are too many for one call, at most {MAX_OPS} are taken.")
     seen: set[str] = set()
@@ -133,7 +129,9 @@ def _checked(ops: Sequence[Rewrite]) -> list[Any]:
     return [patterns.Op(op.pat, op.out) for op in ops]
 
 
-def _rewrite(file: CodeFile, ops: Sequence[Any], plan: _Plan, guard: "Guard | None") -> None:
+def _rewrite(
+    file: CodeFile, ops: "Sequence[patterns.Op]", plan: _Plan, guard: "transactions.Guard | None"
+) -> None:
     usable = [op for op in ops if pattern_parser.is_code(op.pat, file.language)]
     old = file.decoded.text
     result = patterns.rewrite(usable, old, file.language)
@@ -147,7 +145,7 @@ def _rewrite(file: CodeFile, ops: Sequence[Any], plan: _Plan, guard: "Guard | No
             f"This would change more than {MAX_CHANGED_FILES} files or {MAX_STAGED_BYTES // MIB} MiB; "
             "do it folder by folder."
         )
-    change: FileChange = changes.FileChange(
+    change = changes.FileChange(
         path=file.path, name=file.name, kind="update", old=file.data, new=new_data, stat=file.stat
     )
     refusal = None if guard is None else guard(change)
@@ -170,7 +168,7 @@ def _rewrite(file: CodeFile, ops: Sequence[Any], plan: _Plan, guard: "Guard | No
 
 def _is_broken(text: str, language: str) -> bool:
     root = trees.parse(text, language)
-    return root is None or bool(trees.is_broken(root))
+    return root is None or trees.is_broken(root)
 
 
 def _preview(plan: _Plan, scope: SourceScope, reading: FileReadReport) -> PendingChange:
@@ -187,7 +185,7 @@ def _preview(plan: _Plan, scope: SourceScope, reading: FileReadReport) -> Pendin
 async def _apply(plan: _Plan, scope: SourceScope, reading: FileReadReport, ctx: CodingContext) -> ToolOutput:
     async with turns([change.path for change in plan.staged]):
         unchanged = [change for change in plan.staged if await _stat(change.path, ctx) == change.stat]
-        done: list[WrittenChange] = await transactions.apply_changes(unchanged, ctx) if unchanged else []
+        done = await transactions.apply_changes(unchanged, ctx) if unchanged else []
     for each in done:
         if each.stat is not None and each.change.new is not None:
             ctx.snapshots.remember(each.change.path, each.stat)

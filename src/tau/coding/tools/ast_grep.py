@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -102,7 +102,7 @@ class AstGrep(Tool[AstGrepParams]):
         return _report(params, scope, reading, found, page, skip)
 
 
-def _hits(file: CodeFile, matches: Sequence[Any], cap: int, tag: str | None) -> FileHits:
+def _hits(file: CodeFile, matches: "Sequence[patterns.PatternMatch]", cap: int, tag: str | None) -> FileHits:
     rows = file.decoded.text.split("\n" if "\n" in file.decoded.text else "\r")
     starts = sorted({match.first_line for match in matches})
     lines: dict[int, str] = {}

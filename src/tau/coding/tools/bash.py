@@ -25,8 +25,7 @@ from tau.coding.ports import CodingContext, JobWork
 from tau.config.settings import Settings
 
 if TYPE_CHECKING:
-    from tau.backends.shell.session import RunningShellCommand, ShellSession
-    from tau.coding.shell.details import BashDetails
+    from tau.backends.shell.session import ShellSession
     from tau.coding.shell.rewrite import TrimmedCommand
     from tau.coding.shell.running_command import ReportProgress, RunningCommand
 
@@ -179,7 +178,7 @@ class Bash(Tool[BashParams]):
                 process = await ctx.run.start(
                     plan.command, cwd=folder, env=env, limits=limits, terminal=terminal
                 )
-                running: RunningShellCommand = sessions.RunningShellCommand(process=process, cwd=folder)
+                running = sessions.RunningShellCommand(process=process, cwd=folder)
             else:
                 running = await self._shell.start(
                     plan.command,
@@ -195,7 +194,7 @@ class Bash(Tool[BashParams]):
             if error.filename and str(error.filename) != str(folder):
                 raise failure("start", str(error.filename), error) from error
             raise failure("run the command in", shown(folder, ctx.cwd), error) from error
-        started: RunningCommand = commands.RunningCommand(
+        return commands.RunningCommand(
             running,
             ctx,
             OutputSink(ctx.artifacts, self.name, self._limits),
@@ -204,7 +203,6 @@ class Bash(Tool[BashParams]):
             limited=plan.limited,
             keyboard=commands.Keyboard(keyboard) if params.pty else None,
         )
-        return started
 
     def _folder(self, plan: PreparedCommand, cwd: Path) -> Path:
         return plan.folder or (cwd if self._shell is None else self._shell.cwd)
@@ -240,7 +238,7 @@ class Bash(Tool[BashParams]):
         return output
 
     def _job(
-        self, details: "BashDetails", work: JobWork, ctx: CodingContext, already: str = ""
+        self, details: "shell_details.BashDetails", work: JobWork, ctx: CodingContext, already: str = ""
     ) -> ToolOutput:
         id = ctx.jobs.start("bash", shortened(clean_line(details.command), LABEL_CHARS), work)
         before = f"{already.rstrip()}\n" if already.strip() else ""

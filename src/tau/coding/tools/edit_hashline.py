@@ -31,13 +31,11 @@ class HashlineEdit(Tool[HashlineParams]):
     @cached_property
     def description(self) -> str:
         """The language describes itself."""
-        text: str = texts.prompt_text()
-        return text
+        return texts.prompt_text()
 
     def effects(self, params: HashlineParams, cwd: Path) -> Effects:
-        paths: tuple[Path, ...] = editing.paths(params.input, cwd)
+        paths = editing.paths(params.input, cwd)
         return Effects(reads=paths, writes=paths)
 
     async def run(self, params: HashlineParams, ctx: CodingContext) -> ToolOutput:
-        output: ToolOutput = await editing.apply_patch(params.input, ctx, generated.guard_of(self._settings))
-        return output
+        return await editing.apply_patch(params.input, ctx, generated.guard_of(self._settings))

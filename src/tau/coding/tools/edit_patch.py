@@ -53,5 +53,4 @@ class PatchEdit(Tool[PatchParams]):
         return report(written, ctx, patch.notes)
 
     def _parse(self, text: str, cwd: Path) -> MultiFilePatch:
-        parsed: MultiFilePatch = (envelope if self._mode == "apply_patch" else unified).parse(text, cwd)
-        return parsed
+        return envelope.parse(text, cwd) if self._mode == "apply_patch" else unified.parse(text, cwd)

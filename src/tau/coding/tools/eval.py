@@ -118,15 +118,14 @@ class Eval(Tool[EvalParams]):
             return None if self._settings.eval.py else "Python cells are switched off (eval.py is false)."
         if not self._settings.eval.js:
             return "JavaScript cells are switched off (eval.js is false)."
-        return None if _has_node() else str(interpreters.NO_NODE)
+        return None if _has_node() else interpreters.NO_NODE
 
     def _pool(self, ctx: CodingContext) -> "AbstractAsyncContextManager[Kernels]":
         if self._kernels is not None:
             return nullcontext(self._kernels)
-        made: AbstractAsyncContextManager[Kernels] = pool.Kernels(
+        return pool.Kernels(
             ctx.run, python=self._settings.python.interpreter, mode=self._settings.python.kernel_mode
         )
-        return made
 
 
 class _Call:
@@ -218,8 +217,7 @@ def _has_node() -> bool:
 
 def _planned(cell: CellParams) -> "CellDetails":
     title = UNSET if cell.title is None else cell.title
-    planned: CellDetails = outputs.CellDetails(language=LANGUAGES[cell.language], code=cell.code, title=title)
-    return planned
+    return outputs.CellDetails(language=LANGUAGES[cell.language], code=cell.code, title=title)
 
 
 def _elapsed_ms(began: float) -> int:

@@ -212,5 +212,4 @@ def as_markdown(text: str) -> str:
         html.convert(text, blocks, documents.Deadline(HTML_SECONDS))
     except (ToolError, documents.TextLimitReached):
         return text
-    made: str = blocks.text()
-    return made.rstrip("\n") or text
+    return blocks.text().rstrip("\n") or text

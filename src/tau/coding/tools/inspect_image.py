@@ -4,16 +4,17 @@ import asyncio
 import stat as modes
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, ClassVar, Protocol
+from typing import Annotated, ClassVar
 
 from msgspec import UNSET, Meta, Struct
 
 from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
+from tau.agent.owner import Complete
 from tau.agent.tool import Tool
 from tau.ai.dialect import Request
 from tau.ai.model import Model
-from tau.ai.wire import AssistantMessage, TextContent, UserMessage
+from tau.ai.wire import TextContent, UserMessage
 from tau.base.clock import now_ms
 from tau.base.errors import TauError, ToolError
 from tau.base.late import late
@@ -25,12 +26,6 @@ from tau.config.settings import ImagesSettings
 images = late("tau.coding.images")
 
 MAX_ANSWER_TOKENS = 4_096
-
-
-class VisionCompletion(Protocol):
-    """One request, one whole answer. A failure may be a message that says `error`, or a TauError."""
-
-    async def __call__(self, model: Model, request: Request) -> AssistantMessage: ...
 
 
 class InspectImageParams(Struct, frozen=True):
@@ -51,7 +46,7 @@ class InspectImageDetails(Struct, frozen=True, rename="camel", kw_only=True):
 class InspectImage(Tool[InspectImageParams]):
     name, label = "inspect_image", "Inspect image"
 
-    def __init__(self, complete: VisionCompletion, settings: ImagesSettings | None = None) -> None:
+    def __init__(self, complete: Complete | None, settings: ImagesSettings | None = None) -> None:
         self._complete = complete
         self._settings = settings or ImagesSettings()
 
@@ -71,6 +66,8 @@ class InspectImage(Tool[InspectImageParams]):
                 "Images are not sent to models here (images.blockImages is true); "
                 "switch that setting off to use inspect_image."
             )
+        if self._complete is None:
+            raise ToolError("No model can be asked about images here.")
         model = _seeing_model(ctx)
         path, data = await _read(params.path, ctx)
         if images.read_header(data) is None:
@@ -83,26 +80,9 @@ class InspectImage(Tool[InspectImageParams]):
             tools=[],
             max_tokens=min(model.max_tokens, MAX_ANSWER_TOKENS),
         )
-        answer = await self._ask(model, request)
+        answer = await _ask(self._complete, model, request)
         details = InspectImageDetails(model=model.key, image_path=path, mime_type=image.mime_type)
         return ToolOutput.text(answer, details)
-
-    async def _ask(self, model: Model, request: Request) -> str:
-        try:
-            message = await self._complete(model, request)
-        except ToolError:
-            raise
-        except TauError as error:
-            raise ToolError(str(error)) from error
-        if message.stop_reason == "error":
-            given = message.error_message
-            raise ToolError(given if given is not UNSET and given else "The request of inspect_image failed.")
-        if message.stop_reason == "aborted":
-            raise ToolError("The request of inspect_image was aborted.")
-        text = message.text.strip()
-        if not text:
-            raise ToolError(f"{model.key} gave no answer in words; ask again, or use another model.")
-        return text
 
 
 def _seeing_model(ctx: CodingContext) -> Model:
@@ -115,6 +95,24 @@ def _seeing_model(ctx: CodingContext) -> Model:
             f"The model {model.key} does not take images; set modelRoles.vision to one that does."
         )
     return model
+
+
+async def _ask(complete: Complete, model: Model, request: Request) -> str:
+    try:
+        message = await complete(model, request)
+    except ToolError:
+        raise
+    except TauError as error:
+        raise ToolError(str(error)) from error
+    if message.stop_reason == "error":
+        given = message.error_message
+        raise ToolError(given if given is not UNSET and given else "The request of inspect_image failed.")
+    if message.stop_reason == "aborted":
+        raise ToolError("The request of inspect_image was aborted.")
+    text = message.text.strip()
+    if not text:
+        raise ToolError(f"{model.key} gave no answer in words; ask again, or use another model.")
+    return text
 
 
 async def _read(text: str, ctx: CodingContext) -> tuple[str, bytes]:

@@ -132,10 +132,10 @@ class Read(Tool[ReadParams]):
                     ReadTarget(inside.name, found.path, inside.data), inside.selector, ctx
                 )
         if names_database(text):
-            found = await database.find(text, ctx.cwd, ctx.fs)
-            if found is not None:
-                answer = await database.read(found)
-                return _listed(str(found.path), "database", answer.text, answer.limit)
+            place = await database.find(text, ctx.cwd, ctx.fs)
+            if place is not None:
+                answer = await database.read(place)
+                return _listed(str(place.path), "database", answer.text, answer.limit)
         return None
 
     async def _plain(self, text: str, ctx: CodingContext) -> ToolOutput:
@@ -210,10 +210,12 @@ class Read(Tool[ReadParams]):
         return ToolOutput.text(shown_page.text, _details(source, shown_page))
 
     async def _picture(self, source: ReadTarget) -> ToolOutput:
-        if self._settings.images.block_images or self._settings.inspect_image.enabled:
-            kind = image_files.image_type(source.data)
-            details = ReadDetails(path=str(source.path or source.name), kind="image", mime_type=kind)
-            return ToolOutput.text(self._described(source), details)
+        info = image_headers.read_header(source.data)
+        if info is not None and (self._settings.images.block_images or self._settings.inspect_image.enabled):
+            details = ReadDetails(
+                path=str(source.path or source.name), kind="image", mime_type=info.mime_type
+            )
+            return ToolOutput.text(self._described(info, len(source.data)), details)
         loaded = await asyncio.to_thread(
             images.load_image, source.data, auto_resize=self._settings.images.auto_resize
         )
@@ -222,10 +224,9 @@ class Read(Tool[ReadParams]):
         details = ReadDetails(path=str(source.path or source.name), kind="image", mime_type=loaded.mime_type)
         return ToolOutput([TextContent(loaded.note), loaded.content()], details)
 
-    def _described(self, source: ReadTarget) -> str:
+    def _described(self, info: "image_headers.ImageInfo", size_bytes: int) -> str:
         """What a picture is, where it is not shown."""
-        info = image_headers.read_header(source.data)
-        facts = [info.mime_type, format_bytes(len(source.data))]
+        facts = [info.mime_type, format_bytes(size_bytes)]
         if info.width and info.height:
             facts.append(f"{info.width}x{info.height}")
         if info.channels:

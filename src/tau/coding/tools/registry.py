@@ -119,12 +119,10 @@ def create_tools(names: Sequence[str] | None = None, parts: ToolParts | None = N
 
 def _edit_tool(settings: Settings) -> Tool[Any]:
     """The one tool `edit`, in the mode that is set."""
-    tool: Tool[Any]
     match settings.edit.mode:
         case "hashline":
-            tool = _edit_hashline.HashlineEdit(settings.edit)
+            return _edit_hashline.HashlineEdit(settings.edit)
         case "replace":
-            tool = _edit.Edit(settings.edit)
+            return _edit.Edit(settings.edit)
         case "apply_patch" | "patch":
-            tool = _edit_patch.PatchEdit(settings.edit.mode, settings.edit)
-    return tool
+            return _edit_patch.PatchEdit(settings.edit.mode, settings.edit)

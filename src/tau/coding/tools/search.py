@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -93,7 +93,7 @@ class Search(Tool[SearchParams]):
         return Effects(reads=tuple(entry.base for entry in entries if not entry.url))
 
     async def run(self, params: SearchParams, ctx: CodingContext) -> ToolOutput:
-        wish: SearchOptions = finding.SearchOptions(
+        wish = finding.SearchOptions(
             query=_query(params),
             gitignore=params.gitignore,
             skip=_skip(params.skip),
@@ -110,8 +110,8 @@ class Search(Tool[SearchParams]):
         try:
             # Most searches need no folder for copies: it is made when the first text wants one.
             with _Scratch() as scratch:
-                sources: Sources = await sources_of.gather(entries, ctx, scratch.folder)
-                hits: SearchHits = await finding.find_hits(wish, sources, ctx)
+                sources = await sources_of.gather(entries, ctx, scratch.folder)
+                hits = await finding.find_hits(wish, sources, ctx)
             notes = await _notes(hits, sources, wish, missing, ctx)
         except OSError as error:
             raise failure("search", scope, error) from error
@@ -122,7 +122,7 @@ class _Scratch:
     """A folder for copies of what is no file; it goes with the call."""
 
     def __init__(self) -> None:
-        self._made: Any = None
+        self._made: tempfile.TemporaryDirectory[str] | None = None
 
     def folder(self) -> Path:
         if self._made is None:

@@ -92,9 +92,9 @@ class Write(Tool[WriteParams]):
                 verb = "Replaced" if done.replaced else "Added"
                 return ToolOutput.text(f"{verb} {done.name} ({format_bytes(len(_encoded(content)))}).")
         if names_database(path):
-            found = await database.find_for_write(path, ctx.cwd, ctx.fs)
-            if found is not None:
-                return ToolOutput.text((await database.write(found, content)).text)
+            row = await database.find_for_write(path, ctx.cwd, ctx.fs)
+            if row is not None:
+                return ToolOutput.text((await database.write(row, content)).text)
         return None
 
     def _told(self, resource: Resource, ctx: CodingContext) -> ToolOutput:

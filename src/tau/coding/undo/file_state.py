@@ -110,8 +110,7 @@ def unchanged(path: str, before: FileObservation) -> bool:
 
 
 def digest(data: bytes) -> str:
-    text: str = hashlib.sha256(data).hexdigest()
-    return text
+    return hashlib.sha256(data).hexdigest()
 
 
 def file_state(data: bytes, mode: int = 0) -> FileState:

@@ -128,22 +128,21 @@ class Recorder(Hooks):
     @property
     def history(self) -> "FileHistory":
         if self._history is None:
-            history: FileHistory = histories.FileHistory(self._folder, warn=self._warn)
+            history = histories.FileHistory(self._folder, warn=self._warn)
             history.begin_turn(self._prompt)
             self._history = history
         return self._history
 
     @cached_property
     def commands(self) -> "CommandWatch":
-        commands: CommandWatch = watching.CommandWatch(self.history, self._run)
+        commands = watching.CommandWatch(self.history, self._run)
         commands.group = self._group
         return commands
 
     @property
     def undo(self) -> "Undo":
         """The way to take this session's turns back. What runs must have ended and be settled."""
-        undo: Undo = undoing.Undo(self._folder(), history=self._history, warn=self._warn)
-        return undo
+        return undoing.Undo(self._folder(), history=self._history, warn=self._warn)
 
     def fs(self, inner: FileSystem) -> RecordingFileSystem:
         return RecordingFileSystem(inner, lambda: self.history)
@@ -217,7 +216,7 @@ def _bypasses(call: ToolCall) -> bool:
 
 
 def _taken_place(target: str, wanted: "FileState") -> "FileObservation | None":
-    seen: FileObservation = file_state.look(target)[0]
+    seen = file_state.look(target)[0]
     return seen if file_state.same_content(seen.state, wanted) else None
 
 
@@ -227,12 +226,10 @@ def _written(target: str, wanted: "FileState", stat: Stat) -> "FileObservation |
     if info is None or (info.st_ino, info.st_size) != (stat.inode, stat.size):
         return None
     if wanted.size > file_state.MAX_FILE_BYTES:
-        large: FileObservation = file_state.look(target)[0]
-        return large
-    seen: FileObservation = file_state.FileObservation(
+        return file_state.look(target)[0]
+    return file_state.FileObservation(
         replace(wanted, mode=modes.S_IMODE(info.st_mode)), file_state.looks(info)
     )
-    return seen
 
 
 def _folders(call: ToolCall, runs: Sequence[str], cwd: Path) -> list[Path]:

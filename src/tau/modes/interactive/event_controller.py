@@ -124,7 +124,7 @@ class EventController:
 
         A doubled sign excludes it from what the model is told, as `exclude` does.
         """
-        line: UserExecutionBlock = shell_lines.UserExecutionBlock(
+        line = shell_lines.UserExecutionBlock(
             self._scene,
             _KINDS[kind[0]],
             text,

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tau.base import log
 from tau.base.errors import TauError
@@ -69,8 +69,8 @@ class InputController:
         self._tabbed = False
         self._follows_up = False
         self._had_session = False
-        self._completion: Any = None
-        self._hints: Any = None
+        self._completion: completion.Completion | None = None
+        self._hints: toasts.ToastStack | None = None
 
     def attach(self) -> None:
         """Listen to the keys; bring back what was being written."""
@@ -136,8 +136,7 @@ class InputController:
             if not tabbed and text[:1] != "/" and "@" not in text[max(cursor - 1_000, 0) : cursor]:
                 return None
             self._completion = completion.Completion(self._app)
-        answer: Answer = self._completion.complete(text, cursor, tabbed=tabbed)
-        return answer
+        return self._completion.complete(text, cursor, tabbed=tabbed)
 
     def _actions(self) -> dict[str, Callable[[], object]]:
         """What each action does."""

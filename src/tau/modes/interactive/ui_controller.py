@@ -10,6 +10,7 @@ from tau.base.errors import TauError
 from tau.base.late import late
 from tau.tui.component import Component
 from tau.tui.input.key import InputEvent, Paste
+from tau.tui.timer import sleep
 from tau.tui.widgets.spacer import Spacer
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class ScreenUi:
         self._app = app
         self._typed_at = float("-inf")
         self._answered_at = float("-inf")
-        self._signs: Any = None
+        self._signs: extension_widgets.ExtensionWidgets | None = None
         self.on_question: Callable[[str], None] | None = None
         """Told in a few words when a question begins to wait, for a sign outside the window."""
         self.on_title: Callable[[str], None] | None = None
@@ -57,27 +58,25 @@ class ScreenUi:
         exchange_log.keep()  # for /debug
 
     async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
-        make: _Make[str] = basic.ask_choice(self._app, title, options)
+        make = basic.ask_choice(self._app, title, options)
         return await self.show(make, title, timeout)
 
     async def confirm(self, title: str, message: str, *, timeout: float | None = None) -> bool | None:
         """The answer that is highlighted at first is no."""
         text = f"{title}\n{message}" if message else title
-        make: _Make[str] = basic.ask_choice(self._app, text, ("Yes", "No"), at=1)
+        make = basic.ask_choice(self._app, text, ("Yes", "No"), at=1)
         answer = await self.show(make, title, timeout)
         return None if answer is None else answer == "Yes"
 
     async def input(self, title: str, placeholder: str = "", *, timeout: float | None = None) -> str | None:
         def make(done: Callable[[str | None], None]) -> Component:
-            panel: Component = basic.LinePanel(self._app, "", title, done, placeholder=placeholder)
-            return panel
+            return basic.LinePanel(self._app, "", title, done, placeholder=placeholder)
 
         return await self.show(make, title, timeout)
 
     async def editor(self, title: str, prefill: str = "") -> str | None:
         def make(done: Callable[[str | None], None]) -> Component:
-            panel: Component = basic.TextPanel(self._app, title, prefill, done)
-            return panel
+            return basic.TextPanel(self._app, title, prefill, done)
 
         return await self.show(make, title)
 
@@ -122,7 +121,7 @@ class ScreenUi:
 
     async def approve(self, request: "ApprovalRequest") -> "ApprovalDecision | None":
         """Whether a call may go on; Escape stops the run."""
-        make: _Make[ApprovalDecision] = approval.approval(self._app, request, self._answered_at)
+        make = approval.approval(self._app, request, self._answered_at)
         answer = await self.show(make, approval.heading(request))
         self._answered_at = self._app.front.timer.time()
         if answer is None:
@@ -133,7 +132,7 @@ class ScreenUi:
         self, asked: "Sequence[AskQuestion]", timeout_s: float | None
     ) -> "list[AskAnswer] | None":
         """The questions of the agent; Escape stops the run."""
-        make: _Make[list[AskAnswer]] = questionnaire.questionnaire(self._app, asked, timeout_s)
+        make = questionnaire.questionnaire(self._app, asked, timeout_s)
         answers = await self.show(make, asked[0].question if asked else "")
         if answers is None:
             await self.stop_run()
@@ -141,13 +140,11 @@ class ScreenUi:
 
     async def review_plan(self, plan: "Plan") -> "PlanAnswer | None":
         """What the person says to a plan; Escape keeps planning and stops the run."""
-        answer: PlanAnswer | None = await plan_reviews.review(self._app, plan)
-        return answer
+        return await plan_reviews.review(self._app, plan)
 
     async def first_run(self, error: TauError) -> "SessionSwitch | None":
         """No session can be opened: what the person wants to do about it."""
-        change: SessionSwitch | None = await first_runs.first_run(self._app, error)
-        return change
+        return await first_runs.first_run(self._app, error)
 
     async def show(self, make: _Make[T], about: str, timeout: float | None = None) -> T | None:
         """A question that comes by itself: it waits until nobody is in the middle of a word."""
@@ -174,13 +171,13 @@ class ScreenUi:
             left = min(self._typed_at + QUIET_S, end) - time()
             if left <= 0:
                 return
-            await asyncio.sleep(left)
+            await sleep(self._app.front.timer, left)
 
     def _hear(self, event: InputEvent) -> None:
         if self._app.screen.focused is self._app.editor and (isinstance(event, Paste) or event.text):
             self._typed_at = self._app.front.timer.time()
 
-    def _shown_signs(self) -> Any:
+    def _shown_signs(self) -> "extension_widgets.ExtensionWidgets":
         if self._signs is None:
             self._signs = extension_widgets.ExtensionWidgets(self._app)
         return self._signs

@@ -70,7 +70,7 @@ def _measured(text: str) -> int:
     if _simple().fullmatch(text):
         return simple_width(text)
     if not _joining().search(text):
-        width: int = wcwidth.wcswidth(text)
+        width = wcwidth.wcswidth(text)
         if width >= 0:
             return width
     return sum(map(grapheme_width, graphemes(text)))
@@ -150,5 +150,5 @@ def grapheme_width(grapheme: str) -> int:
 def _cluster_width(cluster: str) -> int:
     if len(cluster) == 1 and _simple().fullmatch(cluster):
         return 2 if _wide().fullmatch(cluster) else 1
-    width: int = wcwidth.wcswidth(cluster)
+    width = wcwidth.wcswidth(cluster)
     return max(width, 0)

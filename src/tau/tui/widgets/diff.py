@@ -194,7 +194,7 @@ class _Painter:
         if line.kind == "note":
             return self._theme["muted"](line.text)
         if self._syntax and line.kind == "same" and "." in self._path:
-            colored: list[str] = highlighting.highlight(line.text, self._path.rpartition(".")[2], self._theme)
+            colored = highlighting.highlight(line.text, self._path.rpartition(".")[2], self._theme)
             return colored[0]
         return self._theme["diffContext"](line.text)
 

@@ -149,28 +149,24 @@ class Image(CachedComponent):
         number, side = self._pixels.number, kitty.MAX_PLACEHOLDER_SIDE
         if self._placeholders and cells.columns <= side and cells.rows <= side:
             self._pixels.place_virtually(self._placement, *cells)
-            rows: list[str] = kitty.placeholder_rows(number, self._placement, *cells)
-            return rows
+            return kitty.placeholder_rows(number, self._placement, *cells)
         return [self._register(kitty.place(number, self._placement, *cells)), *[""] * (cells.rows - 1)]
 
     def _iterm2(self, cells: Cells) -> str | None:
         data = self._data
         if len(data) > _LARGE_BYTES:
             data = self._smaller_png() or (data if len(data) <= MAX_BYTES else b"")
-        sequence: str | None = inline.iterm2(data, *cells) if data else None
-        return sequence
+        return inline.iterm2(data, *cells) if data else None
 
     def _sixel(self, cells: Cells) -> str | None:
         width, height = cells.columns * self._cell_pixels[0], cells.rows * self._cell_pixels[1]
         # A band that hangs over the last row would make the terminal scroll.
         picture = convert.opened(self._data, width, max(height - height % 6, 6))
-        sequence: str | None = None if picture is None else inline.sixel(picture)
-        return sequence
+        return None if picture is None else inline.sixel(picture)
 
     def _smaller_png(self) -> bytes | None:
         width, height = self._cell_pixels[0] * _SHARPNESS, self._cell_pixels[1] * _SHARPNESS
-        png: bytes | None = convert.as_png(self._data, self._max_columns * width, self._max_rows * height)
-        return png
+        return convert.as_png(self._data, self._max_columns * width, self._max_rows * height)
 
     def _register(self, sequence: str, rows_above: int = 0) -> str:
         if self._registered and self._registered != sequence:

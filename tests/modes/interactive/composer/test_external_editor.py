@@ -194,7 +194,7 @@ def test_the_key_pressed_twice_opens_one_editor(tmp_path: Path) -> None:
             rig.terminal.press("ctrl+g")
             rig.terminal.press("ctrl+g")
             await rig.until(lambda: rig.app.editor.text == "textx", "the text of the editor")
-            await asyncio.sleep(0.05)
+            await rig.rested()
             assert rig.app.editor.text == "textx"
 
     run_test(test)

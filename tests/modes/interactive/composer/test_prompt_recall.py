@@ -54,7 +54,7 @@ def test_nothing_is_opened_before_somebody_asks(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.type("only typed")
-            await asyncio.sleep(0.05)
+            await rig.rested()
 
     run(test)
     assert not (Path(os.environ["TAU_HOME"]) / FILE_NAME).exists()
@@ -67,7 +67,7 @@ def test_typing_on_while_the_past_is_read_is_not_disturbed(tmp_path: Path) -> No
         async with rigged(tmp_path) as rig:
             rig.terminal.press("up")
             rig.terminal.type("mine")
-            await asyncio.sleep(0.2)
+            await rig.rested()
             assert rig.app.editor.text == "mine"
 
     run(test)

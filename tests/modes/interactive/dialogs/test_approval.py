@@ -33,7 +33,7 @@ def told(rig: Rig, request: int = 1) -> str:
 
 async def answer(rig: Rig, letter: str) -> None:
     """Type it, once letters count."""
-    await asyncio.sleep(LETTERS_DEAF_S)
+    rig.skip(LETTERS_DEAF_S)
     await rig.type(letter)
 
 
@@ -76,7 +76,7 @@ def test_once_is_once_and_the_session_is_the_session(tmp_path: Path) -> None:
             )
             assert "That is this very command." in await rig.show("[s] Allow for this session")
             await rig.press("enter")  # a key that comes too soon was meant for the question before
-            await asyncio.sleep(DEAF_S)
+            rig.skip(DEAF_S)
             assert rig.app.dialogs.open
             await answer(rig, "s")
             await rig.show("Done.")
@@ -95,7 +95,7 @@ def test_a_letter_means_the_same_in_every_question_and_digits_mean_nothing(tmp_p
             await rig.send("go")
             await rig.show("may it run this?")
             assert offered(rig) == ["y", "s", "a", "n", "w"]
-            await asyncio.sleep(LETTERS_DEAF_S)
+            rig.skip(LETTERS_DEAF_S)
             for digit in "12345":
                 await rig.type(digit)
             assert rig.app.dialogs.open
@@ -119,7 +119,7 @@ def test_a_word_begun_when_the_question_comes_does_not_answer_it(tmp_path: Path)
             await rig.until(lambda: rig.app.dialogs.open, "the question")
             for part in ("yes", " ", "and", " also"):
                 await rig.type(part)
-                await asyncio.sleep(LETTERS_DEAF_S / 2)
+                rig.skip(LETTERS_DEAF_S / 2)
             assert rig.app.dialogs.open
             assert rig.app.editor.text == "yes and also"
             await answer(rig, "n")
@@ -179,7 +179,7 @@ def test_always_is_kept_as_a_pattern_in_the_users_settings(tmp_path: Path) -> No
             await answer(rig, "a")
             shown = await rig.show("$(touch made)")  # the second call was not asked about, the third is
             assert "Always allow" not in shown
-            await asyncio.sleep(DEAF_S)
+            rig.skip(DEAF_S)
             await rig.press("enter")
             await rig.show("Done.")
             assert json.loads(paths.settings.read_text()) == {"tools": {"allow": ["run: git status *"]}}

@@ -23,6 +23,7 @@ from tau.modes.interactive.early_screen import EarlyScreen
 from tau.modes.interactive.themes.appearance import look_of
 from tau.modes.interactive.ui_controller import ScreenUi
 from tau.sdk import SessionOptions, create_session
+from tests.modes.interactive.clock import ScreenClock
 from tests.modes.interactive.rig import Rig, run
 from tests.support.terminal.virtual import VirtualTerminal
 
@@ -32,11 +33,11 @@ NO_KEY = ConfigError("There is no key for Anthropic: set ANTHROPIC_API_KEY.")
 @asynccontextmanager
 async def refused(folder: Path, *errors: TauError) -> AsyncIterator[tuple[Rig, list[SessionSwitch]]]:
     """The screen when the first tries to open a session fail; then one can be opened."""
-    terminal = VirtualTerminal(90, 30)
+    terminal, clock = VirtualTerminal(90, 30), ScreenClock()
     paths = user_paths(os.environ)
     settings = load_settings(paths, folder).settings
     look = look_of(settings, terminal.capabilities, os.environ)
-    front = EarlyScreen(terminal, look, timer=asyncio.get_running_loop(), cwd=folder)
+    front = EarlyScreen(terminal, look, timer=clock, cwd=folder)
     faux = Faux([[Say("Here I am.")]])
     waiting = list(errors)
     tried: list[SessionSwitch] = []
@@ -58,7 +59,7 @@ async def refused(folder: Path, *errors: TauError) -> AsyncIterator[tuple[Rig, l
             app = App(front, settings, paths, tasks)
             running = tasks.create_task(app.run(opening, []))
             try:
-                yield Rig(app, terminal, faux), tried
+                yield Rig(app, terminal, faux, clock), tried
             finally:
                 app.dialogs.cancel()
                 app.quit()

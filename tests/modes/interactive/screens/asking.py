@@ -173,7 +173,7 @@ async def signs(stage: Stage) -> None:
 
 
 RM: Script = [[Use("bash", command="rm -r build && git clean -fd"), USAGE], [Say("Done."), USAGE]]
-APPROVED, ASKED = "ui.ScreenUi.approve", "ui.ScreenUi.ask_questions"
+APPROVED, ASKED = "ui_controller.ScreenUi.approve", "ui_controller.ScreenUi.ask_questions"
 SCREENS = {
     "approval-bash": Screen(
         command,
@@ -288,7 +288,7 @@ SCREENS = {
             [Use("write", path="local://plan.md", content=PLAN)],
             [Use("resolve", action="apply", reason="ready"), USAGE],
         ],
-        opens="plan_review.review",
+        opens="dialogs.plan_review.review",
         typed=None,
     ),
     "plan-comment": Screen(
@@ -298,7 +298,7 @@ SCREENS = {
             [Use("write", path="local://plan.md", content=PLAN)],
             [Use("resolve", action="apply", reason="ready"), USAGE],
         ],
-        opens="plan_review.review",
+        opens="dialogs.plan_review.review",
         typed="the changelog",
     ),
     "first-run": Screen(
@@ -312,42 +312,42 @@ SCREENS = {
             "Esc quits",
         ),
         refusals=(NO_MODEL,),
-        opens="first_run.first_run",
+        opens="dialogs.first_run.first_run",
         typed=None,
     ),
     "first-run-help": Screen(
         explained,
         ("Models and keys", "ANTHROPIC_API_KEY", "Ollama", "Back", "Esc goes back"),
         refusals=(NO_MODEL,),
-        opens="first_run._help.<locals>.show",
+        opens="dialogs.first_run._help.<locals>.show",
         typed=None,
     ),
     "first-run-file": Screen(
         broken_file,
         ("tau could not open a session", "Try again", "Open the file in your editor", "Quit"),
         refusals=(ConfigError("This is no JSON.", path=Path("/etc/tau.json"), line=3),),
-        opens="first_run.first_run",
+        opens="dialogs.first_run.first_run",
         typed=None,
     ),
     "login": Screen(
         providers,
         ("Whose key is it?", "Anthropic", "OpenAI", "Enter take it", "Esc leave"),
         told=("Whose key is it?", "Anthropic", "Enter take it"),
-        opens="login.choose_provider",
+        opens="dialogs.login.choose_provider",
         command="login",
         typed="Filter: ",
     ),
     "login-key": Screen(
         key,
         ("Key of Anthropic", "it is not shown", "Enter sends it", "Esc cancels"),
-        opens="login.store_key",
+        opens="dialogs.login.store_key",
         command="login",
         typed="❯ •••••••••••",
     ),
     "logout": Screen(
         forget,
         ("Which key is to be forgotten?", "None of them", "Forget Anthropic"),
-        opens="login._choose_stored",
+        opens="dialogs.login._choose_stored",
         command="logout",
         typed=None,
     ),
@@ -355,25 +355,28 @@ SCREENS = {
         delete,
         ("Delete this session?", "goes to the trash", "1. Yes", "2. No"),
         [[Say("It returns nmae."), USAGE]],
-        opens="commands.session._delete ui.ScreenUi.confirm",
+        opens="commands.session._delete ui_controller.ScreenUi.confirm",
         command="session",
         typed=None,
     ),
     "todo-edit": Screen(
         edit_tasks,
         ("# Todos", "Read greeting.py", "Enter sends it", "Esc cancels"),
-        opens="commands.todo._edit ui.ScreenUi.editor",
+        opens="commands.todo._edit ui_controller.ScreenUi.editor",
         command="todo",
     ),
     "select-many": Screen(
         many,
         ("Which colour?", "colour 1", "Esc cancels"),
         told=("Which colour?", "colour 1"),
-        opens="ui.ScreenUi.select",
+        opens="ui_controller.ScreenUi.select",
         typed="Filter: ",
     ),
     "ask-line": Screen(
-        line, ("What is it called?", "Ada", "Enter sends it"), opens="ui.ScreenUi.input", typed="❯ Ada"
+        line,
+        ("What is it called?", "Ada", "Enter sends it"),
+        opens="ui_controller.ScreenUi.input",
+        typed="❯ Ada",
     ),
     "signs": Screen(signs, ("build: 3 of 7 files", "tests: waiting", "cpu 12 %", "online")),
 }

@@ -1,6 +1,5 @@
 """Brings a named screen about: a home of its own, a clock that stands still, a scripted model."""
 
-import asyncio
 import json
 import os
 import re
@@ -20,8 +19,9 @@ from tau.base.errors import TauError
 from tau.base.version import VERSION
 from tau.modes.interactive.dialogs.dialog_host import Dialogs
 from tau.tui.style import UNICODE
-from tau.tui.timer import Handle
+from tests.modes.interactive.clock import ScreenClock
 from tests.modes.interactive.rig import Rig, rigged
+from tests.support.idle import rest
 from tests.support.terminal.virtual import VirtualTerminal
 
 HOME = "/home/adalovelace"
@@ -52,6 +52,8 @@ FILES = {
 }
 ROWS = 24
 QUIET_ROUNDS = 3
+ROUND_S = 0.015
+START_S = 1000.0
 ID = "01970000-0000-7000-8000-000000000000"
 _OURS = "tau.modes.interactive."
 _MASKS = (
@@ -66,30 +68,16 @@ _MASKS = (
 )
 
 
-class StillClock:
-    """The clock of the screen: time passes when it is told to, and what is to be called is called."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._now_s = 1000.0
+class StillClock(ScreenClock):
+    """Stands still: time passes when it is skipped, while what is to be called later is called."""
 
     def time(self) -> float:
-        return self._now_s
-
-    def call_soon(self, fn: Callable[..., object], /, *args: Any) -> Handle:
-        return self._loop.call_soon(fn, *args)
-
-    def call_later(self, delay_s: float, fn: Callable[..., object], /, *args: Any) -> Handle:
-        return self._loop.call_later(delay_s, fn, *args)
-
-    def advance(self, seconds: float) -> None:
-        self._now_s += seconds
+        return START_S + self._skipped_s
 
 
 class Stage(Rig):
     """A rig in the hands of a screen's script."""
 
-    clock: StillClock
     project: Path
     home: Path
     opened: list[str]
@@ -112,15 +100,14 @@ class Stage(Rig):
 
     async def wait(self, seconds: float) -> None:
         """So much time passes for the one who sits before the screen."""
-        self.clock.advance(seconds)
+        self.skip(seconds)
         if not self.linear:
             await self.show(f"({seconds:.0f} s,")
 
     async def settled(self) -> None:
         """Until nothing changes on the screen any more."""
         same, before = 0, ""
-        while same < QUIET_ROUNDS:
-            await asyncio.sleep(0.015)
+        while same < (1 if await rest(ROUND_S) else QUIET_ROUNDS):
             self.app.screen.render_now()
             now = masked("\n".join(self.terminal.tape()), self.home)
             same, before = (same + 1 if now == before else 0), now
@@ -211,12 +198,12 @@ async def staged(
             project,
             screen.answers,
             terminal=terminal,
-            timer=clock,
+            clock=clock,
             refusals=screen.refusals,
             settings={**SETTINGS, **screen.settings, **(settings or {})},
         ) as rig:
-            stage = Stage(rig.app, rig.terminal, rig.faux)
-            stage.clock, stage.project, stage.home, stage.opened = clock, project, home, opened
+            stage = Stage(rig.app, rig.terminal, rig.faux, clock)
+            stage.project, stage.home, stage.opened = project, home, opened
             if not screen.refusals:
                 stage.session.use_model(LARGE)
                 stage.app.status_line.refresh()

@@ -93,7 +93,7 @@ async def failed(stage: Stage) -> None:
 async def stopped(stage: Stage) -> None:
     await stage.send("Run the tests")
     await stage.show("Running bash")
-    stage.clock.advance(3.1)
+    stage.skip(3.1)
     await stage.press("escape")
     await stage.show("Type to go on, or /retry.")
 

@@ -117,9 +117,9 @@ def test_every_dialog_and_every_command_has_its_screen() -> None:
 def opening(path: Path) -> Iterator[str]:
     """The functions of a module that open a dialog, as `module.function`."""
     module = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
-    if module == "ui":  # what tools and extensions can ask
+    if module == "ui_controller":  # what tools and extensions can ask
         yield from (
-            f"ui.ScreenUi.{name}"
+            f"ui_controller.ScreenUi.{name}"
             for name in ("select", "confirm", "input", "editor", "approve", "ask_questions")
         )
     yield from (f"{module}.{place}" for place in _opening(ast.parse(path.read_text(encoding="utf-8")), ""))

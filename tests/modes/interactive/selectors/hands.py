@@ -47,6 +47,4 @@ async def closed(rig: Rig, task: asyncio.Task[None]) -> None:
 
 async def settled(rig: Rig) -> str:
     """The screen after all keys were heard and drawn."""
-    await asyncio.sleep(0.03)
-    rig.app.screen.render_now()
-    return rig.screen()
+    return await rig.drawn()

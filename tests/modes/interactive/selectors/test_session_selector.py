@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -324,10 +325,10 @@ def test_functions_that_touch_files(tmp_path: Path) -> None:
 
 
 def test_typing_goes_on_while_files_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    listing = files.list_sessions
+    listing, typed = files.list_sessions, threading.Event()
 
     def slowly(*args: object, **more: object) -> object:
-        time.sleep(0.4)
+        assert typed.wait(8)
         return listing(*args, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(files, "list_sessions", slowly)
@@ -339,6 +340,7 @@ def test_typing_goes_on_while_files_are_read(tmp_path: Path, monkeypatch: pytest
             async with opened(rig, choose_session, "Reading the sessions"):
                 await rig.type("docs")
                 assert "Filter: docs" in await settled(rig) and "Write" not in rig.screen()
+                typed.set()
                 await rig.show("❯ Write the docs")
                 assert titles(rig) == ["Write the docs"]
                 await rig.press("escape")

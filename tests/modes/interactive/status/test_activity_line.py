@@ -1,6 +1,5 @@
 """The line that tells what runs."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -100,7 +99,7 @@ def test_stopping_stays_until_it_has_stopped(tmp_path: Path) -> None:
             await rig.show("Writing")
             rig.app.lane.end()
             rig.app.lane.stopping()
-            await asyncio.sleep(0.05)
+            await rig.drawn()
             assert "Stopping" not in rig.screen()
 
     run(test)

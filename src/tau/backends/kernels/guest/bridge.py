@@ -7,6 +7,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
+    from tau.backends.kernels.guest.cell_loop import GuestKernel
+
 
 class ToolText(str):
     """What a tool said, as text, with its `details` and `images` beside it. `await` gives the same."""
@@ -22,7 +24,7 @@ class ToolText(str):
         return iter(_already(self).__await__())
 
 
-def call_tool(kernel: "Any", name: str, *args: "Any", **arguments: "Any") -> ToolText:
+def call_tool(kernel: "GuestKernel", name: str, *args: "Any", **arguments: "Any") -> ToolText:
     """Run a tool of the session; what goes wrong there is raised here."""
     if len(args) > 1 or (args and not isinstance(args[0], dict)):
         raise TypeError(f"tool.{name} takes its arguments by name, or as one dictionary.")
@@ -35,7 +37,7 @@ def call_tool(kernel: "Any", name: str, *args: "Any", **arguments: "Any") -> Too
 
 
 def completion(
-    kernel: "Any",
+    kernel: "GuestKernel",
     prompt: str,
     *,
     model: str = "default",
@@ -48,7 +50,7 @@ def completion(
 
 
 def agent(
-    kernel: "Any",
+    kernel: "GuestKernel",
     prompt: str,
     *,
     agent_type: str = "task",
@@ -61,30 +63,30 @@ def agent(
     return kernel.call("agent", wish)
 
 
-def output(kernel: "Any", id: "Any", *, offset: int = 1, limit: "int | None" = None) -> str:
+def output(kernel: "GuestKernel", id: "Any", *, offset: int = 1, limit: "int | None" = None) -> str:
     """The full text of an earlier output of this session, by the id of its artifact."""
     path = kernel.call("output", {"id": str(id).replace("artifact://", "")})
     text = kernel.load("prelude").read(kernel, path, offset, limit)
     return str(text)
 
 
-def parallel(kernel: "Any", thunks: "Iterable[Callable[[], Any]]") -> "list[Any]":
+def parallel(kernel: "GuestKernel", thunks: "Iterable[Callable[[], Any]]") -> "list[Any]":
     """Call functions side by side, so many at a time as the settings allow: their results in order."""
     return _side_by_side(kernel, [_thunk(kernel, thunk) for thunk in thunks])
 
 
-def pipeline(kernel: "Any", items: "Iterable[Any]", *stages: "Callable[[Any], Any]") -> "list[Any]":
+def pipeline(kernel: "GuestKernel", items: "Iterable[Any]", *stages: "Callable[[Any], Any]") -> "list[Any]":
     """Send each item through all stages, the items side by side: the results in the order of the items."""
     return _side_by_side(kernel, [_through(kernel, item, stages) for item in items])
 
 
-def _thunk(kernel: "Any", thunk: "Any") -> "Callable[[], Any]":
+def _thunk(kernel: "GuestKernel", thunk: "Any") -> "Callable[[], Any]":
     if not callable(thunk):
         raise TypeError("parallel takes functions without arguments, as in parallel([lambda: work(1)]).")
     return lambda: _settled(kernel, thunk())
 
 
-def _through(kernel: "Any", item: "Any", stages: "Any") -> "Callable[[], Any]":
+def _through(kernel: "GuestKernel", item: "Any", stages: "Any") -> "Callable[[], Any]":
     def work() -> "Any":
         value = item
         for stage in stages:
@@ -94,12 +96,12 @@ def _through(kernel: "Any", item: "Any", stages: "Any") -> "Callable[[], Any]":
     return work
 
 
-def _settled(kernel: "Any", value: "Any") -> "Any":
+def _settled(kernel: "GuestKernel", value: "Any") -> "Any":
     """A coroutine's result, run to its end on this thread; anything else as it is."""
     return kernel.load("event_loop").asyncio.run(value) if type(value).__name__ == "coroutine" else value
 
 
-def _side_by_side(kernel: "Any", works: "list[Callable[[], Any]]") -> "list[Any]":
+def _side_by_side(kernel: "GuestKernel", works: "list[Callable[[], Any]]") -> "list[Any]":
     """The first failure is raised; what has not begun then does not begin any more."""
     width = kernel.call("concurrency", {}) or len(works)
     results: list[Any] = [None] * len(works)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from types import CodeType, FrameType, ModuleType
     from typing import Any
 
+    from tau.backends.kernels.guest.event_loop import GuestEventLoop
+
 CHANNEL = "TAU_KERNEL"  # the variable with the number of our end of the channel
 COROUTINE = 0x80  # a code object's flag, as in `inspect.CO_COROUTINE`
 STDIN = "Kernel requested stdin; interactive input is not supported."
@@ -79,7 +81,7 @@ class GuestKernel:
         self.running = False  # user code is at work, so that it can be interrupted
         self.stdin_wanted = False
         self.figures = False
-        self.loop: Any = None
+        self.loop: GuestEventLoop | None = None
         self._pid = os.getpid()
         self._secret = os.urandom(8).hex()
         self._output = output
@@ -342,7 +344,7 @@ def exited(ending: SystemExit, write: "Callable[[str], None]") -> "dict[str, Any
     return {"status": "error", "exit": code & 0xFF or 1}
 
 
-def connected() -> "Any":
+def connected() -> _socket.socket:
     """The channel, which our children do not inherit."""
     number = int(os.environ.pop(CHANNEL))
     os.set_inheritable(number, False)

@@ -4,6 +4,7 @@ import asyncio
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from _queue import SimpleQueue
     from types import CodeType
     from typing import Any
 
@@ -13,7 +14,7 @@ class GuestEventLoop:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._cell: Any = None
+        self._cell: asyncio.Task[Any] | None = None
         self._asked = False  # the running cell was asked to end
 
     def run(self, parts: "list[CodeType]", names: "dict[str, Any]") -> "Any":
@@ -31,7 +32,7 @@ class GuestEventLoop:
             if not task.done():
                 task.cancel()
 
-    def wait_for(self, cells: "Any") -> "Any":
+    def wait_for(self, cells: "SimpleQueue[dict[str, Any] | None]") -> "dict[str, Any] | None":
         """The next cell; until it is there, tasks that earlier cells began go on."""
         while cells.empty():
             self._loop.run_forever()

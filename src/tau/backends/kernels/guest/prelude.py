@@ -9,11 +9,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from tau.backends.kernels.guest.cell_loop import GuestKernel
+
 TREE_ENTRIES = 1000
 LEFT_OUT = {".git", "node_modules", "__pycache__", ".venv", "venv"}
 
 
-def env(kernel: "Any", key: "str | None" = None, value: "str | None" = None) -> "dict[str, str] | str | None":
+def env(
+    kernel: "GuestKernel", key: "str | None" = None, value: "str | None" = None
+) -> "dict[str, str] | str | None":
     """All variables, one of them, or one with a new value."""
     if key is None:
         kernel.status("env", count=len(os.environ))
@@ -24,7 +28,9 @@ def env(kernel: "Any", key: "str | None" = None, value: "str | None" = None) -> 
     return os.environ.get(key)
 
 
-def read(kernel: "Any", path: "Any", offset: int = 1, limit: "int | None" = None) -> str:
+def read(
+    kernel: "GuestKernel", path: "str | os.PathLike[str]", offset: int = 1, limit: "int | None" = None
+) -> str:
     """The text of a file, or `limit` of its lines from line `offset` on."""
     place = _place(path)
     with open(place, encoding="utf-8", errors="replace", newline="") as file:  # noqa: PTH123 - slow to import
@@ -36,23 +42,23 @@ def read(kernel: "Any", path: "Any", offset: int = 1, limit: "int | None" = None
     return text
 
 
-def write(kernel: "Any", path: "Any", content: str) -> str:
+def write(kernel: "GuestKernel", path: "str | os.PathLike[str]", content: str) -> str:
     """Put text into a file, making its folders; gives the path."""
     return _put(kernel, "write", path, content, "w")
 
 
-def append(kernel: "Any", path: "Any", content: str) -> str:
+def append(kernel: "GuestKernel", path: "str | os.PathLike[str]", content: str) -> str:
     """Add text at the end of a file, making it where it is missing; gives the path."""
     return _put(kernel, "append", path, content, "a")
 
 
-def sort(kernel: "Any", text: str, *, reverse: bool = False, unique: bool = False) -> str:
+def sort(kernel: "GuestKernel", text: str, *, reverse: bool = False, unique: bool = False) -> str:
     """The lines of a text in order."""
     lines = text.splitlines()
     return "\n".join(sorted(set(lines) if unique else lines, reverse=reverse))
 
 
-def uniq(kernel: "Any", text: str, *, count: bool = False) -> "str | list[tuple[int, str]]":
+def uniq(kernel: "GuestKernel", text: str, *, count: bool = False) -> "str | list[tuple[int, str]]":
     """The lines of a text without repetitions of the line before; with `count`, pairs of number and line."""
     runs: list[tuple[int, str]] = []
     for line in text.splitlines():
@@ -64,7 +70,7 @@ def uniq(kernel: "Any", text: str, *, count: bool = False) -> "str | list[tuple[
 
 
 def counter(
-    kernel: "Any", items: "str | Iterable[Any]", *, limit: "int | None" = None, reverse: bool = False
+    kernel: "GuestKernel", items: "str | Iterable[Any]", *, limit: "int | None" = None, reverse: bool = False
 ) -> "list[tuple[int, Any]]":
     """How often each item, or line of a text, occurs: pairs of number and item, the most frequent first."""
     counted = Counter(items.splitlines() if isinstance(items, str) else items)
@@ -72,7 +78,9 @@ def counter(
     return [(number, item) for item, number in pairs[:limit]]
 
 
-def tree(kernel: "Any", path: "Any" = ".", *, max_depth: int = 3, hidden: bool = False) -> str:
+def tree(
+    kernel: "GuestKernel", path: "str | os.PathLike[str]" = ".", *, max_depth: int = 3, hidden: bool = False
+) -> str:
     """The files and folders below a folder, as an indented list."""
     place = _place(path)
     lines = [place]
@@ -83,24 +91,24 @@ def tree(kernel: "Any", path: "Any" = ".", *, max_depth: int = 3, hidden: bool =
     return "\n".join(lines)
 
 
-def diff(kernel: "Any", first: "Any", second: "Any") -> str:
+def diff(kernel: "GuestKernel", first: "str | os.PathLike[str]", second: "str | os.PathLike[str]") -> str:
     """How two files differ, as a unified diff; nothing if they do not."""
     texts = [read(kernel, path).splitlines(True) for path in (first, second)]
     lines = difflib.unified_diff(texts[0], texts[1], str(first), str(second))
     return "".join(line if line.endswith("\n") else line + "\n" for line in lines)
 
 
-def log(kernel: "Any", message: "Any") -> None:
+def log(kernel: "GuestKernel", message: object) -> None:
     """A line about the progress of the work, for the person who looks on."""
     kernel.status("log", message=str(message))
 
 
-def phase(kernel: "Any", title: "Any") -> None:
+def phase(kernel: "GuestKernel", title: object) -> None:
     """The beginning of another part of the work, for the person who looks on."""
     kernel.status("phase", title=str(title))
 
 
-def _put(kernel: "Any", op: str, path: "Any", content: str, mode: str) -> str:
+def _put(kernel: "GuestKernel", op: str, path: "str | os.PathLike[str]", content: str, mode: str) -> str:
     place = _place(path)
     os.makedirs(os.path.dirname(place), exist_ok=True)  # noqa: PTH103, PTH120 - pathlib is slow to import
     with open(place, mode, encoding="utf-8", newline="") as file:  # noqa: PTH123 - the same
@@ -109,7 +117,7 @@ def _put(kernel: "Any", op: str, path: "Any", content: str, mode: str) -> str:
     return place
 
 
-def _place(path: "Any") -> str:
+def _place(path: "str | os.PathLike[str]") -> str:
     text = str(os.fspath(path))
     if "://" in text:
         raise ValueError(f"{text} is no file; tool.read(path=...) takes addresses.")

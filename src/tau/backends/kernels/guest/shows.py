@@ -9,6 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from tau.backends.kernels.guest.cell_loop import GuestKernel
+
 MAX_IMAGE_BYTES = 20 * 1024 * 1024
 SIGNATURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -33,15 +35,15 @@ class RichDisplay:
         return self.text
 
 
-def HTML(kernel: "Any", text: str) -> RichDisplay:
+def HTML(kernel: "GuestKernel", text: str) -> RichDisplay:
     return RichDisplay("html", text)
 
 
-def Markdown(kernel: "Any", text: str) -> RichDisplay:
+def Markdown(kernel: "GuestKernel", text: str) -> RichDisplay:
     return RichDisplay("markdown", text)
 
 
-def display(kernel: "Any", *values: "Any") -> None:
+def display(kernel: "GuestKernel", *values: "Any") -> None:
     """Show values: lists and dictionaries as JSON, pictures as pictures, the rest as text."""
     for value in values:
         if isinstance(value, str):
@@ -54,7 +56,7 @@ def display(kernel: "Any", *values: "Any") -> None:
             show_value(kernel, value)
 
 
-def show_value(kernel: "Any", value: "Any") -> None:
+def show_value(kernel: "GuestKernel", value: "Any") -> None:
     """The richest form that the value has, without `None`."""
     if isinstance(value, (bytes, bytearray)) and _signature(bytes(value)) is not None:
         _picture(kernel, bytes(value), None)
@@ -62,14 +64,14 @@ def show_value(kernel: "Any", value: "Any") -> None:
         kernel.write(repr(value) + "\n")
 
 
-def prepare_figures(kernel: "Any") -> None:
+def prepare_figures(kernel: "GuestKernel") -> None:
     """Nobody looks at a window: have matplotlib draw for us, and not complain about it."""
     if not kernel.figures:
         kernel.figures = True
         warnings.filterwarnings("ignore", message=".*non-interactive, and thus cannot be shown")
 
 
-def show_figures(kernel: "Any") -> None:
+def show_figures(kernel: "GuestKernel") -> None:
     """The figures that the cell drew, which are closed then."""
     pyplot = sys.modules["matplotlib.pyplot"]
     try:
@@ -82,7 +84,7 @@ def show_figures(kernel: "Any") -> None:
         pyplot.close("all")
 
 
-def _rich(kernel: "Any", value: "Any") -> bool:
+def _rich(kernel: "GuestKernel", value: "Any") -> bool:
     """Show a value by one of its `_repr_*_` methods; False if it has none that fits."""
     if isinstance(value, type):
         return False
@@ -131,7 +133,7 @@ def _asked(value: "Any", method: str) -> "Any":
         return None
 
 
-def _json(kernel: "Any", value: "Any") -> None:
+def _json(kernel: "GuestKernel", value: "Any") -> None:
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
@@ -140,7 +142,7 @@ def _json(kernel: "Any", value: "Any") -> None:
         kernel.show("json", value=value)
 
 
-def _picture(kernel: "Any", data: "Any", mime: "str | None") -> None:
+def _picture(kernel: "GuestKernel", data: "Any", mime: "str | None") -> None:
     """A picture as bytes, or as base64 text."""
     if isinstance(data, str):
         text = data.strip().replace("\n", "")
@@ -154,7 +156,7 @@ def _picture(kernel: "Any", data: "Any", mime: "str | None") -> None:
     kernel.show("image", data=text, mime=mime or "image/png")
 
 
-def _figure(kernel: "Any", figure: "Any") -> None:
+def _figure(kernel: "GuestKernel", figure: "Any") -> None:
     file = sys.modules["io"].BytesIO()
     figure.savefig(file, format="png", bbox_inches="tight")
     _picture(kernel, file.getvalue(), "image/png")

@@ -5,10 +5,6 @@ import os
 import sysconfig
 import traceback
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep  # noqa: PTH100, PTH120 - as in main.py
 PLACES = sysconfig.get_paths()
 LIBRARIES = tuple(PLACES[name] + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib"))
@@ -33,8 +29,8 @@ def describe(error: BaseException, sources: "dict[str, str]") -> str:
     return "".join(lines)
 
 
-def _trim(story: "Any") -> None:
-    kept: list[Any] = []
+def _trim(story: "traceback.TracebackException") -> None:
+    kept: list[traceback.FrameSummary] = []
     for frame in story.stack:
         if frame.filename.startswith((OURS, "<frozen importlib")):
             continue
@@ -46,10 +42,10 @@ def _trim(story: "Any") -> None:
         _trim(relative)
 
 
-def _relatives(story: "Any") -> "list[Any]":
+def _relatives(story: "traceback.TracebackException") -> "list[traceback.TracebackException]":
     nested = getattr(story, "exceptions", None) or []
     return [other for other in (story.__cause__, story.__context__, *nested) if other is not None]
 
 
-def _is_library(frame: "Any") -> bool:
-    return bool(frame.filename.startswith(LIBRARIES))
+def _is_library(frame: "traceback.FrameSummary") -> bool:
+    return frame.filename.startswith(LIBRARIES)

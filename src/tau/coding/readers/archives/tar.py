@@ -7,7 +7,7 @@ import time
 import zlib
 from collections.abc import Iterator
 from contextlib import closing
-from typing import Any
+from typing import IO, cast
 
 from msgspec import Struct
 
@@ -52,7 +52,7 @@ class _GzipSource:
 
     def __init__(self, data: bytes, name: str, limits: ArchiveLimits, stop: StopSignal) -> None:
         self._data, self._name, self._limits, self._stop = data, name, limits, stop
-        self._decoder: Any = zlib.decompressobj(31)
+        self._decoder = zlib.decompressobj(31)
         self._taken = 0  # packed bytes handed to the decoder
         self._kept = bytearray()
         self._kept_from = 0
@@ -182,11 +182,13 @@ def _check_read(size: int | None) -> None:
         raise ToolError("The archive has a header that is larger than any real one; it was not read.")
 
 
-def _source(data: bytes, name: str, limits: ArchiveLimits, stop: StopSignal) -> Any:
-    return _GzipSource(data, name, limits, stop) if is_gzip(data) else _PlainSource(data)
+def _source(data: bytes, name: str, limits: ArchiveLimits, stop: StopSignal) -> IO[bytes]:
+    if not is_gzip(data):
+        return _PlainSource(data)
+    return cast(IO[bytes], _GzipSource(data, name, limits, stop))  # as far as the library needs it
 
 
-def _members(source: Any, limits: ArchiveLimits) -> Iterator[_Member]:
+def _members(source: IO[bytes], limits: ArchiveLimits) -> Iterator[_Member]:
     with closing(tarfile.open(fileobj=source, mode="r:")) as archive:
         yield from _iterate(archive, limits)
 
@@ -224,7 +226,7 @@ def _shown(name: str) -> str:
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def _ends_properly(source: Any, end: int) -> bool:
+def _ends_properly(source: IO[bytes], end: int) -> bool:
     """The library takes a broken header for the end; a real end is zeros, or nothing."""
     source.seek(end)
     return not source.read(_BLOCK).strip(b"\0")

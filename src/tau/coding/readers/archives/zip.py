@@ -118,31 +118,35 @@ def _directory(data: bytes) -> _Directory:
     at = data.rfind(b"PK\5\6", max(len(data) - _END.size - _MAX_PLAIN, 0))
     if at < 0 or at + _END.size > len(data):
         raise ValueError(_NOT_A_ZIP)
-    size, offset, comment_size = _END.unpack_from(data, at)[5:]
+    size, offset, comment_size = _numbers(_END, data, at)[4:]
     comment = data[at + _END.size : at + _END.size + comment_size]
     end, wide = at, False
     before = at - _LOCATOR_BYTES
     if before >= _END64.size and data.startswith(b"PK\6\7", before):
         end, wide = before - _END64.size, True
-        fields = _END64.unpack_from(data, end)
-        if fields[0] != b"PK\6\6":
+        size, offset = _numbers(_END64, data, end)[7:]
+        if not data.startswith(b"PK\6\6", end):
             raise ValueError(_NOT_A_ZIP)
-        size, offset = fields[8], fields[9]
     start = end - size
     if start < 0:
         raise ValueError("its directory is larger than the file")
     return _Directory(start, end, start - offset, comment, wide)
 
 
+def _numbers(layout: struct.Struct, data: bytes, at: int) -> tuple[int, ...]:
+    """The fields of a record behind its signature."""
+    return layout.unpack_from(data, at)[1:]
+
+
 def _records(data: bytes, directory: _Directory, count: int) -> list[_Record]:
     """The raw entries in the directory's order. Raises ToolError where they cannot be moved safely."""
     at, found = directory.start, []
     for _ in range(count):
-        fields = _CENTRAL.unpack_from(data, at)
-        length = _CENTRAL.size + sum(fields[10:13])
-        if fields[16] == _ELSEWHERE:
+        fields = _numbers(_CENTRAL, data, at)
+        length = _CENTRAL.size + sum(fields[9:12])
+        if fields[15] == _ELSEWHERE:
             raise ToolError("The archive uses offsets of more than 4 GiB; it cannot be rewritten here.")
-        found.append((data[at : at + length], fields[16] + directory.shift, fields[8]))
+        found.append((data[at : at + length], fields[15] + directory.shift, fields[7]))
         at += length
     starts = sorted({start for _, start, _ in found})
     ends = dict(zip(starts, [*starts[1:], directory.start], strict=True))
@@ -150,10 +154,10 @@ def _records(data: bytes, directory: _Directory, count: int) -> list[_Record]:
         raise ToolError("Entries of the archive share their data, as in an archive bomb; it was not changed.")
     records = []
     for raw, start, packed in found:
-        local = _LOCAL.unpack_from(data, start)
-        if local[0] != b"PK\3\4":
+        local = _numbers(_LOCAL, data, start)
+        if not data.startswith(b"PK\3\4", start):
             raise ValueError("an entry is not where the directory says")
-        if packed != _ELSEWHERE and start + _LOCAL.size + local[9] + local[10] + packed > ends[start]:
+        if packed != _ELSEWHERE and start + _LOCAL.size + sum(local[8:]) + packed > ends[start]:
             raise ToolError("Entries of the archive overlap, as in an archive bomb; it was not changed.")
         records.append(_Record(raw, start, ends[start]))
     return records

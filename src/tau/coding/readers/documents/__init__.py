@@ -1,7 +1,7 @@
 """Documents of offices, publishers and printers to Markdown: `convert(name, data)`."""
 
 from pathlib import PurePath
-from typing import Any, Literal
+from typing import Literal, Protocol, TypeAlias
 
 from tau.base.late import late
 from tau.coding.readers.documents.limits import SECONDS, Deadline, DocumentError, TextLimitReached
@@ -17,6 +17,7 @@ _xlsx = late("tau.coding.readers.documents.xlsx")
 
 __all__ = ["EXTENSIONS", "DocumentError", "convert", "is_document", "kind_of"]
 
+_Package: TypeAlias = "_xml_package.XmlPackage"
 _Kind = Literal["pdf", "zip", "rtf", "old", "unknown"]
 EXTENSIONS = frozenset((".pdf", ".doc", ".docx", ".ppt", ".pptx", ".xls", ".xlsx", ".rtf", ".epub"))
 OLD = {".doc": "docx", ".ppt": "pptx", ".xls": "xlsx"}
@@ -29,6 +30,12 @@ NAMES = {
     ".rtf": "a rich text file",
 }
 PDF_PROBE_BYTES = 1024  # readers accept rubbish before the header, up to here
+
+
+class OfficeReader(Protocol):
+    """What each module for office files offers."""
+
+    def read(self, package: _Package, main: str, out: MarkdownWriter) -> None: ...
 
 
 def is_document(name: str) -> bool:
@@ -85,7 +92,7 @@ def _convert(name: str, data: bytes, out: MarkdownWriter, deadline: Deadline) ->
         raise DocumentError(f"it is not {what}, or its beginning is damaged; use bash: file, head -c 200.")
 
 
-def _zipped(package: Any, out: MarkdownWriter) -> None:
+def _zipped(package: _Package, out: MarkdownWriter) -> None:
     """By the content type of the main part, as the container names it."""
     if "[Content_Types].xml" in package:
         relations = package.relations("").values()
@@ -105,24 +112,25 @@ def _zipped(package: Any, out: MarkdownWriter) -> None:
         raise DocumentError("it is a zip archive, but not one that holds a document.")
 
 
-def _reader(content_type: str, main: str) -> Any:
+def _reader(content_type: str, main: str) -> OfficeReader | None:
     """The module that reads such a main part; by the part's folder where its type is not declared."""
     if "binary" in content_type:
         return None
-    for words, folder, reader in (
+    readers: tuple[tuple[tuple[str, ...], str, OfficeReader], ...] = (
         (("wordprocessingml", "ms-word"), "word/", _docx),
         (("presentationml", "ms-powerpoint"), "ppt/", _pptx),
         (("spreadsheetml", "ms-excel"), "xl/", _xlsx),
-    ):
+    )
+    for words, folder, reader in readers:
         if any(word in content_type for word in words) or (not content_type and main.startswith(folder)):
             return reader
     return None
 
 
-def _content_type(package: Any, part: str) -> str:
+def _content_type(package: _Package, part: str) -> str:
     for each in package.tree("[Content_Types].xml"):
         if each.get("PartName", "").lstrip("/").casefold() == part.casefold():
-            return str(each.get("ContentType", ""))
+            return each.get("ContentType", "")
     return ""
 
 

@@ -2,8 +2,7 @@
 
 import re
 import sqlite3
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
@@ -82,7 +81,9 @@ def describe(opened: SqliteConnection, name: str) -> TableInfo:
         there = ", ".join(one_line(each) for each in names[:-2][:20])
         raise ToolError(f"There is no table {one_line(name)[:100]}. Tables: {there or 'none'}.")
     connection = opened.connection
-    columns = connection.execute("SELECT name, pk, hidden FROM pragma_table_xinfo(?)", (found,)).fetchall()
+    columns: list[tuple[str, int, int]] = connection.execute(
+        "SELECT name, pk, hidden FROM pragma_table_xinfo(?)", (found,)
+    ).fetchall()
     keys = sorted((pk, column) for column, pk, _ in columns if pk)
     shown = [column for column, _, hidden in columns if hidden != 1]
     kinds = connection.execute("SELECT type FROM sqlite_master WHERE name = ? AND type = 'view'", (found,))
@@ -125,7 +126,7 @@ def _rowid(opened: SqliteConnection, table: str, columns: Sequence[str]) -> str 
 
 
 def _list(opened: SqliteConnection) -> SqliteText:
-    found = opened.connection.execute(
+    found: list[tuple[str, str]] = opened.connection.execute(
         "SELECT type, name FROM sqlite_master WHERE type IN ('table', 'view') "
         r"AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY name COLLATE NOCASE"
     ).fetchall()
@@ -161,12 +162,14 @@ def _count(opened: SqliteConnection, table: str) -> str:
 
 def _schema(opened: SqliteConnection, table: TableInfo) -> SqliteText:
     opened.connection.text_factory = _clipped(_ROW_CELL_BYTES)
-    row = opened.connection.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table.name,)).fetchone()
-    sql = plain(str(row[0])) if row and row[0] else f"-- {table.name} belongs to SQLite itself"
+    row: tuple[str | None] | None = opened.connection.execute(
+        "SELECT sql FROM sqlite_master WHERE name = ?", (table.name,)
+    ).fetchone()
+    sql = plain(row[0]) if row and row[0] else f"-- {table.name} belongs to SQLite itself"
     opened.connection.text_factory = _clipped(_TABLE_CELL_BYTES)
     try:
         columns, rows, _ = _fetch(
-            opened, f"SELECT * FROM {quoted(table.name)} LIMIT {SAMPLE_ROWS}", (), SAMPLE_ROWS
+            opened, f"SELECT * FROM {quoted(table.name)} LIMIT {SAMPLE_ROWS}", SAMPLE_ROWS
         )
     except sqlite3.Error as error:
         if "interrupted" in str(error) and not opened.deadline.passed():
@@ -184,7 +187,7 @@ def _row(opened: SqliteConnection, table: TableInfo, key: str) -> SqliteText:
     opened.connection.text_factory = _clipped(_ROW_CELL_BYTES)
     for value in key_values(key, by_rowid=len(table.keys) != 1):
         found = opened.connection.execute(f"SELECT * FROM {quoted(table.name)} WHERE {column} = ?", (value,))
-        row = found.fetchone()
+        row: tuple[object, ...] | None = found.fetchone()
         if row is not None:
             names = [str(field[0]) for field in found.description]
             lines = [f"{one_line(name)}: {_long(value)}" for name, value in zip(names, row, strict=True)]
@@ -200,7 +203,7 @@ def _query(opened: SqliteConnection, table: TableInfo, select: QueryTable) -> Sq
         column, direction = order_of(select.order, table.columns)
         sql += f" ORDER BY {quoted(column)} {direction}"
     sql += f" LIMIT {select.limit + 1} OFFSET {select.offset}"
-    columns, rows, more = _fetch(opened, sql, (), select.limit)
+    columns, rows, more = _fetch(opened, sql, select.limit)
     if not rows:
         return SqliteText(text="(no rows)")
     text = ascii_table(columns, rows)
@@ -211,7 +214,7 @@ def _query(opened: SqliteConnection, table: TableInfo, select: QueryTable) -> Sq
 
 
 def _run(opened: SqliteConnection, sql: str) -> SqliteText:
-    columns, rows, more = _fetch(opened, sql, (), QUERY_ROWS)
+    columns, rows, more = _fetch(opened, sql, QUERY_ROWS)
     if not rows:
         return SqliteText(text="(no rows)")
     text = ascii_table(columns, rows)
@@ -220,15 +223,14 @@ def _run(opened: SqliteConnection, sql: str) -> SqliteText:
     return SqliteText(text=text)
 
 
-def _fetch(
-    opened: SqliteConnection, sql: str, values: Sequence[Any], most: int
-) -> tuple[list[str], list[list[str]], bool]:
+def _fetch(opened: SqliteConnection, sql: str, most: int) -> tuple[list[str], list[list[str]], bool]:
     """The columns, at most `most` rows as text, and whether there are more. One row at a time is held."""
-    cursor = opened.connection.execute(sql, values)
+    cursor = opened.connection.execute(sql)
     if cursor.description is None:
         return [], [], False
     shown = most_columns()
     rows: list[list[str]] = []
+    row: tuple[object, ...]
     for row in cursor:
         if len(rows) == most:
             return [str(field[0]) for field in cursor.description], rows, True
@@ -236,18 +238,18 @@ def _fetch(
     return [str(field[0]) for field in cursor.description], rows, False
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if value is None:
         return "NULL"
     return f"<blob {len(value)} bytes>" if isinstance(value, bytes) else str(value)
 
 
-def _long(value: Any) -> str:
+def _long(value: object) -> str:
     """A value in full; further lines of it are set in, so that they are no columns."""
     return plain(_cell(value)).replace("\r", "").replace("\n", "\n    ")
 
 
-def _clipped(most: int) -> Any:
+def _clipped(most: int) -> Callable[[bytes], str]:
     """Texts come as bytes of any length and quality."""
     return lambda raw: raw.decode("utf-8", "replace") if len(raw) <= most else _cut(raw, most)
 

@@ -1,7 +1,7 @@
 """What a path such as `data/app.db:users?where=age > 30&limit=5` asks of a database."""
 
 import re
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct
 
@@ -200,10 +200,9 @@ def _decoded(name: str, value: str) -> str:
     if (name == "q" or re.search(_PLUS_FOR_BLANK, value, re.IGNORECASE)) and "+" in value:
         value = value.replace("+", " ")
     try:
-        decoded: Any = urllib_parse.unquote(value, errors="strict")
+        return urllib_parse.unquote(value, errors="strict")
     except UnicodeDecodeError:
         return value
-    return str(decoded)
 
 
 def _number(parameters: dict[str, str], name: str, default: int, *, least: int) -> int:

@@ -109,8 +109,8 @@ class Compactor:
                     raise NothingToDo(work.NOTHING)
                 if not await self._allowed(job.messages):
                     raise TauError("A hook refused the compaction.")
-                changes: CompactionEdits = await work.shrink(job)
-            result: CompactionResult | None = log_changes.write(self._log, changes, leaf)
+                changes = await work.shrink(job)
+            result = log_changes.write(self._log, changes, leaf)
         finally:
             self.running = False
         self._needs.met(setup.model)
@@ -128,8 +128,7 @@ class Compactor:
             changed = shaking.shaken(messages, reading.costs, protected_tokens=0, min_saved_tokens=0)
             if not changed:
                 raise NothingToDo("There is no heavy output to drop.")
-            saved: int = log_changes.replace_messages(self._log, reading, changed)
-            return saved
+            return log_changes.replace_messages(self._log, reading, changed)
         finally:
             self.running = False
 
@@ -147,8 +146,7 @@ class Compactor:
                 raise NothingToDo("There is nothing to hand over yet.")
             job = replace(job, complete=stats.booked(job.complete, self._log, "handoff"))
             async with abort.scope():
-                made: Handoff = await handoffs.make_handoff(job, self._handoff_folder())
-            return made
+                return await handoffs.make_handoff(job, self._handoff_folder())
         finally:
             self.running = False
 
@@ -169,7 +167,7 @@ class Compactor:
         action: _Action = "context-full",
         focus: str = "",
     ) -> "CompactionInput":
-        job: CompactionInput = log_changes.make_job(
+        return log_changes.make_job(
             self._log,
             self._complete,
             self.settings,
@@ -179,7 +177,6 @@ class Compactor:
             action=action,
             focus=focus.strip(),
         )
-        return job
 
     async def _automatic(
         self,
@@ -244,7 +241,7 @@ class Compactor:
             if reason != "overflow":
                 return None
             job = replace(job, ask_model=False)
-        changes: CompactionEdits = await work.shrink(job)
+        changes = await work.shrink(job)
         folder = self._handoff_folder() if action == "handoff" else None
         if folder is not None and changes.entry is not None:
             handoffs.save(changes.entry.summary, folder)

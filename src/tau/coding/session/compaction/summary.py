@@ -178,7 +178,7 @@ def _answer(message: AssistantMessage) -> Iterator[str]:
 
 def _json(value: object) -> str:
     try:
-        text: str = json.encode(value).decode()
+        text = json.encode(value).decode()
     except (TypeError, ValueError):
         return str(value)
     return text

@@ -119,14 +119,14 @@ class Blobs:
             return None
         if binascii.b2a_base64(content, newline=False) != data.encode():
             return None  # written in another way than we would: it has to come back as it was
-        digest: str = hashlib.sha256(content).hexdigest()
+        digest = hashlib.sha256(content).hexdigest()
         path = self.folder / digest
         if not _holds(path, content):
             make_private(self.folder)
             write_atomic(path, content, mode=0o600)
         return PREFIX + digest
 
-    def _inlined(self, value: Any, warn: Callable[[str], None]) -> Any:
+    def _inlined(self, value: object, warn: Callable[[str], None]) -> object:
         if isinstance(value, list):
             return [self._inlined(item, warn) for item in value]
         if not isinstance(value, dict):
@@ -189,5 +189,5 @@ def _holds(path: Path, content: bytes) -> bool:
         return False
 
 
-def _is_reference(value: Any) -> bool:
+def _is_reference(value: object) -> bool:
     return isinstance(value, str) and value.startswith(PREFIX)

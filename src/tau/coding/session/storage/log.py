@@ -172,8 +172,7 @@ class SessionLog:
             self._warn_of(node, line)
             return None
         if _may_refer(entry) and _REFERENCE in line:
-            fetched: s.KnownEntry = blobs_module.Blobs(self.blobs).fetch(entry, self.warn)
-            return fetched
+            return blobs_module.Blobs(self.blobs).fetch(entry, self.warn)
         return entry
 
     def branch(self, leaf: str | None = "") -> list[EntryNode]:

@@ -33,8 +33,7 @@ class SessionStore:
 
     def fork(self, source: SessionLog | Path, *, leaf: str | None = None) -> SessionLog:
         """A copy of a session as a new one of this working folder; with `leaf` only the branch up to it."""
-        log: SessionLog = forks.fork(source, self.folder, self._cwd, leaf=leaf, blobs=self._blobs)
-        return log
+        return forks.fork(source, self.folder, self._cwd, leaf=leaf, blobs=self._blobs)
 
     def recent(self) -> SessionLog:
         """The session of this working folder that was written to last."""

@@ -84,10 +84,7 @@ class ArgumentValues:
 
     def _models(self) -> "KnownModels":
         session = self._app.session
-        found: KnownModels = model_list.known_models(
-            self._app.paths, None if session is None else session.model
-        )
-        return found
+        return model_list.known_models(self._app.paths, None if session is None else session.model)
 
     def _read_models(self) -> Sequence[_Choice]:
         known = self._models()

@@ -24,14 +24,14 @@ user_lines = late("tau.modes.interactive.commands.user_lines")
 
 MODULES = {
     "context": late("tau.modes.interactive.commands.context"),
+    "conversation": late("tau.modes.interactive.commands.conversation"),
     "display": late("tau.modes.interactive.commands.display"),
-    "exporting": late("tau.modes.interactive.commands.export"),
-    "program": late("tau.modes.interactive.commands.general"),
+    "export": late("tau.modes.interactive.commands.export"),
+    "general": late("tau.modes.interactive.commands.general"),
     "reload": late("tau.modes.interactive.commands.reload"),
     "session": late("tau.modes.interactive.commands.session"),
-    "talk": late("tau.modes.interactive.commands.conversation"),
     "todo": late("tau.modes.interactive.commands.todo"),
-    "work": late("tau.modes.interactive.commands.undo_and_jobs"),
+    "undo_and_jobs": late("tau.modes.interactive.commands.undo_and_jobs"),
 }
 
 BUSY = "The agent is at work; {key} stops it."

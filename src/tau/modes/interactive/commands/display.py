@@ -1,16 +1,11 @@
 """Commands about the model and the screen: mostly the lists to choose from."""
 
-from typing import TYPE_CHECKING
-
 from tau.ai.catalog import pick_model
 from tau.ai.model import DEMO_PROVIDER, THINKING_LEVELS, Model, ThinkingLevel, thinking_level
 from tau.base.errors import ConfigError, UsageError
 from tau.base.late import late
 from tau.modes.interactive.app import App
 from tau.modes.interactive.commands.shared_text import session_of
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.selectors.model_list import ModelList
 
 setting_changes = late("tau.modes.interactive.selectors.setting_changes")
 clipboard = late("tau.modes.interactive.composer.clipboard")
@@ -44,7 +39,7 @@ async def find_model(app: App, pattern: str) -> tuple[Model, ThinkingLevel | Non
     """The model that is meant, of the tables or of a server on this machine, if it can be used."""
     if pattern.partition("/")[0] == DEMO_PROVIDER:
         raise UsageError("The demo model has to be chosen at the start: tau --provider demo.")
-    known: ModelList = model_list.known_models(app.paths, session_of(app).model)
+    known = model_list.known_models(app.paths, session_of(app).model)
     usable = [id for id in known.catalog.providers if id in known.usable]
     try:
         choice = pick_model(known.catalog, pattern, prefer=usable)
@@ -81,7 +76,7 @@ async def theme(app: App, rest: str) -> None:
     if not rest:
         await theme_selector.choose_theme(app)
         return
-    names: list[str] = list(appearance.theme_names())
+    names = list(appearance.theme_names())
     if rest not in names:
         near = difflib.get_close_matches(rest, names, 1)
         hint = f"Did you mean {near[0]}?" if near else "/theme shows all of them."

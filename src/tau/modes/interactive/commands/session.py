@@ -59,8 +59,7 @@ def _found(session: Session, wanted: str) -> Path:
             return SessionStore(session.log.path.parent, session.cwd, flat=True).find_path(wanted)
         except UsageError:
             pass  # it may be one of another folder
-    found: Path = sdk.session_store(os.environ, session.cwd).find_path(wanted)
-    return found
+    return sdk.session_store(os.environ, session.cwd).find_path(wanted)
 
 
 async def name(app: App, rest: str) -> None:

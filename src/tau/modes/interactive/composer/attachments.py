@@ -259,8 +259,7 @@ def _loaded(path: Path | None, data: bytes | None, resize: bool) -> ImageContent
         assert path is not None
         images.check_size(path.stat().st_size)
         data = path.read_bytes()
-    content: ImageContent = images.load_image(data, auto_resize=resize).content()
-    return content
+    return images.load_image(data, auto_resize=resize).content()
 
 
 def _saved(folder: Path, data: bytes, ending: str) -> Path | None:

@@ -32,7 +32,7 @@ def _words(text: str) -> list[str]:
     if len(lines) > 1 and all(line.lower().endswith(ENDINGS) for line in lines):
         return lines
     try:
-        words: list[str] = shlex.split(text)
+        words = shlex.split(text)
     except ValueError:  # a quotation mark that is not closed
         return text.split()
     return words

@@ -36,7 +36,7 @@ def chosen(environ: Mapping[str, str] = os.environ) -> list[str]:
         if not text:
             continue
         try:
-            words: list[str] = shlex.split(text)
+            words = shlex.split(text)
         except ValueError as error:
             raise TauError(f"{name} cannot be understood: {error}.") from None
         return words

@@ -104,8 +104,7 @@ class PromptRecall:
 
     @property
     def _path(self) -> Path:
-        path: Path = self._app.paths.home / prompt_history.FILE_NAME
-        return path
+        return self._app.paths.home / prompt_history.FILE_NAME
 
     def _load(self) -> None:
         if not self._loading:

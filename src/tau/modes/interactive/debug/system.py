@@ -74,5 +74,5 @@ def _own_memory() -> str:
     """The most that this process has used."""
     if sys.platform == "win32":
         return "unknown"
-    peak: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return format_bytes(peak if sys.platform == "darwin" else peak * 1024)

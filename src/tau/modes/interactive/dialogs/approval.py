@@ -218,8 +218,7 @@ class CodePreview(Component):
         colored = self._language and self._theme.depth != "none" and len(self._text) <= MAX_COLORED_CHARS
         if not colored:
             return self._text.split("\n")
-        lines: list[str] = highlighting.highlight(self._text, self._language, self._theme)
-        return lines
+        return highlighting.highlight(self._text, self._language, self._theme)
 
     def _wrapped(self, line: str, width: int) -> list[str]:
         """Behind a mark, so that what a command says cannot pass for what tau says."""

@@ -21,7 +21,6 @@ from tau.modes.interactive.dialogs.parts import DialogChoice
 from tau.tui.component import Component
 
 if TYPE_CHECKING:
-    from tau.ai.local.discovery import DiscoveredServer
     from tau.modes.interactive.app import App, SessionSwitch
 
 apps = late("tau.modes.interactive.app")
@@ -117,7 +116,7 @@ async def _servers(app: "App") -> list[FirstRunOption]:
         return []
     transport = http.HttpTransport(os.environ)
     try:
-        found: list[DiscoveredServer] = await discovery.discover(transport, os.environ)
+        found = await discovery.discover(transport, os.environ)
     finally:
         await transport.close()
     return [
@@ -137,8 +136,7 @@ async def _without_wishes(app: "App", model: str = "") -> "SessionSwitch | None"
     for key in ("defaultModel", "defaultProvider"):
         if reset_setting(app.paths, key):
             app.say(f"The setting {key} was taken out of {app.paths.settings}.")
-    change: SessionSwitch = apps.FIRST
-    return change._replace(model=model)
+    return apps.FIRST._replace(model=model)
 
 
 def _key(app: "App") -> FirstRunOption:
@@ -148,8 +146,7 @@ def _key(app: "App") -> FirstRunOption:
         if row is None or not await logins.store_key(app, row):
             return None
         app.say(f"The key of {row.name} is stored in {app.paths.auth}, which only you can read.")
-        change: SessionSwitch = apps.FIRST
-        return change
+        return apps.FIRST
 
     return FirstRunOption(
         DialogChoice("key", "Paste an API key", "Of Anthropic, OpenAI, OpenRouter and others."), paste
@@ -167,7 +164,7 @@ def _demo(app: "App") -> list[FirstRunOption]:
             raise TauError(f"The demo model is not installed. Run {INSTALL} and start tau again.")
 
         return [FirstRunOption(DialogChoice("demo", "The offline demo model", about), tell)]
-    target: Path = weights.weights_path(weights.cache_dir(os.environ))
+    target = weights.weights_path(weights.cache_dir(os.environ))
     if target.is_file():
         about = "It can chat, but it cannot code."
         return [
@@ -242,16 +239,14 @@ def _help(app: "App") -> FirstRunOption:
 
 def _again() -> FirstRunOption:
     async def again() -> "SessionSwitch | None":
-        change: SessionSwitch = apps.FIRST
-        return change
+        return apps.FIRST
 
     return FirstRunOption(DialogChoice("again", "Try again"), again)
 
 
 def _new() -> FirstRunOption:
     async def new() -> "SessionSwitch | None":
-        change: SessionSwitch = apps.SessionSwitch("new")
-        return change
+        return apps.SessionSwitch("new")
 
     return FirstRunOption(DialogChoice("new", "Begin a new session instead"), new)
 
@@ -275,7 +270,6 @@ def _for_file(app: "App", path: Path) -> list[FirstRunOption]:
         finally:
             app.screen.resume()
             app.screen.request_render(force=True)
-        change: SessionSwitch = apps.FIRST
-        return change
+        return apps.FIRST
 
     return [_again(), FirstRunOption(DialogChoice("edit", "Open the file in your editor", str(path)), edit)]

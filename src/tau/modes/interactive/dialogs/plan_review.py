@@ -102,9 +102,7 @@ def _dialog(app: "App", plan: Plan) -> Callable[[Callable[[PlanResponse | None],
 async def review(app: "App", plan: Plan) -> PlanAnswer | None:
     """What the person says to a plan. Where they turn away, the run that handed it in ends."""
     while True:
-        said: PlanResponse = await app.ui.show(
-            _dialog(app, plan), f"A plan waits: {plan.title}"
-        ) or PlanResponse(None)
+        said = await app.ui.show(_dialog(app, plan), f"A plan waits: {plan.title}") or PlanResponse(None)
         match said.wish:
             case "approve":
                 return PlanAnswer("approve")

@@ -83,5 +83,5 @@ def _parent(log: "SessionLog", id: str) -> str | None:
 def _copy(source: Path, cwd: Path, leaf: str, blobs: Path | None) -> Path:
     """The file of the new session, closed again. Raises SessionError where it cannot be written."""
     with closing(forks.fork(source, source.parent, cwd, leaf=leaf, blobs=blobs)) as log:
-        path: Path = log.path
-        return path
+        assert log.path is not None
+        return log.path

@@ -13,6 +13,7 @@ from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel, 
 from tau.modes.interactive.selectors.pick_list import pick
 from tau.modes.interactive.selectors.session_actions import SORTS, SessionItem, Sort
 from tau.modes.interactive.selectors.session_list_view import SessionBody, SessionChoices, SessionList
+from tau.tui.timer import sleep
 from tau.tui.widgets.select_list import SelectItem
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ class SessionSelector:
         """What was said, once nobody types any more."""
         text = self._list.filter_text
         if text.strip():
-            await asyncio.sleep(PAUSE_S)
+            await sleep(self._app.front.timer, PAUSE_S)
             if text != self._list.filter_text:
                 self._wake.set()
                 return

@@ -171,5 +171,5 @@ def _rest_of_command(view: ToolCallView, theme: Theme, ran: CommandView) -> list
 def _colored(theme: Theme, lines: Sequence[str]) -> list[str]:
     if theme.depth == "none" or sum(map(len, lines)) > 10_000:
         return [clean(line).replace("\n", " ") for line in lines]
-    colored: list[str] = highlighting.highlight("\n".join(lines), "bash", theme)
+    colored = highlighting.highlight("\n".join(lines), "bash", theme)
     return colored[: len(lines)]

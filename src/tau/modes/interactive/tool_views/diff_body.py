@@ -21,8 +21,7 @@ def diff(theme: Theme, texts: Iterable[str], max_rows: int, *, named: bool) -> C
     hunks = [hunk for text in texts for hunk in diff_hunks.parse_unified_diff(text)]
     if not named:
         hunks = [hunk._replace(path="") for hunk in hunks]
-    view: Component = diff_widget.DiffView(theme, diff=hunks, max_rows=max_rows)
-    return view
+    return diff_widget.DiffView(theme, diff=hunks, max_rows=max_rows)
 
 
 def replacement(theme: Theme, old: str, new: str, max_rows: int) -> Component:
@@ -33,8 +32,7 @@ def replacement(theme: Theme, old: str, new: str, max_rows: int) -> Component:
         hunk._replace(lines=tuple(line._replace(old_number=None, new_number=None) for line in hunk.lines))
         for hunk in diff_hunks.hunks_between(clean(old), clean(new))
     ]
-    view: Component = diff_widget.DiffView(theme, diff=hunks, max_rows=max_rows)
-    return view
+    return diff_widget.DiffView(theme, diff=hunks, max_rows=max_rows)
 
 
 def written(theme: Theme, text: str, max_rows: int, *, sign: str = "+", from_end: bool = False) -> Component:

@@ -68,7 +68,7 @@ class ResultImage(Component):
             data = a2b_base64(self._content.data)
         except (Base64Error, ValueError):
             data = b""
-        image: Image = image_widget.Image(
+        return image_widget.Image(
             self._theme,
             data,
             self._content.mime_type,
@@ -80,7 +80,6 @@ class ResultImage(Component):
             cell_pixels=self._capabilities.cell_pixels,
             placeholders=self._capabilities.kitty_placeholders,
         )
-        return image
 
 
 def pictures(view: ToolCallView, theme: Theme, alt: str = "") -> list[Component]:

@@ -1,10 +1,10 @@
 """Which renderer draws which tool: found by name, loaded when its first call is shown."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from tau.base import log
 from tau.base.late import late
-from tau.modes.interactive.tool_views import registry
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView
 from tau.tui.style import Theme
 
@@ -23,7 +23,14 @@ def log_once(message: str, error: Exception) -> None:
 generic = late("tau.modes.interactive.tool_views.generic")
 read = late("tau.modes.interactive.tool_views.read")
 
-RENDERERS = {
+
+class Renderer(Protocol):
+    """What each module in the table offers."""
+
+    def draw(self, view: ToolCallView, theme: Theme) -> RenderedCall: ...
+
+
+RENDERERS: dict[str, Renderer] = {
     "ask": late("tau.modes.interactive.tool_views.ask"),
     "ast_edit": late("tau.modes.interactive.tool_views.ast_edit"),
     "ast_grep": late("tau.modes.interactive.tool_views.ast_grep"),
@@ -48,24 +55,20 @@ def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     """How a call looks now. Never an exception: what a model or a file sent may be anything."""
     try:
         if view.name in RENDERERS:
-            drawn: RenderedCall = RENDERERS[view.name].draw(view, theme)
-            return drawn
+            return RENDERERS[view.name].draw(view, theme)
     except Exception as error:
-        registry.log_once(f"The look of a call of {view.name} failed.", error)
+        log_once(f"The look of a call of {view.name} failed.", error)
     try:
-        plain: RenderedCall = generic.draw(view, theme)
-        return plain
+        return generic.draw(view, theme)
     except Exception as error:
-        registry.log_once("The look of a call of any tool failed.", error)
-        bare: RenderedCall = generic.bare(view, theme)
-        return bare
+        log_once("The look of a call of any tool failed.", error)
+        return generic.bare(view, theme)
 
 
 def draw_group(views: Sequence[ToolCallView], theme: Theme) -> RenderedCall:
     """Several reads as one; the same promise."""
     try:
-        drawn: RenderedCall = read.draw_group(views, theme)
-        return drawn
+        return read.draw_group(views, theme)
     except Exception as error:
-        registry.log_once("The look of a group of reads failed; only the last one is shown.", error)
+        log_once("The look of a group of reads failed; only the last one is shown.", error)
         return draw(views[-1], theme)

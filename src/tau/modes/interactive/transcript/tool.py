@@ -107,9 +107,7 @@ class ToolBlock(GrowingBlock):
 def draw(views: Sequence[ToolCallView], theme: Theme) -> RenderedCall:
     """As the renderer of the tool draws it; a plain form where that fails."""
     try:
-        drawn: RenderedCall = (
-            registry.draw(views[0], theme) if len(views) == 1 else registry.draw_group(views, theme)
-        )
+        drawn = registry.draw(views[0], theme) if len(views) == 1 else registry.draw_group(views, theme)
     except Exception as error:
         log.error(f"The renderer of {views[0].name} failed.", error)
         return plainly_drawn(views[-1], theme)

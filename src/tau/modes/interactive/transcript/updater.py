@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tau.agent import events as e
+from tau.agent.ui import NoticeLevel
 from tau.ai.stream_events import AssistantMessageEvent, TextDelta, ThinkingDelta, ToolCallDelta
 from tau.ai.wire import AssistantMessage
 from tau.modes.event_lines import compaction_line
@@ -201,5 +202,5 @@ class TranscriptUpdater:
             "info",
         )
 
-    def _say(self, text: str, level: Any) -> None:
+    def _say(self, text: str, level: NoticeLevel) -> None:
         self.story.add(NoticeBlock(self.story.scene, text, level))

@@ -18,8 +18,7 @@ def incoming(text: str) -> str:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.replace("\n", "").replace("\t", "").isprintable():
         return text
-    cleaned: str = base_text.plain(text)
-    return cleaned
+    return base_text.plain(text)
 
 
 def incoming_line(text: str) -> str:

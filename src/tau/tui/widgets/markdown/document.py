@@ -176,4 +176,4 @@ def size_of(lines: Sequence[str]) -> int:
 
 def plain(line: str) -> str:
     """A line without what could drive a terminal; tabs stay, for they mean something in Markdown."""
-    return line if line.isprintable() else str(base_text.plain(line))
+    return line if line.isprintable() else base_text.plain(line)
