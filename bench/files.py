@@ -30,15 +30,15 @@ from tau.base.files import write_atomic
 from tau.base.run import LocalRunner
 from tau.base.text import decode, encode
 from tau.coding.artifacts import TemporaryArtifacts
-from tau.coding.local_fs import LocalFileSystem
+from tau.coding.files.local_fs import LocalFileSystem
+from tau.coding.files.seen_files import SeenFiles
+from tau.coding.internal_urls.router import SchemeRouter
 from tau.coding.search import rg
-from tau.coding.search.query import Query, Request, Scope
-from tau.coding.snapshots import SeenFiles
+from tau.coding.search.query import Query, SearchRequest, SearchScope
 from tau.coding.tools.edit_hashline import HashlineEdit
 from tau.coding.tools.find import Find
 from tau.coding.tools.read import Read
 from tau.coding.tools.search import Search
-from tau.coding.urls.router import SchemeRouter
 
 FILES = 50_000
 QUICK_FILES = 5_000
@@ -101,7 +101,7 @@ def search_all(world: World) -> Measure:
 
 def search(title: str, pattern: str, world: World) -> Measure:
     tool = Search()
-    request = Request(query=Query(pattern=pattern), scope=Scope(roots=(str(world.cwd),)))
+    request = SearchRequest(query=Query(pattern=pattern), scope=SearchScope(roots=(str(world.cwd),)))
     command = rg.command(program(), request)
     return Measure(
         title,

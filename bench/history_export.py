@@ -14,11 +14,11 @@ from statistics import median
 from report import Row, milliseconds, times
 
 from tau.ai.wire import AssistantMessage, Cost, TextContent, ToolCall, ToolResultMessage, Usage, UserMessage
-from tau.coding.export.files import Format, exported
+from tau.coding.cost_report.request_costs import iter_usage
+from tau.coding.cost_report.summary import summarise
+from tau.coding.export.files import ExportFormat, exported
 from tau.coding.export.secrets import Masker
-from tau.coding.session.log import SessionLog
-from tau.coding.usage.rows import iter_usage
-from tau.coding.usage.summary import summarise
+from tau.coding.session.storage.log import SessionLog
 
 BYTES = 10_000_000
 SESSIONS = 1_000
@@ -49,7 +49,7 @@ def _exports(folder: Path, size: int, rounds: int) -> list[tuple[Row, float]]:
     log = _long_session(folder, size)
     megabytes = size / 1_000_000
     found: list[tuple[Row, float]] = []
-    formats: tuple[tuple[Format, bool], ...] = (
+    formats: tuple[tuple[ExportFormat, bool], ...] = (
         ("html", True),
         ("html", False),
         ("markdown", True),

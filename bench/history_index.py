@@ -14,9 +14,9 @@ from typing import Any
 
 from report import Row, milliseconds, times
 
-from tau.coding.history.index import SessionIndex
-from tau.coding.history.search import search
-from tau.coding.session.ids import file_name, folder_name, new_session_id
+from tau.coding.session.storage.ids import file_name, folder_name, new_session_id
+from tau.coding.session_index.index import SessionIndex
+from tau.coding.session_index.search import search
 
 SESSIONS = 10_000
 QUICK_SESSIONS = 500

@@ -12,10 +12,10 @@ from statistics import median
 from report import Row, milliseconds
 
 from tau.base.run import LocalRunner
-from tau.coding.local_fs import LocalFileSystem
-from tau.coding.undo.commands import CommandWatch
-from tau.coding.undo.history import FileHistory
-from tau.coding.undo.recording import RecordingFileSystem
+from tau.coding.files.local_fs import LocalFileSystem
+from tau.coding.undo.command_watch import CommandWatch
+from tau.coding.undo.file_history import FileHistory
+from tau.coding.undo.recorder import RecordingFileSystem
 from tau.coding.undo.undo import Undo
 
 FILES = 10_000

@@ -7,9 +7,9 @@ from statistics import median
 from report import Row, milliseconds
 
 from tau.agent.queue import Queue
-from tau.coding.job_texts import put_result
-from tau.coding.jobs import SessionJobs
-from tau.coding.ports import Report
+from tau.coding.jobs.delivery import put_result
+from tau.coding.jobs.session_jobs import SessionJobs
+from tau.coding.ports import JobReport
 
 JOBS = 100
 ROUNDS = 20
@@ -34,7 +34,7 @@ async def _together() -> float:
     queue = Queue()
     moment = asyncio.Event()
 
-    async def work(report: Report) -> str:
+    async def work(report: JobReport) -> str:
         await moment.wait()
         return "done"
 
@@ -54,7 +54,7 @@ async def _together() -> float:
 async def _one() -> float:
     queue = Queue()
 
-    async def work(report: Report) -> str:
+    async def work(report: JobReport) -> str:
         return "done"
 
     async with SessionJobs(lambda job: put_result(queue, job)) as jobs:

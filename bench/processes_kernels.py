@@ -10,7 +10,7 @@ from statistics import median
 
 from report import Row, milliseconds
 
-from tau.backends.kernels.cells import Cell, Language, NoHost
+from tau.backends.kernels.cells import Cell, KernelLanguage, NoHost
 from tau.backends.kernels.pool import Kernels
 from tau.base.run import LocalRunner, capture
 
@@ -62,7 +62,7 @@ async def _bare(runner: LocalRunner, cwd: Path, rounds: int) -> float:
     return median(times)
 
 
-async def _ready(runner: LocalRunner, cwd: Path, language: Language, rounds: int) -> float:
+async def _ready(runner: LocalRunner, cwd: Path, language: KernelLanguage, rounds: int) -> float:
     """Until an empty cell has run, which is a little more than ready."""
     times = []
     async with Kernels(runner, python=sys.executable) as kernels:
@@ -74,7 +74,7 @@ async def _ready(runner: LocalRunner, cwd: Path, language: Language, rounds: int
     return median(times)
 
 
-async def _cells(runner: LocalRunner, cwd: Path, language: Language, code: str) -> float:
+async def _cells(runner: LocalRunner, cwd: Path, language: KernelLanguage, code: str) -> float:
     times = []
     async with Kernels(runner, python=sys.executable) as kernels:
         for _ in range(CELLS):

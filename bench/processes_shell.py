@@ -16,9 +16,9 @@ from tau.agent.world import World
 from tau.backends.shell.session import ShellSession
 from tau.base.run import Limits, LocalRunner
 from tau.coding.artifacts import TemporaryArtifacts
-from tau.coding.local_fs import LocalFileSystem
+from tau.coding.files.local_fs import LocalFileSystem
+from tau.coding.internal_urls.router import SchemeRouter
 from tau.coding.tools.bash import Bash, BashParams
-from tau.coding.urls.router import SchemeRouter
 
 CALLS = 500
 QUICK_CALLS = 100

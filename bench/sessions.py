@@ -27,7 +27,7 @@ from run import ask
 from subjects import Subject, tau
 
 from tau.ai.wire import AssistantMessage, TextContent, Usage, UserMessage
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.log import SessionLog
 
 ENTRIES = 100_000
 QUICK_ENTRIES = 10_000

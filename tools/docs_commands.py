@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from tau.base.sizes import format_bytes
 from tau.config import command_files
-from tau.modes.interactive.commands.table import GROUPS, ROWS, Row
+from tau.modes.interactive.commands.table import GROUPS, ROWS, SlashCommand
 
 
 def commands() -> str:
@@ -16,7 +16,7 @@ def commands() -> str:
     return "\n".join(lines)
 
 
-def _line(row: Row) -> str:
+def _line(row: SlashCommand) -> str:
     typed = row.typed.replace("|", "\\|")
     others = "".join(f", also `/{alias}`" for alias in row.aliases)
     return f"| `{typed}` | {row.description}{others} | {'yes' if row.while_busy else 'no'} |"

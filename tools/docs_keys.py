@@ -5,8 +5,8 @@ from pathlib import Path
 
 from tau.config.theme_files import read_theme, theme_paths
 from tau.modes import interactive
-from tau.modes.interactive.bindings import APP_BINDINGS
-from tau.modes.interactive.themes.tokens import ROLES, TOKENS, Token
+from tau.modes.interactive.key_bindings import APP_BINDINGS
+from tau.modes.interactive.themes.tokens import ROLES, TOKENS, ThemeToken
 from tau.tui.input.bindings import BINDINGS, Binding
 from tau.tui.input.names import label
 from tau.tui.widgets.editor.bindings import EDITOR_BINDINGS
@@ -55,7 +55,7 @@ def theme_tokens() -> str:
     return "\n".join([*lines, *rows])
 
 
-def _made_from(token: Token) -> str:
+def _made_from(token: ThemeToken) -> str:
     parts = [f"`{token.fg}`"] if token.fg else []
     parts += [f"on `{token.bg}`"] if token.bg else []
     return " ".join([*parts, *(style for style in STYLES if getattr(token, style))])

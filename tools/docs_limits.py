@@ -4,17 +4,22 @@ from tau.ai.images import MAX_IMAGE_BYTES
 from tau.backends.kernels import cells, pool
 from tau.backends.ssh import connections, hosts
 from tau.backends.syntax.languages import MAX_PARSED_CHARS, MAX_SUMMARY_BYTES, MAX_SUMMARY_LINES
-from tau.backends.syntax.readings import MAX_PATTERN_CHARS
+from tau.backends.syntax.pattern_parser import MAX_PATTERN_CHARS
 from tau.backends.syntax.summary import SummaryOptions
 from tau.base.sizes import format_bytes
-from tau.coding import code_files, images, jobs, path_lists, todo_list
-from tau.coding.documents import limits as document_limits
-from tau.coding.edits import plan, source
+from tau.coding import images
+from tau.coding.edits import source, transaction
+from tau.coding.files import path_arguments, source_files
+from tau.coding.jobs import session_jobs
 from tau.coding.output import ARTIFACT_CAP_BYTES, OutputLimits
-from tau.coding.readers import archive, large, sqlite_open, sqlite_rows, sqlite_select, text, tree
-from tau.coding.readers.archive_index import ArchiveLimits
+from tau.coding.readers import directory, large_file, text
+from tau.coding.readers.archives import archive
+from tau.coding.readers.archives.index import ArchiveLimits
+from tau.coding.readers.documents import limits as document_limits
+from tau.coding.readers.sqlite import connection, rows, selector
 from tau.coding.search import hits, pages, query
 from tau.coding.session import checkpoints as session_checkpoints
+from tau.coding.todo import list as todo_list
 from tau.coding.tools import ast_edit, ast_grep, find, inspect_image, job, rewind, search, ssh, write
 from tau.config.settings import Settings
 from tau.hashline import preview, snapshots
@@ -49,9 +54,9 @@ def matches(several: str, one: str) -> list[Row]:
 
 CODE = [
     ("file that is parsed", format_bytes(MAX_PARSED_CHARS)),
-    ("files of one call", count(code_files.MAX_FILES)),
+    ("files of one call", count(source_files.MAX_FILES)),
     ("pattern, in characters", count(MAX_PATTERN_CHARS)),
-    ("time", count(code_files.SECONDS, "s")),
+    ("time", count(source_files.SECONDS, "s")),
 ]
 
 LIMITS: dict[str, list[Row]] = {
@@ -61,23 +66,23 @@ LIMITS: dict[str, list[Row]] = {
         ("text of one call", format_bytes(OUTPUT.bytes)),
         ("line, in characters", count(OUTPUT.columns)),
         ("lines shown around a range", f"{text.LINES_BEFORE} before, {text.LINES_AFTER} after"),
-        ("file that gets a tag", format_bytes(large.LARGE_BYTES)),
+        ("file that gets a tag", format_bytes(large_file.LARGE_BYTES)),
         (
             "file of code shown in brief",
             f"{count(SUMMARY.min_total_lines)} to {count(MAX_SUMMARY_LINES)} lines, "
             f"{format_bytes(MAX_SUMMARY_BYTES)}",
         ),
-        ("entries of a folder inside the one that is shown", count(tree.PER_FOLDER)),
+        ("entries of a folder inside the one that is shown", count(directory.PER_FOLDER)),
         ("entries of an archive that are listed at once", count(archive.LISTED_ENTRIES)),
         ("archive", f"{format_bytes(ARCHIVE.archive_bytes)}, {count(ARCHIVE.entries)} entries"),
         ("entry of an archive, unpacked", format_bytes(ARCHIVE.entry_bytes)),
         (
             "rows of a table",
-            f"{sqlite_rows.SAMPLE_ROWS} as a sample, {sqlite_select.DEFAULT_ROWS} with a selection, "
-            f"{sqlite_select.MAX_ROWS} with `limit`",
+            f"{rows.SAMPLE_ROWS} as a sample, {selector.DEFAULT_ROWS} with a selection, "
+            f"{selector.MAX_ROWS} with `limit`",
         ),
-        ("rows of a query", count(sqlite_rows.QUERY_ROWS)),
-        ("time of a query", count(sqlite_open.READ_SECONDS, "s")),
+        ("rows of a query", count(rows.QUERY_ROWS)),
+        ("time of a query", count(connection.READ_SECONDS, "s")),
         ("text of a document, in characters", count(document_limits.MAX_TEXT_CHARS)),
         ("time of a document", count(document_limits.SECONDS, "s")),
         ("picture", format_bytes(images.MAX_INPUT_BYTES)),
@@ -85,11 +90,11 @@ LIMITS: dict[str, list[Row]] = {
     "write": [
         ("file that is compared with what it replaces", format_bytes(write.MAX_DIFFED_BYTES)),
         ("archive that is rewritten, unpacked", format_bytes(ARCHIVE.rewritten_bytes)),
-        ("time of a change in a database", count(sqlite_open.WRITE_SECONDS, "s")),
+        ("time of a change in a database", count(connection.WRITE_SECONDS, "s")),
     ],
     "edit": [
         ("file", format_bytes(source.MAX_FILE_BYTES)),
-        ("files of one edit", count(plan.MAX_FILES)),
+        ("files of one edit", count(transaction.MAX_FILES)),
         (
             "texts that are remembered under their tags",
             f"{snapshots.MAX_PATHS} files, {snapshots.MAX_VERSIONS} versions of each, "
@@ -106,12 +111,12 @@ LIMITS: dict[str, list[Row]] = {
         ),
         ("file that was not named itself", format_bytes(query.MAX_FILE_BYTES)),
         ("file that gets a tag", format_bytes(hits.MAX_WHOLE_BYTES)),
-        ("entries of `paths`", count(path_lists.MAX_ENTRIES)),
+        ("entries of `paths`", count(path_arguments.MAX_ENTRIES)),
         ("time", count(search.SECONDS, "s")),
     ],
     "find": [
         ("paths returned", count(find.MAX_RESULTS)),
-        ("entries of `paths`", count(path_lists.MAX_ENTRIES)),
+        ("entries of `paths`", count(path_arguments.MAX_ENTRIES)),
         (
             "time",
             f"{count(find.DEFAULT_SECONDS, 's')}, with `timeout` from {find.MIN_SECONDS:g} "
@@ -138,9 +143,9 @@ LIMITS: dict[str, list[Row]] = {
             f" one of {', '.join(job.POLL_WAITS_S)}",
         ),
         ("running jobs", f"{setting(count(SETTINGS.async_.max_jobs), 'async.maxJobs')}, 1 to 100"),
-        ("ended jobs kept", f"{count(jobs.MAX_KEPT)}, for {jobs.RETENTION_S // 60:g} min"),
+        ("ended jobs kept", f"{count(session_jobs.MAX_KEPT)}, for {session_jobs.RETENTION_S // 60:g} min"),
         ("results of one call", format_bytes(job.RESULTS.bytes)),
-        ("result in a message of its own", format_bytes(jobs.DELIVERED.bytes)),
+        ("result in a message of its own", format_bytes(session_jobs.DELIVERED.bytes)),
         ("time between updates", f"{job.UPDATE_INTERVAL_S * 1000:g} ms"),
     ],
     "ssh": [

@@ -19,9 +19,9 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from tau.coding.cost_report.chart import chart_page  # noqa: E402
 from tau.coding.export.files import exported  # noqa: E402
 from tau.coding.export.secrets import Masker  # noqa: E402
-from tau.coding.usage.chart import chart_page  # noqa: E402
 from tests.coding.export.chromium import browser, program  # noqa: E402
 from tests.coding.export.sample import sample_session, sample_usage  # noqa: E402
 from tests.support.fake_answers import Answer, Call, Text, Usage  # noqa: E402

@@ -88,11 +88,11 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors; a 
     from tau.coding.session.entries import CustomMessageEntry as CustomMessageEntry
     from tau.coding.session.entries import KnownEntry as KnownEntry
     from tau.coding.session.entries import MessageEntry as MessageEntry
-    from tau.coding.session.log import SessionLog as SessionLog
-    from tau.coding.session.navigation import Move as Move
     from tau.coding.session.session import Session as Session
-    from tau.coding.session.storage import SessionLocked as SessionLocked
-    from tau.coding.session.store import SessionStore as SessionStore
+    from tau.coding.session.storage.line_storage import SessionLocked as SessionLocked
+    from tau.coding.session.storage.log import SessionLog as SessionLog
+    from tau.coding.session.storage.session_store import SessionStore as SessionStore
+    from tau.coding.session.tree_navigation import Move as Move
     from tau.sdk import Connection as Connection
     from tau.sdk import SessionOptions as SessionOptions
     from tau.sdk import call_tool as call_tool
@@ -104,9 +104,9 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors; a 
 _HOMES = {
     late("tau.sdk"): "Connection SessionOptions call_tool connect create_session run_sync session_store",
     late("tau.coding.session.session"): "Session",
-    late("tau.coding.session.log"): "SessionLog",
-    late("tau.coding.session.store"): "SessionStore",
-    late("tau.coding.session.navigation"): "Move",
+    late("tau.coding.session.storage.log"): "SessionLog",
+    late("tau.coding.session.storage.session_store"): "SessionStore",
+    late("tau.coding.session.tree_navigation"): "Move",
     late("tau.coding.session.entries"): "CustomEntry CustomMessageEntry KnownEntry MessageEntry",
     late("tau.agent.agent"): "Agent",
     late("tau.agent.loop"): "Outcome",
@@ -125,7 +125,7 @@ _HOMES = {
     late("tau.base.errors"): (
         "ConfigError ExtensionError ProviderError SessionError TauError ToolError UsageError"
     ),
-    late("tau.coding.session.storage"): "SessionLocked",
+    late("tau.coding.session.storage.line_storage"): "SessionLocked",
     late("tau.agent.events"): (
         "AgentEnd AgentEvent AgentStart BashEnd Compacted CompactionEnd CompactionResult CompactionStart "
         "FallbackApplied FallbackSucceeded MessageEnd MessageStart MessageUpdate Notice QueueChanged "

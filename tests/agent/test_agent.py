@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tau.agent import streaming
+from tau.agent import event_stream
 from tau.agent.agent import Agent
 from tau.agent.events import AgentEnd, AgentEvent, MessageEnd, MessageUpdate, Notice
 from tau.agent.hooks import Hooks
@@ -208,7 +208,7 @@ def test_an_exception_in_the_readers_own_code_passes_untouched() -> None:
 
 
 def test_a_reader_who_is_far_behind_is_told_and_misses_only_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streaming, "MAX_BEHIND", 10)
+    monkeypatch.setattr(event_stream, "MAX_BEHIND", 10)
 
     async def main() -> None:
         made, _, events = agent([[Say("x" * 100, 100)]])

@@ -13,7 +13,7 @@ from tau.agent.hooks import Hooks
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.agent.world import World
-from tau.ai.faux import FAUX_MODEL, Faux, Step
+from tau.ai.faux import FAUX_MODEL, Faux, FauxStep
 from tau.base.errors import ToolError
 
 
@@ -62,7 +62,7 @@ class Broken(Tool[EchoParams]):
 
 
 def agent(
-    script: Sequence[Sequence[Step]], tools: Sequence[Tool[Any]] = (), hooks: Hooks | None = None
+    script: Sequence[Sequence[FauxStep]], tools: Sequence[Tool[Any]] = (), hooks: Hooks | None = None
 ) -> tuple[Agent, Faux, list[AgentEvent]]:
     faux = Faux(script)
     unused: Any = None

@@ -7,9 +7,9 @@ from typing import Any
 from tau.ai import dialect as d
 from tau.ai.apis import dialect
 from tau.ai.assembler import Assembler
-from tau.ai.history import sendable
 from tau.ai.http import HttpTransport
 from tau.ai.model import Model
+from tau.ai.normalization import normalize_history
 from tau.ai.wire import (
     AssistantMessage,
     ImageContent,
@@ -51,7 +51,7 @@ def conversation(speaker: Model) -> d.Request:
     schema = {"type": "object", "properties": {"path": {"type": "string"}}}
     return d.Request(
         system="Be brief.",
-        messages=sendable(history, speaker),
+        messages=normalize_history(history, speaker),
         tools=[d.ToolSpec("read", "Reads.", schema), d.ToolSpec("bash", "Runs.", schema)],
         max_tokens=1000,
         thinking="medium",

@@ -7,7 +7,7 @@ import pytest
 
 from tau.ai.catalog import (
     Catalog,
-    Choice,
+    ModelMatch,
     Provider,
     find_models,
     load_catalog,
@@ -86,7 +86,7 @@ def keys(models: list[Model]) -> list[str]:
     return [model.key for model in models]
 
 
-def picked(choice: Choice) -> str:
+def picked(choice: ModelMatch) -> str:
     assert choice.known
     return choice.model.key
 

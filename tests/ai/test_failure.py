@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tau.ai.apis.failure import ANOTHER_MODEL, complaint, cut_off, failure, stream_failure
-from tau.ai.apis.wait import duration, in_text, seconds
+from tau.ai.apis.error_response import ANOTHER_MODEL, complaint, cut_off, failure, stream_failure
+from tau.ai.apis.retry_after import duration, in_text, seconds
 from tau.base.errors import ProviderError
 
 NOW = 1_790_000_000.0

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tau.ai.http import HttpTransport
-from tau.ai.local.discovery import GUESSED_TOKENS, USUAL_PLACES, FoundServer, discover
-from tau.ai.local.served import context_warning
+from tau.ai.local.context_check import context_warning
+from tau.ai.local.discovery import GUESSED_TOKENS, USUAL_PLACES, DiscoveredServer, discover
 from tau.ai.local.servers import MAX_MODELS, ollama_place
 from tau.ai.transport import Response
 
@@ -72,7 +72,7 @@ async def running(routes: Routes) -> AsyncIterator[LocalServer]:
 
 async def look(
     servers: Mapping[str, Routes], environ: Mapping[str, str] | None = None, timeout_s: float = PATIENT_S
-) -> list[FoundServer]:
+) -> list[DiscoveredServer]:
     http = HttpTransport({})
     async with AsyncExitStack() as stack:
         places = {
@@ -83,7 +83,7 @@ async def look(
         return found
 
 
-def run(work: Coroutine[Any, Any, list[FoundServer]]) -> list[FoundServer]:
+def run(work: Coroutine[Any, Any, list[DiscoveredServer]]) -> list[DiscoveredServer]:
     return asyncio.run(work)
 
 
@@ -191,7 +191,7 @@ def test_servers_come_in_the_order_of_the_places() -> None:
 
 
 def test_where_nothing_listens_nothing_is_found() -> None:
-    async def main() -> list[FoundServer]:
+    async def main() -> list[DiscoveredServer]:
         async with running({}) as gone:
             places = dict.fromkeys(USUAL_PLACES, gone.place)
         return await discover(HttpTransport({}), {}, PATIENT_S, places)
@@ -200,7 +200,7 @@ def test_where_nothing_listens_nothing_is_found() -> None:
 
 
 def test_a_server_that_never_answers_holds_up_nobody_and_is_hung_up_on() -> None:
-    async def main() -> list[FoundServer]:
+    async def main() -> list[DiscoveredServer]:
         http = HttpTransport({})
         async with (
             running({"GET /api/tags": HANG}) as silent,
@@ -301,7 +301,7 @@ def test_the_ollama_variable_is_read_as_ollama_reads_it(given: str, place: str) 
 
 
 def test_the_ollama_variable_moves_the_look() -> None:
-    async def main() -> list[FoundServer]:
+    async def main() -> list[DiscoveredServer]:
         http = HttpTransport({})
         async with running(OLLAMA) as moved:
             host = moved.place.removeprefix("http://")

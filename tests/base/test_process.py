@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from tau.base.run import Captured, Command, Exit, Limits, LocalRunner, NoSandbox, Process, capture
+from tau.base.run import CapturedOutput, Command, Exit, Limits, LocalRunner, NoSandbox, Process, capture
 
 T = TypeVar("T")
 HERE = Path(__file__).parent
@@ -34,7 +34,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 async def captured(
     command: str | Sequence[str], *, max_bytes: int = 1 << 30, cwd: Path = HERE, **options: Any
-) -> Captured:
+) -> CapturedOutput:
     async with await runner.start(command, cwd=cwd, **options) as process:
         return await capture(process, max_bytes=max_bytes)
 
@@ -277,7 +277,7 @@ def test_process_that_ignores_the_polite_signal_is_killed() -> None:
 
 
 def test_polite_signal_lets_a_process_clean_up() -> None:
-    async def main() -> Captured:
+    async def main() -> CapturedOutput:
         command = "trap 'echo clean; exit 5' TERM; echo ready; while :; do sleep 0.01; done"
         async with await runner.start(command, cwd=HERE, limits=Limits(grace=30)) as process:
             assert await anext(process.output()) == b"ready\n"

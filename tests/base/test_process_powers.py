@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import pytest
 
 from tau.base.pipe import MAX_SINKS, Sinks
-from tau.base.run import RUN_ID, Exit, Limits, LocalRunner, Terminal, capture
+from tau.base.run import RUN_ID, Exit, Limits, LocalRunner, Pty, capture
 
 T = TypeVar("T")
 HERE = Path(__file__).parent
@@ -98,7 +98,7 @@ def test_descriptors_keep_their_numbers_and_stay_ours() -> None:
 
 def test_a_terminal_is_the_childs_own_and_takes_input() -> None:
     async def main() -> bytes:
-        terminal = Terminal(columns=91, rows=17)
+        terminal = Pty(columns=91, rows=17)
         command = "stty size; test -t 0 && test -t 2 && echo terminal; read line; echo got $line; cat"
         async with await runner.start(command, cwd=HERE, terminal=terminal) as process:
             await process.write(b"typed\n")
@@ -110,7 +110,7 @@ def test_a_terminal_is_the_childs_own_and_takes_input() -> None:
 
 def test_a_terminal_echoes_only_when_asked_to() -> None:
     async def main(echo: bool) -> bytes:
-        async with await runner.start(["cat"], cwd=HERE, terminal=Terminal(echo=echo)) as process:
+        async with await runner.start(["cat"], cwd=HERE, terminal=Pty(echo=echo)) as process:
             await process.write(b"x\n")
             await process.end_input()
             return (await capture(process)).output
@@ -220,7 +220,7 @@ def test_time_limits_hold_in_a_terminal_too() -> None:
     async def main() -> Exit:
         limits = Limits(timeout=0.2, grace=0.1)
         command = "trap '' TERM HUP; while :; do sleep 1; done"
-        async with await runner.start(command, cwd=HERE, terminal=Terminal(), limits=limits) as process:
+        async with await runner.start(command, cwd=HERE, terminal=Pty(), limits=limits) as process:
             await capture(process)
             return await process.wait()
 

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tau.base.text import (
-    Decoded,
+    DecodedText,
     NotText,
     clean_line,
     decode,
@@ -53,7 +53,7 @@ def test_any_bytes_come_back_unchanged_or_are_refused(data: bytes, mark: bytes) 
 @pytest.mark.parametrize("encoding", MARKS)
 def test_byte_order_mark_tells_the_encoding_and_is_no_part_of_the_text(encoding: str) -> None:
     data = MARKS[encoding] + "grün 😀\r\n".encode(encoding)
-    assert decode(data) == Decoded(text="grün 😀\r\n", encoding=encoding, bom=MARKS[encoding])
+    assert decode(data) == DecodedText(text="grün 😀\r\n", encoding=encoding, bom=MARKS[encoding])
 
 
 def test_mark_inside_the_text_belongs_to_the_text() -> None:

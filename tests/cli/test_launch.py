@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from tau.base.errors import UsageError
-from tau.cli.faces import choose_face
-from tau.cli.folders import is_home, working_folder
 from tau.cli.launch import options
+from tau.cli.mode_selection import choose_mode
 from tau.cli.parse import parse
+from tau.cli.working_folder import is_home, working_folder
 
 
 @pytest.mark.parametrize(
@@ -29,12 +29,12 @@ from tau.cli.parse import parse
 def test_the_face_follows_the_flags_and_the_terminal(
     argv: list[str], at_terminal: str, elsewhere: str
 ) -> None:
-    assert choose_face(parse(argv), talks=True) == at_terminal
-    assert choose_face(parse(argv), talks=False) == elsewhere
+    assert choose_mode(parse(argv), talks=True) == at_terminal
+    assert choose_mode(parse(argv), talks=False) == elsewhere
 
 
 def test_a_terminal_that_cannot_move_its_cursor_gets_plain_lines() -> None:
-    assert choose_face(parse([]), talks=True, dumb=True) == "console"
+    assert choose_mode(parse([]), talks=True, dumb=True) == "console"
 
 
 def test_flags_become_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

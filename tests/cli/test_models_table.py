@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tau.ai.local.discovery import FoundServer
+from tau.ai.local.discovery import DiscoveredServer
 from tau.ai.model import Model, Price
 from tau.cli import models_table as module
 
@@ -25,8 +25,8 @@ LOCAL = Model(
 
 @pytest.fixture(autouse=True)
 def one_local_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def discover(*_: Any) -> list[FoundServer]:
-        return [FoundServer(provider="ollama", name="Ollama", base_url=LOCAL.base_url, models=[LOCAL])]
+    async def discover(*_: Any) -> list[DiscoveredServer]:
+        return [DiscoveredServer(provider="ollama", name="Ollama", base_url=LOCAL.base_url, models=[LOCAL])]
 
     monkeypatch.setattr(module, "discover", discover)
 

@@ -14,11 +14,11 @@ from tau.ai.wire import AssistantMessage, TextContent, ToolCall, ToolResultMessa
 from tau.base.errors import SessionError, UsageError
 from tau.cli import sessions_command, sessions_show, sessions_table
 from tau.coding.session import entries as s
-from tau.coding.session.log import SessionLog
-from tau.coding.session.storage import SessionLocked
-from tau.modes.output import Output
+from tau.coding.session.storage.line_storage import SessionLocked
+from tau.coding.session.storage.log import SessionLog
+from tau.modes.output_stream import OutputStream
 from tau.sdk import session_store
-from tests.coding.history.session_files import answer, named, user, write
+from tests.coding.session_index.session_files import answer, named, user, write
 
 
 class Desk:
@@ -174,7 +174,7 @@ def test_a_long_conversation_is_shown_in_pages(desk: Desk, monkeypatch: pytest.M
     monkeypatch.setenv("LINES", "11")
     text = ""
     try:
-        sessions_show.show(log, Output(follower))
+        sessions_show.show(log, OutputStream(follower))
         while text.count(sessions_show.MORE) < 2:
             text += os.read(leader, 65_536).decode()
     finally:

@@ -8,10 +8,10 @@ import pytest
 from tau.ai.wire import UserMessage
 from tau.base.errors import UsageError
 from tau.cli import undo_command
-from tau.coding.local_fs import LocalFileSystem
-from tau.coding.session.log import SessionLog
-from tau.coding.undo.history import FOLDER_NAME, FileHistory
-from tau.coding.undo.recording import RecordingFileSystem
+from tau.coding.files.local_fs import LocalFileSystem
+from tau.coding.session.storage.log import SessionLog
+from tau.coding.undo.file_history import FOLDER_NAME, FileHistory
+from tau.coding.undo.recorder import RecordingFileSystem
 from tau.sdk import session_store
 
 

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from tau.base.errors import TauError
-from tau.coding.ports import Job, JobWork, Report
+from tau.coding.ports import Job, JobReport, JobWork
 
 
 class Desk:
@@ -62,21 +62,21 @@ class Clock:
 
 
 def saying(text: str) -> JobWork:
-    async def work(report: Report) -> str:
+    async def work(report: JobReport) -> str:
         return text
 
     return work
 
 
 def failing(error: BaseException) -> JobWork:
-    async def work(report: Report) -> str:
+    async def work(report: JobReport) -> str:
         raise error
 
     return work
 
 
 def waiting(moment: "asyncio.Event | asyncio.Future[str]", text: str = "done") -> JobWork:
-    async def work(report: Report) -> str:
+    async def work(report: JobReport) -> str:
         if isinstance(moment, asyncio.Event):
             await moment.wait()
             return text
@@ -85,7 +85,7 @@ def waiting(moment: "asyncio.Event | asyncio.Future[str]", text: str = "done") -
     return work
 
 
-async def endless(report: Report) -> str:
+async def endless(report: JobReport) -> str:
     await asyncio.Event().wait()
     raise AssertionError
 

@@ -15,13 +15,13 @@ from tau.ai.wire import TextContent
 from tau.base.errors import ToolError
 from tau.base.run import LocalRunner, Runner
 from tau.coding.artifacts import FolderArtifacts, TemporaryArtifacts
-from tau.coding.checkpoints import Checkpoint
-from tau.coding.local_fs import LocalFileSystem
-from tau.coding.readers.conflict_store import ConflictStore, ConflictUrls
-from tau.coding.snapshots import SeenFiles
-from tau.coding.todo_list import MemoryTodos
-from tau.coding.urls.artifact import ArtifactUrls
-from tau.coding.urls.router import SchemeRouter
+from tau.coding.conflicts.store import ConflictStore, ConflictUrls
+from tau.coding.files.local_fs import LocalFileSystem
+from tau.coding.files.seen_files import SeenFiles
+from tau.coding.internal_urls.artifact import ArtifactUrls
+from tau.coding.internal_urls.router import SchemeRouter
+from tau.coding.ports import Checkpoint
+from tau.coding.todo.list import MemoryTodos
 
 
 class FakeCheckpoints:

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from tau.agent.ports import Sink
 from tau.coding.artifacts import FolderArtifacts
 from tau.coding.output import (
-    Keep,
+    LimitedText,
+    OutputKeep,
     OutputLimits,
     OutputSink,
-    Shown,
     format_bytes,
     lines_of,
     notice,
@@ -22,7 +22,7 @@ from tau.coding.output import (
     with_notice,
 )
 
-KEEPS: tuple[Keep, ...] = ("head", "tail", "ends")
+KEEPS: tuple[OutputKeep, ...] = ("head", "tail", "ends")
 SMALL = OutputLimits(lines=10, bytes=200, columns=30)
 TEXT = st.text(alphabet="ab é😀\n\n\t", max_size=400)
 
@@ -35,7 +35,7 @@ def numbered(count: int) -> str:
 @example("x" * 1000, "head")
 @example("😀" * 1000, "tail")
 @example("\n" * 1000, "ends")
-def test_a_truncated_text_keeps_to_its_limits(text: str, keep: Keep) -> None:
+def test_a_truncated_text_keeps_to_its_limits(text: str, keep: OutputKeep) -> None:
     shown = truncate(text, SMALL, keep)
     if shown.truncation is None:
         assert shown.text == text
@@ -50,13 +50,13 @@ def test_a_truncated_text_keeps_to_its_limits(text: str, keep: Keep) -> None:
 
 
 @given(TEXT, st.sampled_from(KEEPS))
-def test_a_text_within_the_limits_is_left_alone(text: str, keep: Keep) -> None:
+def test_a_text_within_the_limits_is_left_alone(text: str, keep: OutputKeep) -> None:
     limits = OutputLimits(lines=500, bytes=10_000, columns=500)
-    assert truncate(text, limits, keep) == Shown(text)
+    assert truncate(text, limits, keep) == LimitedText(text)
 
 
 @given(st.integers(11, 300), st.sampled_from(KEEPS))
-def test_the_ranges_tell_which_lines_are_shown(count: int, keep: Keep) -> None:
+def test_the_ranges_tell_which_lines_are_shown(count: int, keep: OutputKeep) -> None:
     text = numbered(count)
     shown = truncate(text, OutputLimits(lines=10, bytes=10_000), keep)
     assert shown.truncation is not None
@@ -105,7 +105,7 @@ def test_the_gap_says_how_many_lines_are_missing() -> None:
         ),
     ],
 )
-def test_notices_have_one_wording(shown: Shown, more: str, expected: str) -> None:
+def test_notices_have_one_wording(shown: LimitedText, more: str, expected: str) -> None:
     assert notice(shown.truncation, more=more) == expected
 
 

@@ -16,22 +16,24 @@ from tau.agent.tool import Tool
 from tau.agent.ui import Ui
 from tau.agent.world import NestedCall
 from tau.ai.complete import complete
-from tau.ai.faux import FAUX_MODEL, Faux, Step
+from tau.ai.faux import FAUX_MODEL, Faux, FauxStep
 from tau.ai.model import Model
 from tau.ai.wire import ToolCall, ToolResultMessage, UserMessage, text_of
 from tau.base.run import LocalRunner
 from tau.coding.artifacts import TemporaryArtifacts
+from tau.coding.conflicts.store import ConflictStore
 from tau.coding.context import CodingCall, CodingWorld, ModelRoles
-from tau.coding.local_fs import LocalFileSystem
-from tau.coding.plan_mode import PlanHook, PlanMode
-from tau.coding.previews import Previews
-from tau.coding.readers.conflict_store import ConflictStore
+from tau.coding.files.local_fs import LocalFileSystem
+from tau.coding.files.seen_files import SeenFiles
+from tau.coding.internal_urls.local import LocalUrls
+from tau.coding.internal_urls.router import SchemeRouter
+from tau.coding.pending_changes import PendingChanges
+from tau.coding.plan.mode import PlanHook, PlanMode
 from tau.coding.session.checkpoints import SessionCheckpoints
-from tau.coding.session.log import SessionLog
+from tau.coding.session.session_loop import SessionLoop, SessionParts
+from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.todos import Later, TodoRules, Todos
-from tau.coding.session.work import SessionParts, Work
-from tau.coding.snapshots import SeenFiles
-from tau.coding.todo_list import MemoryTodos
+from tau.coding.todo.list import MemoryTodos
 from tau.coding.tools import ToolSettings
 from tau.coding.tools.bash import Bash
 from tau.coding.tools.checkpoint import MarkCheckpoint
@@ -40,9 +42,7 @@ from tau.coding.tools.resolve import Resolve
 from tau.coding.tools.rewind import Rewind
 from tau.coding.tools.todo import Todo
 from tau.coding.tools.write import Write
-from tau.coding.urls.local import LocalUrls
-from tau.coding.urls.router import SchemeRouter
-from tau.config.settings import Retry, Settings
+from tau.config.settings import RetrySettings, Settings
 from tests.agent.world import Echo, EchoParams
 
 
@@ -91,12 +91,12 @@ class Call(CodingCall):
         self.checkpoints = owner.checkpoints
 
 
-class Wired(Work):
+class Wired(SessionLoop):
     """The parts in their places: told of events after everybody else, asked before each request."""
 
     def __init__(
         self,
-        script: Sequence[Sequence[Step]],
+        script: Sequence[Sequence[FauxStep]],
         cwd: Path,
         *,
         log: SessionLog | None = None,
@@ -126,7 +126,7 @@ class Wired(Work):
             todos=MemoryTodos(),
             conflicts=ConflictStore,
         )
-        previews, queue, settings = Previews(), Queue(), ToolSettings()
+        previews, queue, settings = PendingChanges(), Queue(), ToolSettings()
         self.plan = PlanMode(self.log, self.artifacts, self.models, previews)
         timers = FakeTimers()
         self.timers = timers
@@ -153,7 +153,7 @@ class Wired(Work):
                 world=self.world,
                 hooks=HookChain([PlanHook(self.plan)]),
                 queue=queue,
-                settings=Settings(retry=Retry(max_retries=0)),
+                settings=Settings(retry=RetrySettings(max_retries=0)),
                 complete=lambda model, request: complete(self.faux.stream, model, request),
             )
         )
@@ -179,7 +179,7 @@ class Wired(Work):
     def tool_context(self, call: ToolCall, update: Callable[[ToolOutput], None], nested: NestedCall) -> Any:
         return Call(self, call, update, nested)
 
-    def follow(self, script: Sequence[Sequence[Step]]) -> None:
+    def follow(self, script: Sequence[Sequence[FauxStep]]) -> None:
         """Another script, for one that has to name the work itself."""
         self.faux = Faux(script)
 

@@ -12,7 +12,7 @@ import pytest
 from tau.config.auth_file import AuthFile
 from tau.config.layers import load_settings
 from tau.config.paths import Paths
-from tau.config.values import set_setting
+from tau.config.setting_values import set_setting
 
 KEYS = [
     *("retry.maxRetries", "retry.baseDelayMs", "retry.maxDelayMs", "stream.connectTimeoutMs"),
@@ -32,7 +32,7 @@ SETTINGS_WRITER = """
 import sys
 from pathlib import Path
 from tau.config.paths import Paths
-from tau.config.values import reset_setting, set_setting
+from tau.config.setting_values import reset_setting, set_setting
 home, key, count = sys.argv[1:]
 paths = Paths(Path(home))
 for number in range(1, int(count) + 1):

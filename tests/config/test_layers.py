@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tau.base.errors import ConfigError, UsageError
-from tau.config.layers import DEFAULT, LoadedSettings, Origin, load_settings
+from tau.config.layers import DEFAULT, LoadedSettings, SettingOrigin, load_settings
 from tau.config.paths import Paths
 from tau.config.settings import Settings
 
@@ -60,10 +60,10 @@ def test_each_layer_wins_over_the_one_before(world: World) -> None:
     assert (settings.retry.max_retries, settings.retry.enabled) == (5, False)
     assert (settings.bash.timeout_seconds, settings.read.default_limit) == (2, 4)
     assert loaded.origins == {
-        "retry.maxRetries": Origin("flag"),
-        "retry.enabled": Origin("user", world.paths.settings),
-        "bash.timeoutSeconds": Origin("project", world.project),
-        "read.defaultLimit": Origin("file", second),
+        "retry.maxRetries": SettingOrigin("flag"),
+        "retry.enabled": SettingOrigin("user", world.paths.settings),
+        "bash.timeoutSeconds": SettingOrigin("project", world.project),
+        "read.defaultLimit": SettingOrigin("file", second),
     }
     assert str(loaded.origin("bash.timeoutSeconds")) == f"project: {world.project}"
 

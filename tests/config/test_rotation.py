@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tau.ai.auth import Turn
+from tau.ai.auth import KeyRetry
 from tau.ai.catalog import Catalog
 from tau.base.run import LocalRunner
 from tau.config.auth_file import AuthFile
@@ -39,7 +39,7 @@ class Keys:
     async def get(self) -> str | None:
         return await self.credentials.get("acme")
 
-    async def fail(self, key: str, wait_s: float | None = None, *, refused: bool = False) -> Turn:
+    async def fail(self, key: str, wait_s: float | None = None, *, refused: bool = False) -> KeyRetry:
         return await self.credentials.rotate("acme", key, refused=refused, wait_s=wait_s)
 
 
@@ -55,12 +55,12 @@ def run(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
 def test_one_key_is_used_until_it_fails_then_the_next(keys: Keys) -> None:
     async def main() -> None:
         assert [await keys.get(), await keys.get()] == ["A", "A"]
-        assert await keys.fail("A") == Turn("B")
+        assert await keys.fail("A") == KeyRetry("B")
         assert [await keys.get(), await keys.get()] == ["B", "B"]
-        assert await keys.fail("B") == Turn("C")
+        assert await keys.fail("B") == KeyRetry("C")
         keys.now += 3600
         assert await keys.get() == "C"
-        assert await keys.fail("C") == Turn("A")
+        assert await keys.fail("C") == KeyRetry("A")
 
     run(main)
 
@@ -72,7 +72,7 @@ def test_a_key_comes_back_when_its_servers_wait_is_over(
     async def main() -> None:
         keys.store("A", "B")
         await keys.get()
-        assert await keys.fail("A", wait_s) == Turn("B")
+        assert await keys.fail("A", wait_s) == KeyRetry("B")
         keys.now += blocked_s - 0.5
         assert (await keys.fail("B", 1000)).key is None
         keys.now += 0.5
@@ -87,7 +87,7 @@ def test_when_all_are_blocked_the_shortest_wait_counts(keys: Keys) -> None:
         assert (await keys.fail("A", 50)).key == "B"
         keys.now += 10
         assert (await keys.fail("B", 20)).key == "C"
-        assert await keys.fail("C", 300) == Turn(None, 21)
+        assert await keys.fail("C", 300) == KeyRetry(None, 21)
         assert await keys.get() == "B"
 
     run(main)
@@ -97,12 +97,12 @@ def test_a_refused_key_is_not_waited_for(keys: Keys) -> None:
     async def main() -> None:
         keys.store("A", "B")
         await keys.get()
-        assert await keys.fail("A", refused=True) == Turn("B")
-        assert await keys.fail("B", refused=True) == Turn()
+        assert await keys.fail("A", refused=True) == KeyRetry("B")
+        assert await keys.fail("B", refused=True) == KeyRetry()
         keys.now += 62
         await keys.get()
-        assert await keys.fail("A", 5) == Turn("B")
-        assert await keys.fail("B", refused=True) == Turn(None, 6)
+        assert await keys.fail("A", 5) == KeyRetry("B")
+        assert await keys.fail("B", refused=True) == KeyRetry(None, 6)
 
     run(main)
 
@@ -110,7 +110,7 @@ def test_a_refused_key_is_not_waited_for(keys: Keys) -> None:
 def test_two_requests_that_fail_with_the_same_key_do_not_skip_one(keys: Keys) -> None:
     async def main() -> None:
         await keys.get()
-        assert [await keys.fail("A"), await keys.fail("A")] == [Turn("B"), Turn("B")]
+        assert [await keys.fail("A"), await keys.fail("A")] == [KeyRetry("B"), KeyRetry("B")]
 
     run(main)
 
@@ -119,11 +119,11 @@ def test_one_key_alone_has_nobody_to_take_turns_with(keys: Keys) -> None:
     async def main() -> None:
         keys.store("A")
         assert await keys.get() == "A"
-        assert await keys.fail("A", 5) == Turn()
+        assert await keys.fail("A", 5) == KeyRetry()
         keys.store("A", "B")
         keys.flags["acme"] = "from-flag"
         assert await keys.get() == "from-flag"
-        assert await keys.fail("from-flag", 5) == Turn()
+        assert await keys.fail("from-flag", 5) == KeyRetry()
 
     run(main)
 
@@ -134,7 +134,7 @@ def test_a_key_that_was_added_meanwhile_is_found(keys: Keys) -> None:
         await keys.get()
         assert (await keys.fail("A")).key is None
         keys.store("A", "NOT_SET", "MY_KEY")
-        assert await keys.fail("A") == Turn("from-variable")
+        assert await keys.fail("A") == KeyRetry("from-variable")
 
     run(main)
 

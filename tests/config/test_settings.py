@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from msgspec import convert, to_builtins
 
+from tau.config.setting_values import wrong_value
 from tau.config.settings import (
     Settings,
     describe_settings,
@@ -13,7 +14,6 @@ from tau.config.settings import (
     settings_by_key,
     settings_schema,
 )
-from tau.config.values import wrong_value
 
 
 def test_every_setting_is_described_and_its_default_fits() -> None:

@@ -14,7 +14,7 @@ import pytest
 from tau.base.errors import ConfigError, UsageError
 from tau.config.layers import load_settings
 from tau.config.paths import Paths
-from tau.config.values import reset_setting, set_setting
+from tau.config.setting_values import reset_setting, set_setting
 
 
 @pytest.fixture
@@ -203,7 +203,7 @@ import resource, sys
 from pathlib import Path
 from tau.base.errors import ConfigError
 from tau.config.paths import Paths
-from tau.config.values import set_setting
+from tau.config.setting_values import set_setting
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 try:
     set_setting(Paths(Path(sys.argv[1])), "defaultModel", "x" * 1000)

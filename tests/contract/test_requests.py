@@ -10,8 +10,8 @@ from tau.ai.apis.anthropic_messages import build_body as anthropic
 from tau.ai.apis.openai_completions import build_body as built_for_openai
 from tau.ai.apis.request import encode
 from tau.ai.dialect import Request, ToolSpec
-from tau.ai.history import sendable
 from tau.ai.model import Compat, Model
+from tau.ai.normalization import normalize_history
 from tau.ai.wire import (
     AppMessage,
     AssistantMessage,
@@ -430,7 +430,7 @@ def bodies(model: Model, build: Any) -> list[bytes]:
     """The requests of the whole conversation: one after each message of the user and each result."""
     history = growing(model)
     return [
-        encode(build(model, request(sendable(history[: end + 1], model))))
+        encode(build(model, request(normalize_history(history[: end + 1], model))))
         for end, message in enumerate(history)
         if not isinstance(message, AssistantMessage)
     ]
@@ -465,7 +465,7 @@ def test_with_marks_too_all_but_the_last_exchanges_stay_the_same() -> None:
 
 
 def test_what_may_change_between_requests_stands_behind_the_messages() -> None:
-    messages = sendable(growing(GPT), GPT)
+    messages = normalize_history(growing(GPT), GPT)
     for model, build, end in ((GPT, openai, b'],"stream":true'), (CLAUDE, anthropic, b'],"max_tokens":')):
         quiet = encode(build(model, request(messages)))
         loud = encode(build(model, request(messages, thinking="high", max_tokens=77, temperature=1.0)))

@@ -16,8 +16,10 @@ from typing import Any
 
 from tau.agent.tool import Tool
 from tau.base.errors import ToolError
-from tau.coding.documents import convert
-from tau.coding.readers import archive, large, notebook, sqlite, tree
+from tau.coding.readers import directory, large_file, notebook
+from tau.coding.readers.archives import archive
+from tau.coding.readers.documents import convert
+from tau.coding.readers.sqlite import database
 from tau.coding.tools.edit import Edit
 from tau.coding.tools.edit_patch import PatchEdit
 from tau.coding.tools.find import Find
@@ -35,7 +37,14 @@ TOOLS: dict[str, Tool[Any]] = {
     "search": Search(),
     "find": Find(),
 }
-LOADED = (archive, convert, large, notebook, sqlite, tree)  # so that a child does not count their import
+LOADED = (
+    archive,
+    convert,
+    large_file,
+    notebook,
+    database,
+    directory,
+)  # so that a child does not count their import
 UNIT = 1 if sys.platform == "darwin" else 1024
 
 

@@ -12,7 +12,7 @@ from tau.agent.abort import Aborted
 from tau.agent.events import AgentEvent
 from tau.agent.hooks import Hooks
 from tau.ai.dialect import Request
-from tau.ai.faux import Act, Fail, Faux, Say, Step, Use, Wait
+from tau.ai.faux import Act, Fail, Faux, FauxStep, Say, Use, Wait
 from tau.base.errors import ProviderError
 from tau.coding.session.session import Session
 from tests.agent.world import until
@@ -44,7 +44,7 @@ class Scene:
 class State:
     """`script` is the model's part; `watch` says when the moment is there, if not the script itself."""
 
-    script: Callable[[Scene], list[list[Step]]]
+    script: Callable[[Scene], list[list[FauxStep]]]
     options: Callable[[Scene], dict[str, Any]] = lambda scene: {}
     watch: Callable[[Scene], Awaitable[None]] | None = None
     event: str | None = None  # the moment is when this event is told
@@ -90,11 +90,11 @@ def busy(**more: Any) -> Fail:
     return Fail(ProviderError("busy, come back", status=529, retryable=True, **more))
 
 
-def commands(*texts: str) -> Callable[[Scene], list[list[Step]]]:
+def commands(*texts: str) -> Callable[[Scene], list[list[FauxStep]]]:
     return lambda scene: [[Use("bash", command=text) for text in texts]]
 
 
-def steered(scene: Scene) -> list[list[Step]]:
+def steered(scene: Scene) -> list[list[FauxStep]]:
     def steer() -> None:
         assert scene.session is not None
         scene.session.steer("and then")

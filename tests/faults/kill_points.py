@@ -20,14 +20,14 @@ import msgspec
 
 from tau.agent.events import AgentEvent, BashEnd, MessageEnd
 from tau.agent.hooks import Hooks, ToolQuestion
-from tau.ai.faux import Act, Fail, Say, Step, Think, Use, Wait
+from tau.ai.faux import Act, Fail, FauxStep, Say, Think, Use, Wait
 from tau.ai.wire import CustomMessage
 from tau.base.clock import now_ms
 from tau.base.errors import ProviderError
-from tau.coding.session import waiting
+from tau.coding.session import queue_file
 from tau.coding.session.entries import CompactionEntry
-from tau.coding.session.log import SessionLog
 from tau.coding.session.session import Session
+from tau.coding.session.storage.log import SessionLog
 from tests.coding.session.rig import scripted
 
 BUSY = ProviderError("busy, come back", status=529, retryable=True)
@@ -116,7 +116,7 @@ class Scene:
     def abort(self) -> Act:
         return Act(lambda: self.session and self.session.abort())
 
-    def script(self) -> list[list[Step]]:
+    def script(self) -> list[list[FauxStep]]:
         return [
             [
                 Think("hm", "sig"),
@@ -165,7 +165,7 @@ def live(folder: Path, last: int) -> int:
     folder.mkdir()
     victim = Victim(folder, last)
     victim.watch(SessionLog, "append")
-    victim.watch(waiting._KeptQueue, "save")
+    victim.watch(queue_file._KeptQueue, "save")
     asyncio.run(play(folder, victim))
     return victim.count
 

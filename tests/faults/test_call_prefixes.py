@@ -14,9 +14,9 @@ import pytest
 from tau.ai import dialect as d
 from tau.ai.apis import dialect
 from tau.ai.catalog import load_catalog
-from tau.ai.history import sendable
 from tau.ai.http import HttpTransport
 from tau.ai.model import Model
+from tau.ai.normalization import normalize_history
 from tau.ai.wire import AppMessage, ToolResultMessage, UserMessage
 from tau.base.errors import ProviderError
 from tau.coding.session.session import Session
@@ -106,7 +106,9 @@ def check_history(messages: list[AppMessage]) -> None:
         ("anthropic-messages", validate_anthropic),
         ("openai-completions", validate_openai),
     ):
-        request = d.Request(system="s", messages=sendable(history, models[api]), tools=[], max_tokens=100)
+        request = d.Request(
+            system="s", messages=normalize_history(history, models[api]), tools=[], max_tokens=100
+        )
         module = importlib.import_module(f"tau.ai.apis.{api.replace('-', '_')}")
         body = msgspec.to_builtins(module.build_body(models[api], request))
         assert validate(json.loads(body) if isinstance(body, bytes) else body) == []

@@ -20,11 +20,11 @@ import pytest
 
 from tau.agent.tool import Tool
 from tau.base.errors import ToolError
-from tau.coding import local_fs
+from tau.coding.files import local_fs
 from tau.coding.tools.edit import Edit
 from tau.coding.tools.read import Read
 from tests.coding.context import call_context, call_now
-from tests.coding.documents.samples import excel, office
+from tests.coding.readers.documents.samples import excel, office
 
 ROOT = Path(__file__).parents[2]
 MIB = 1 << 20

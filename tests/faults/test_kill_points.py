@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from tau.agent.queue import Prompt, Ran, spoken_text
+from tau.agent.queue import Prompt, QueueRunner, spoken_text
 from tau.ai.catalog import load_catalog
 from tau.ai.dialect import Request
 from tau.ai.faux import Say
-from tau.ai.history import sendable
+from tau.ai.normalization import normalize_history
 from tau.ai.wire import AppMessage, UserMessage
 from tau.coding.session.entries import MessageEntry
 from tau.coding.session.session import Session
@@ -84,7 +84,7 @@ def assert_nothing_lost(report: list[dict[str, Any]], before: list[dict[str, Any
         spoken_text(entry.message)
         for node in session.log.nodes()
         if isinstance(entry := session.log.decode(node), MessageEntry)
-        and isinstance(entry.message, Prompt | Ran)
+        and isinstance(entry.message, Prompt | QueueRunner)
     )
     taken = {note["taking"] for note in report if "taking" in note}
     promised = {text for note in report for kind, text in note.items() if kind in ("queued", "ran")}
@@ -96,7 +96,7 @@ def assert_valid(history: list[AppMessage]) -> None:
     asked = [*history, UserMessage("go on", 99)]
     for api, validate in VALIDATORS.items():
         model = MODELS[api]
-        request = Request(system="s", messages=sendable(asked, model), tools=[], max_tokens=100)
+        request = Request(system="s", messages=normalize_history(asked, model), tools=[], max_tokens=100)
         module = importlib.import_module(f"tau.ai.apis.{api.replace('-', '_')}")
         body = msgspec.to_builtins(module.build_body(model, request))
         assert validate(json.loads(body) if isinstance(body, bytes) else body) == []

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from tau.ai.faux import FAUX_MODEL
-from tau.ai.history import sendable
+from tau.ai.normalization import normalize_history
 from tau.ai.wire import AssistantMessage, TextContent, ToolCall, ToolResultMessage, Usage, UserMessage
 from tau.base.errors import SessionError
 from tau.coding.session.entries import CompactionEntry, ModelChange, SessionInfo, ThinkingLevelChange
-from tau.coding.session.fork import fork
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.fork import fork
+from tau.coding.session.storage.log import SessionLog
 
 CWD = Path("/somewhere")
 AFTER = UserMessage("after the crash", 9)
@@ -66,7 +66,7 @@ def goes_on(path: Path) -> SessionLog:
     again = SessionLog.open(path)
     assert again.messages() == [*before, AFTER]
     assert not any("never finished" in warning for warning in again.warnings)
-    assert sendable(again.messages(), FAUX_MODEL)[-1] == AFTER
+    assert normalize_history(again.messages(), FAUX_MODEL)[-1] == AFTER
     again.close()
     return log
 
@@ -280,7 +280,7 @@ OTHER = """
 import sys
 from pathlib import Path
 from tau.ai.wire import UserMessage
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.log import SessionLog
 log = SessionLog.open(Path(sys.argv[1]))
 for number, line in enumerate(sys.stdin, 100):
     log.append_message(UserMessage(line.strip(), number))
@@ -376,7 +376,7 @@ CROWD = """
 import os, sys
 from pathlib import Path
 from tau.ai.wire import UserMessage
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.log import SessionLog
 log = SessionLog.new(Path(sys.argv[1]), Path("/w"), blobs=Path(sys.argv[1]) / "blobs")
 for number in range(30):
     log.append_message(UserMessage(f"{os.getpid()} {number}", number))

@@ -2,7 +2,16 @@
 
 import pytest
 
-from tau.hashline import ApplyError, NoChangeError, PreparedFile, SnapshotStore, Span, parse, prepare, report
+from tau.hashline import (
+    ApplyError,
+    LineSpan,
+    NoChangeError,
+    PreparedFile,
+    SnapshotStore,
+    parse,
+    prepare,
+    report,
+)
 from tau.hashline.hunks import BlockResolver
 
 FILE = 'const X = "a";\nconst Y = X;\n\nconsole.log(X);\nconsole.log(Y);\nexport { X, Y };\n'
@@ -132,9 +141,9 @@ def test_an_edit_without_effect_is_refused_with_advice() -> None:
     assert "read the file again" in str(caught.value)
 
 
-def block_of_two(path: str, text: str, line: int, /) -> Span | None:
+def block_of_two(path: str, text: str, line: int, /) -> LineSpan | None:
     """Every line but the last begins a block of two lines."""
-    return Span(line, line + 1)
+    return LineSpan(line, line + 1)
 
 
 @pytest.mark.parametrize(
@@ -163,9 +172,9 @@ def test_a_block_overlaps_like_the_lines_it_has() -> None:
 def test_the_resolver_gets_the_key_the_text_and_the_line() -> None:
     asked: list[tuple[str, str, int]] = []
 
-    def resolver(path: str, text: str, line: int, /) -> Span | None:
+    def resolver(path: str, text: str, line: int, /) -> LineSpan | None:
         asked.append((path, text, line))
-        return Span(line, line)
+        return LineSpan(line, line)
 
     store = SnapshotStore()
     patch = parse(f"¶a.py#{store.record('/repo/a.py', 'x')}\nreplace block 1:\n+y\n")
@@ -173,16 +182,16 @@ def test_the_resolver_gets_the_key_the_text_and_the_line() -> None:
     assert asked == [("/repo/a.py", "x", 1)]
 
 
-def unresolved(path: str, text: str, line: int, /) -> Span | None:
+def unresolved(path: str, text: str, line: int, /) -> LineSpan | None:
     return None
 
 
-def elsewhere(path: str, text: str, line: int, /) -> Span | None:
-    return Span(line - 1, line)
+def elsewhere(path: str, text: str, line: int, /) -> LineSpan | None:
+    return LineSpan(line - 1, line)
 
 
-def too_long(path: str, text: str, line: int, /) -> Span | None:
-    return Span(line, 1000)
+def too_long(path: str, text: str, line: int, /) -> LineSpan | None:
+    return LineSpan(line, 1000)
 
 
 @pytest.mark.parametrize("resolver", [unresolved, elsewhere, too_long, None])

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.hashline import HashlineError, SnapshotStore, Span, parse, prepare, preview_unfinished, strip_pasted
+from tau.hashline import (
+    HashlineError,
+    LineSpan,
+    SnapshotStore,
+    parse,
+    prepare,
+    preview_unfinished,
+    strip_pasted,
+)
 from tau.hashline.parser import parse_unfinished
 
 TEXT = "one\ntwo\r\n\nfour \n\tfive\nsix"
@@ -66,8 +74,8 @@ SCRAPS = (
 )
 
 
-def resolver(path: str, text: str, line: int, /) -> Span | None:
-    return Span(line, line + 1) if line % 2 else None
+def resolver(path: str, text: str, line: int, /) -> LineSpan | None:
+    return LineSpan(line, line + 1) if line % 2 else None
 
 
 def check(text: str) -> None:

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.hashline import (
-    Lines,
     MismatchError,
     NoChangeError,
+    NumberedLines,
     SnapshotStore,
     parse,
     prepare,
@@ -75,7 +75,7 @@ def test_what_stands_before_and_behind_one_hunk_is_the_same_object_of_bytes(
 @given(texts())
 def test_lines_are_found_by_offset_as_they_are_by_reading(text: str) -> None:
     expected = read_lines(text)
-    lines = Lines(text)
+    lines = NumberedLines(text)
     assert lines.count == len(expected)
     assert split_lines(text) == [line.text for line in expected]
     assert lines.rows(1, lines.count) == [line.text for line in expected]

@@ -2,7 +2,15 @@
 
 from hypothesis import given
 
-from tau.hashline import Lines, NoChangeError, PreparedFile, SnapshotStore, parse, prepare, split_lines
+from tau.hashline import (
+    NoChangeError,
+    NumberedLines,
+    PreparedFile,
+    SnapshotStore,
+    parse,
+    prepare,
+    split_lines,
+)
 from tau.hashline.hunks import Hunk
 from tau.hashline.preview import DIFF_ROWS, OPEN_END, PREVIEW_ROWS
 from tests.hashline.strategies import files_and_hunks, patch_of
@@ -93,7 +101,7 @@ def patched(old: list[str], rows: list[str]) -> list[str]:
 
 def marked(text: str) -> list[str]:
     rows = split_lines(text)
-    if Lines(text).ends_open:
+    if NumberedLines(text).ends_open:
         rows[-1] += f"\n{OPEN_END}"
     return rows
 

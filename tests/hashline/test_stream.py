@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.hashline import SnapshotStore, Span, preview_unfinished
+from tau.hashline import LineSpan, SnapshotStore, preview_unfinished
 from tau.hashline.hunks import Hunk
 from tests.hashline.strategies import files_and_hunks, patch_of
 
@@ -44,8 +44,8 @@ def test_looking_at_half_a_patch_mints_no_tag() -> None:
     assert store.versions("f") == ()
 
 
-def resolver(path: str, text: str, line: int, /) -> Span | None:
-    return Span(line, line + 1) if line % 2 else None
+def resolver(path: str, text: str, line: int, /) -> LineSpan | None:
+    return LineSpan(line, line + 1) if line % 2 else None
 
 
 @given(files_and_hunks(), st.booleans())

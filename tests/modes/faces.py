@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 
 from tau.agent.ui import Ui
-from tau.ai.faux import Faux, Step
+from tau.ai.faux import Faux, FauxStep
 from tau.coding.session.session import Session
-from tau.modes.output import Output
+from tau.modes.output_stream import OutputStream
 from tau.sdk import SessionOptions, create_session
 
-Script = Sequence[Sequence[Step]]
+Script = Sequence[Sequence[FauxStep]]
 
 
 class Captured:
@@ -46,7 +46,7 @@ class Captured:
 
 def show(
     script: Script,
-    face: Callable[[Session, Output], Awaitable[int]],
+    face: Callable[[Session, OutputStream], Awaitable[int]],
     tmp_path: Path,
     *,
     ui: Ui | None = None,
@@ -63,7 +63,7 @@ def show(
     path = tmp_path / "output"
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:
-        out = Output(fd)
+        out = OutputStream(fd)
         code = asyncio.run(main())
     finally:
         os.close(fd)

@@ -14,9 +14,9 @@ from tau.ai.faux import Fail, Say, Think, Use, Wait
 from tau.base.errors import ProviderError
 from tau.coding.session.session import Session
 from tau.modes.console import Console
-from tau.modes.lines import Lines
-from tau.modes.output import Output
-from tau.modes.prompt import Prompt
+from tau.modes.line_input import LineReader
+from tau.modes.output_stream import OutputStream
+from tau.modes.prompt import UserPrompt
 from tests.modes.faces import Captured, show
 
 NO_RETRY = {"retry.enabled": False}
@@ -36,10 +36,10 @@ def piped(
         def __getattr__(self, name: str) -> Any:
             return getattr(box[0].ui, name)
 
-    async def face(session: Session, out: Output) -> int:
+    async def face(session: Session, out: OutputStream) -> int:
         session.notices.append(Notice("info", "You talk to a script."))
-        box.append(Console(Lines(fd), out))
-        return await box[0].run(session, [Prompt(text) for text in prompts])
+        box.append(Console(LineReader(fd), out))
+        return await box[0].run(session, [UserPrompt(text) for text in prompts])
 
     try:
         return show(script, face, tmp_path, ui=Ui(), settings={**NO_RETRY, **settings})
@@ -166,9 +166,9 @@ class Terminal:
         self.seen = self.seen.partition(words)[2]
 
     def talk(self, script: Any, person: Callable[["Terminal"], Awaitable[None]], tmp_path: Path) -> Captured:
-        async def face(session: Session, _: Output) -> int:
+        async def face(session: Session, _: OutputStream) -> int:
             async with asyncio.TaskGroup() as tasks:
-                self.console = Console(Lines(self.screen), Output(self.screen))
+                self.console = Console(LineReader(self.screen), OutputStream(self.screen))
                 tasks.create_task(person(self))
                 return await self.console.run(session)
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tau.modes.console_ui import ConsoleUi
-from tau.modes.lines import Lines
-from tau.modes.output import Output
-from tau.modes.transcript import Transcript
+from tau.modes.line_input import LineReader
+from tau.modes.output_stream import OutputStream
+from tau.modes.plain_transcript import PlainTranscript
 
 
 def ask(
@@ -21,7 +21,7 @@ def ask(
     reading, writing = os.pipe()
 
     async def main() -> Any:
-        ui = ConsoleUi(Lines(ours), Transcript(Output(writing)))
+        ui = ConsoleUi(LineReader(ours), PlainTranscript(OutputStream(writing)))
         for line in typed:
             os.write(person, line.encode())
         return await question(ui)

@@ -131,7 +131,7 @@ def test_the_start_and_both_ends_of_a_stream_have_their_own_shapes() -> None:
     plain = msgspec.to_builtins(message)
     begin, done, failed = [
         msgspec.json.decode(encoder.encode(MessageUpdate(event)))
-        for event in (s.Start(), s.Finished("stop", message), s.Failed("aborted", message))
+        for event in (s.Start(), s.StreamDone("stop", message), s.StreamError("aborted", message))
     ]
     assert begin["assistantMessageEvent"] == {"type": "start", "partial": plain}
     assert done["assistantMessageEvent"] == {"type": "done", "reason": "stop", "message": plain}

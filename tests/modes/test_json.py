@@ -13,16 +13,16 @@ from tau.ai.faux import Fail, Say, Use, Wait
 from tau.base.errors import ProviderError, TauError
 from tau.coding.session.session import Session
 from tau.modes import json as json_mode
-from tau.modes.lines import Lines
-from tau.modes.output import Output
-from tau.modes.prompt import Prompt
+from tau.modes.line_input import LineReader
+from tau.modes.output_stream import OutputStream
+from tau.modes.prompt import UserPrompt
 from tests.modes.faces import Captured, show
 
 NO_RETRY = {"settings": {"retry.enabled": False}}
 
 
-def writing(*texts: str) -> Callable[[Session, Output], Awaitable[int]]:
-    return lambda session, out: json_mode.run(session, [Prompt(text) for text in texts], out)
+def writing(*texts: str) -> Callable[[Session, OutputStream], Awaitable[int]]:
+    return lambda session, out: json_mode.run(session, [UserPrompt(text) for text in texts], out)
 
 
 def squeezed(lines: list[dict[str, Any]]) -> list[str]:
@@ -80,11 +80,11 @@ def test_a_failed_run_is_in_the_events_and_in_the_exit_code(
 
 def test_a_reader_that_goes_away_stops_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     reading, writing_end = os.pipe()
-    out = Output(writing_end)
+    out = OutputStream(writing_end)
 
-    async def face(session: Session, _: Output) -> int:
+    async def face(session: Session, _: OutputStream) -> int:
         asyncio.get_running_loop().call_later(0.05, os.close, reading)
-        return await json_mode.run(session, [Prompt("hi"), Prompt("never sent")], out)
+        return await json_mode.run(session, [UserPrompt("hi"), UserPrompt("never sent")], out)
 
     script = [[step for _ in range(1000) for step in (Say("word "), Wait(0.01))]]
     try:
@@ -105,7 +105,7 @@ def test_a_full_disk_stops_the_run_with_a_reason(tmp_path: Path) -> None:
     ):
         show(
             [[Say("hi")]],
-            lambda session, _: json_mode.run(session, [Prompt("x")], Output(file.fileno())),
+            lambda session, _: json_mode.run(session, [UserPrompt("x")], OutputStream(file.fileno())),
             tmp_path,
         )
 
@@ -116,7 +116,7 @@ class Client:
     def __init__(self, tmp_path: Path, *, prompts: tuple[str, ...] = ()) -> None:
         self.reading, self.writing = os.pipe()
         self.output = tmp_path / "output"
-        self.prompts = [Prompt(text) for text in prompts]
+        self.prompts = [UserPrompt(text) for text in prompts]
 
     def send(self, *commands: Any) -> None:
         for command in commands:
@@ -132,10 +132,10 @@ class Client:
             await asyncio.sleep(0.005)
 
     def talk(self, script: Any, tmp_path: Path, conversation: Callable[[], Awaitable[None]]) -> Captured:
-        async def face(session: Session, out: Output) -> int:
+        async def face(session: Session, out: OutputStream) -> int:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(conversation())
-                return await json_mode.run_lines(session, self.prompts, Lines(self.reading), out)
+                return await json_mode.run_lines(session, self.prompts, LineReader(self.reading), out)
 
         try:
             return show(script, face, tmp_path, **NO_RETRY)
@@ -232,15 +232,15 @@ def test_a_failed_message_does_not_end_the_conversation_and_the_last_one_gives_t
 
 
 def test_closing_the_input_drops_what_waits(tmp_path: Path) -> None:
-    async def face(session: Session, out: Output) -> int:
-        lines = Lines(reading)
+    async def face(session: Session, out: OutputStream) -> int:
+        lines = LineReader(reading)
 
         def stop() -> None:
             lines.close()
             session.abort()
 
         asyncio.get_running_loop().call_later(0.05, stop)
-        return await json_mode.run_lines(session, [Prompt("one"), Prompt("two")], lines, out)
+        return await json_mode.run_lines(session, [UserPrompt("one"), UserPrompt("two")], lines, out)
 
     reading, writing_end = os.pipe()
     try:

@@ -12,15 +12,15 @@ from tau.ai.faux import Act, Fail, Say, Stop, Think, Use, Wait
 from tau.base.errors import ProviderError, TauError
 from tau.coding.session.session import Session
 from tau.modes import print as print_mode
-from tau.modes.output import Output
-from tau.modes.prompt import Prompt
+from tau.modes.output_stream import OutputStream
+from tau.modes.prompt import UserPrompt
 from tests.modes.faces import Captured, Script, show
 
 NO_RETRY = {"settings": {"retry.enabled": False}}
 
 
-def printing(*texts: str) -> Callable[[Session, Output], Awaitable[int]]:
-    return lambda session, out: print_mode.run(session, [Prompt(text) for text in texts], out)
+def printing(*texts: str) -> Callable[[Session, OutputStream], Awaitable[int]]:
+    return lambda session, out: print_mode.run(session, [UserPrompt(text) for text in texts], out)
 
 
 def answer(script: Script, tmp_path: Path, *texts: str) -> Captured:
@@ -86,9 +86,9 @@ def test_an_answer_without_words_prints_nothing_but_says_so(
 def test_an_interrupted_run_exits_with_130(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sessions: list[Session] = []
 
-    async def face(session: Session, out: Output) -> int:
+    async def face(session: Session, out: OutputStream) -> int:
         sessions.append(session)
-        return await print_mode.run(session, [Prompt("hi"), Prompt("never sent")], out)
+        return await print_mode.run(session, [UserPrompt("hi"), UserPrompt("never sent")], out)
 
     shown = show([[Say("half"), Act(lambda: sessions[0].abort()), Wait()]], face, tmp_path)
     assert (shown.code, shown.text) == (130, "")
@@ -96,9 +96,9 @@ def test_an_interrupted_run_exits_with_130(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_notices_and_retries_are_told_on_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    async def face(session: Session, out: Output) -> int:
+    async def face(session: Session, out: OutputStream) -> int:
         session.notices += [Notice("info", "This is a demo."), Notice("warning", "Careful.")]
-        return await print_mode.run(session, [Prompt("hi")], out)
+        return await print_mode.run(session, [UserPrompt("hi")], out)
 
     busy = Fail(ProviderError("busy", retryable=True))
     shown = show([[busy], [Say("there")]], face, tmp_path, settings={"retry.baseDelayMs": 1})
@@ -112,9 +112,9 @@ def test_a_reader_that_left_is_no_failure_once_the_answer_is_there(tmp_path: Pat
     reading, writing = os.pipe()
     os.close(reading)
     try:
-        gone = Output(writing)
+        gone = OutputStream(writing)
         shown = show(
-            [[Say("hello")]], lambda session, _: print_mode.run(session, [Prompt("hi")], gone), tmp_path
+            [[Say("hello")]], lambda session, _: print_mode.run(session, [UserPrompt("hi")], gone), tmp_path
         )
     finally:
         os.close(writing)
@@ -126,7 +126,7 @@ def test_a_full_disk_is_an_error_with_a_reason() -> None:
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full on this system")
     with Path("/dev/full").open("wb", buffering=0) as file, pytest.raises(TauError, match="No space left"):
-        Output(file.fileno()).text("hello")
+        OutputStream(file.fileno()).text("hello")
 
 
 def test_a_terminal_gets_no_control_sequences_and_a_pipe_gets_the_text_as_it_is() -> None:
@@ -134,7 +134,7 @@ def test_a_terminal_gets_no_control_sequences_and_a_pipe_gets_the_text_as_it_is(
     for make, expected in ((os.openpty, b"abc\r\n"), (os.pipe, text.encode())):
         reading, writing = make()
         try:
-            Output(writing).text(text)
+            OutputStream(writing).text(text)
             assert os.read(reading, 100) == expected
         finally:
             os.close(reading)
@@ -155,7 +155,7 @@ def test_a_pipe_that_somebody_made_non_blocking_is_waited_for() -> None:
 
         async with asyncio.TaskGroup() as tasks:
             got = tasks.create_task(read())
-            await asyncio.to_thread(Output(writing).write, data)
+            await asyncio.to_thread(OutputStream(writing).write, data)
         return got.result()
 
     try:

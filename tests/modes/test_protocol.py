@@ -10,9 +10,9 @@ from tau.ai.faux import Act, Count, Fail, Say, Stop, Think, Use, Wait
 from tau.base.errors import ProviderError
 from tau.coding.session.session import Session
 from tau.modes import json as json_mode
-from tau.modes.lines import Lines
-from tau.modes.output import Output
-from tau.modes.prompt import Prompt
+from tau.modes.line_input import LineReader
+from tau.modes.output_stream import OutputStream
+from tau.modes.prompt import UserPrompt
 from tests.modes import protocol as p
 from tests.modes.faces import Captured, Script, show
 
@@ -41,7 +41,7 @@ def decoded(shown: Captured) -> list[p.Line]:
 )
 def test_every_line_of_a_run_is_of_the_protocol(tmp_path: Path, script: Script) -> None:
     (tmp_path / "a.txt").write_text("alpha\n")
-    prompts = [Prompt("one"), Prompt("two")]
+    prompts = [UserPrompt("one"), UserPrompt("two")]
     shown = show(
         script,
         lambda session, out: json_mode.run(session, prompts, out),
@@ -62,7 +62,9 @@ def test_the_last_partial_message_is_the_final_one_but_for_what_is_known_only_at
     tmp_path: Path,
 ) -> None:
     script = [[Think("hm"), Say("some words", 3), Use("bash", command="true"), Count(5, 6)], [Say("Done.")]]
-    lines = decoded(show(script, lambda session, out: json_mode.run(session, [Prompt("x")], out), tmp_path))
+    lines = decoded(
+        show(script, lambda session, out: json_mode.run(session, [UserPrompt("x")], out), tmp_path)
+    )
     last = None
     for line in lines:
         if isinstance(line, p.MessageUpdate):
@@ -79,9 +81,9 @@ def test_an_interrupted_conversation_is_of_the_protocol_too(tmp_path: Path) -> N
     os.write(writing, b'nonsense\n{"type":"message","content":"hi"}\n{"type":"interrupt"}\n')
     os.close(writing)
 
-    async def face(session: Session, out: Output) -> int:
+    async def face(session: Session, out: OutputStream) -> int:
         sessions.append(session)
-        return await json_mode.run_lines(session, [], Lines(reading), out)
+        return await json_mode.run_lines(session, [], LineReader(reading), out)
 
     try:
         shown = show([[Say("half"), Act(lambda: sessions[0].abort()), Wait()]], face, tmp_path)

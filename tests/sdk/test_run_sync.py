@@ -10,12 +10,12 @@ import pytest
 from msgspec import Struct
 
 import tau
-from tau.ai.faux import Act, Fail, Faux, Say, Step, Use, Wait
+from tau.ai.faux import Act, Fail, Faux, FauxStep, Say, Use, Wait
 
 QUICK = {"retry.maxRetries": 0}
 
 
-def options(script: list[list[Step]], folder: Path, **more: Any) -> tau.SessionOptions:
+def options(script: list[list[FauxStep]], folder: Path, **more: Any) -> tau.SessionOptions:
     stream = Faux(script).stream
     return tau.SessionOptions(cwd=folder, stream=stream, session_dir=folder / "talks", settings=QUICK, **more)
 
@@ -32,7 +32,7 @@ class Bell(tau.Tool[NoParams]):
 
 
 def test_run_sync_returns_the_last_answer_and_keeps_the_session(tmp_path: Path) -> None:
-    script: list[list[Step]] = [[Use("bell")], [Say("It rang.")]]
+    script: list[list[FauxStep]] = [[Use("bell")], [Say("It rang.")]]
     answer = tau.run_sync("Ring.", options(script, tmp_path, add_tools=(Bell(),)))
     assert answer.text == "It rang."
     (file,) = (tmp_path / "talks").glob("*.jsonl")
@@ -42,7 +42,7 @@ def test_run_sync_returns_the_last_answer_and_keeps_the_session(tmp_path: Path) 
 
 
 def test_run_sync_raises_what_the_run_failed_with(tmp_path: Path) -> None:
-    script: list[list[Step]] = [[Fail(tau.ProviderError("No such model.", status=404))]]
+    script: list[list[FauxStep]] = [[Fail(tau.ProviderError("No such model.", status=404))]]
     with pytest.raises(tau.ProviderError, match="No such model") as caught:
         tau.run_sync("Hello", options(script, tmp_path))
     assert caught.value.status == 404

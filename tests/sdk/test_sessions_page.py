@@ -10,14 +10,14 @@ import pytest
 
 from tau.ai.catalog import load_catalog, pick_model
 from tau.ai.wire import AppMessage
-from tau.coding.session.entries import Entry, KnownEntry, SessionHeader, decode_header
+from tau.coding.session.entries import KnownEntry, SessionEntryBase, SessionHeader, decode_header
 from tau.config.layers import load_settings
 from tau.config.paths import user_paths
 from tests.shape.source_tree import ROOT
 
 PAGE = (ROOT / "docs" / "sessions.md").read_text(encoding="utf-8")
 ROWS = dict(re.findall(r"^\| `([a-z_]+)` \| (.*) \|$", PAGE[PAGE.index("| type |") :], re.MULTILINE))
-PLACE = set(Entry.__struct_encode_fields__)
+PLACE = set(SessionEntryBase.__struct_encode_fields__)
 
 
 def test_table_names_every_entry_and_no_other() -> None:
@@ -25,7 +25,7 @@ def test_table_names_every_entry_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("entry", get_args(KnownEntry), ids=lambda entry: entry.__struct_config__.tag)
-def test_row_names_every_field(entry: type[Entry]) -> None:
+def test_row_names_every_field(entry: type[SessionEntryBase]) -> None:
     row = ROWS[str(entry.__struct_config__.tag)]
     missing = [
         name for name in entry.__struct_encode_fields__ if name not in PLACE and f"`{name}`" not in row

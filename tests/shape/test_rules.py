@@ -19,7 +19,7 @@ from tests.shape.source_tree import (
 )
 
 TASK_FILES = {"tau.base.tasks", "tau.agent.abort"}
-PROCESS_FILES = {"tau.base.run", "tau.base.process", "tau.base.guard"}
+PROCESS_FILES = {"tau.base.run", "tau.base.process", "tau.base.orphan_guard"}
 PROCESS_MODULES = {"subprocess", "multiprocessing", "pty", "concurrent.futures.process"}
 PROCESS_CALLS = re.compile(
     r"os\.(system|popen|fork|forkpty|exec\w+|spawn\w+|posix_spawn\w*)|.*\.(create_subprocess|subprocess)_(exec|shell)"

@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from tau.tui.terminal.emulator.queries import is_dark, report_background
-from tau.tui.terminal.virtual import Answers, Habits, VirtualTerminal
+from tests.support.terminal.emulator.queries import is_dark, report_background
+from tests.support.terminal.virtual import Answers, Habits, VirtualTerminal
 
 WAIT_SECONDS = 20.0
 STOP_SECONDS = 5.0

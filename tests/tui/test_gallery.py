@@ -6,18 +6,18 @@ import re
 import pytest
 
 from tau.tui.component import CURSOR_MARKER
-from tau.tui.gallery.__main__ import main
-from tau.tui.gallery.catalogue import SPECIMENS
-from tau.tui.gallery.printed import printed, theme_of
-from tau.tui.gallery.specimen import Bench
-from tau.tui.gallery.walk import Walk
 from tau.tui.images.kitty import PLACEHOLDER
 from tau.tui.images.marks import image_rows
 from tau.tui.input.bindings import Keymap
-from tau.tui.terminal.virtual import VirtualTerminal
 from tau.tui.text.width import visible_width
 from tau.tui.timer import FakeTimer
+from tests.support.terminal.virtual import VirtualTerminal
 from tests.tui.walking import Walking
+from tools.gallery.widgets.__main__ import main
+from tools.gallery.widgets.catalogue import SPECIMENS
+from tools.gallery.widgets.printed import printed, theme_of
+from tools.gallery.widgets.specimen import Bench
+from tools.gallery.widgets.walk import Walk
 
 WIDTHS = (1, 20, 40, 80, 200)
 LOOKS = {

@@ -3,17 +3,18 @@
 from collections.abc import Callable, Sequence
 
 import pytest
+from tau.tui.widgets.box import Box
+from tau.tui.widgets.columns import Column, Columns
+from tau.tui.widgets.tree import Tree
+from tau.tui.widgets.tree_nodes import TreeNode
 
 from tau.tui.component import CURSOR_MARKER, Component
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import Key, Paste
 from tau.tui.render.screen import Screen
 from tau.tui.style import DARK_TOKENS, Theme
-from tau.tui.terminal.virtual import VirtualTerminal
 from tau.tui.timer import FakeTimer
-from tau.tui.widgets.autocomplete import Answer, Item, Suggestions
-from tau.tui.widgets.box import Box
-from tau.tui.widgets.columns import Column, Columns
+from tau.tui.widgets.autocomplete import Answer, CompletionItem, Suggestions
 from tau.tui.widgets.diff import DiffView
 from tau.tui.widgets.editor.editor import Editor
 from tau.tui.widgets.image import Image
@@ -23,15 +24,14 @@ from tau.tui.widgets.markdown.component import Markdown
 from tau.tui.widgets.scroll_view import ScrollView
 from tau.tui.widgets.select_items import SelectItem
 from tau.tui.widgets.select_list import SelectList
-from tau.tui.widgets.setting import Setting
+from tau.tui.widgets.setting import SettingRow
 from tau.tui.widgets.settings_list import SettingsList
 from tau.tui.widgets.tab_bar import Tab, TabBar
 from tau.tui.widgets.text import Text
 from tau.tui.widgets.toast import ToastStack
 from tau.tui.widgets.transcript import Transcript
-from tau.tui.widgets.tree import Tree
-from tau.tui.widgets.tree_nodes import TreeNode
 from tau.tui.widgets.truncated import TruncatedText
+from tests.support.terminal.virtual import VirtualTerminal
 from tests.tui.stress.bytes_rules import ByteRules
 from tests.tui.stress.hostile import corpus, fuzz
 from tests.tui.stress.mismatch import Mismatch
@@ -64,7 +64,7 @@ class Completions:
         self._text = text
 
     def complete(self, text: str, cursor: int) -> Answer:
-        return Suggestions(0, [Item(self._text, self._text, self._text, self._text)])
+        return Suggestions(0, [CompletionItem(self._text, self._text, self._text, self._text)])
 
 
 def ignore(component: Component) -> None:
@@ -133,8 +133,8 @@ def filtered(text: str) -> SelectList[str]:
 
 def edited(text: str) -> SettingsList:
     settings = [
-        Setting("a", text, text, "text", text, text),
-        Setting("b", text, text, "choice", text, text, (text, "other"), (text, "other")),
+        SettingRow("a", text, text, "text", text, text),
+        SettingRow("b", text, text, "choice", text, text, (text, "other"), (text, "other")),
     ]
     chooser = SettingsList(THEME, KEYS, settings)
     chooser.focused = True

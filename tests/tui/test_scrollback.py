@@ -12,10 +12,10 @@ import pytest
 
 from tau.tui.render.screen import Screen
 from tau.tui.style import Theme
-from tau.tui.terminal.emulator.resize import TakesBack
 from tau.tui.terminal.port import Capabilities
-from tau.tui.terminal.virtual import VirtualTerminal
 from tau.tui.timer import FakeTimer
+from tests.support.terminal.emulator.resize import TakesBack
+from tests.support.terminal.virtual import VirtualTerminal
 from tests.tui.second_opinion.recording import LIKE_TMUX, LIKE_XTERM_JS, Recording, tape_of
 from tests.tui.second_opinion.recording import play as replay
 from tests.tui.second_opinion.tmux import Tmux

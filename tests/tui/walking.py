@@ -1,7 +1,7 @@
 """Keys for a program on an emulated terminal, with a clock that is moved by hand."""
 
-from tau.tui.terminal.virtual import VirtualTerminal
 from tau.tui.timer import FakeTimer
+from tests.support.terminal.virtual import VirtualTerminal
 
 
 class Walking:

@@ -14,7 +14,7 @@ class Abort:
 
     def __init__(self) -> None:
         self.aborted = False
-        self._scopes: set[Scope] = set()
+        self._scopes: set[AbortScope] = set()
 
     def abort(self) -> None:
         """Stop everything inside a scope of this abort, and all that is started later."""
@@ -24,8 +24,8 @@ class Abort:
         for scope in tuple(self._scopes):
             scope.fire()
 
-    def scope(self) -> "Scope":
-        return Scope(self, self._scopes)
+    def scope(self) -> "AbortScope":
+        return AbortScope(self, self._scopes)
 
     async def sleep(self, seconds: float) -> None:
         """Wait, or raise Aborted as soon as the user stops."""
@@ -33,13 +33,13 @@ class Abort:
             await asyncio.sleep(seconds)
 
 
-class Scope:
+class AbortScope:
     """Turns a user's abort into a cancellation of the task inside, and that into `Aborted` on the way out.
 
     A cancellation from outside wins: it is passed on untouched even if an abort came first.
     """
 
-    def __init__(self, abort: Abort, entered: "set[Scope]") -> None:
+    def __init__(self, abort: Abort, entered: "set[AbortScope]") -> None:
         self._abort = abort
         self._entered = entered
         self._task: asyncio.Task[object] | None = None
@@ -51,7 +51,7 @@ class Scope:
         self._fired = True
         self._task.cancel()
 
-    async def __aenter__(self) -> "Scope":
+    async def __aenter__(self) -> "AbortScope":
         if self._abort.aborted:
             raise Aborted
         self._task = asyncio.current_task()

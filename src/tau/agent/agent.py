@@ -7,15 +7,15 @@ from typing import Any
 from msgspec.structs import replace
 
 from tau.agent.abort import Abort
+from tau.agent.event_stream import events_of
 from tau.agent.events import AgentEvent
 from tau.agent.hooks import Hooks
 from tau.agent.listeners import Listeners
 from tau.agent.loop import Outcome, run
 from tau.agent.output import ToolOutput
-from tau.agent.owner import Listener, Setup, StreamFunction
+from tau.agent.owner import EventListener, Setup, StreamFunction
 from tau.agent.ports import ToolContext
 from tau.agent.queue import Queue
-from tau.agent.streaming import events_of
 from tau.agent.tool import Tool
 from tau.agent.world import CallContext, NestedCall, World
 from tau.ai.dialect import Delta, Request
@@ -93,7 +93,7 @@ class Agent:
         if self._abort is not None:
             self._abort.abort()
 
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
+    def subscribe(self, listener: EventListener) -> Callable[[], None]:
         """Be told what happens; returns the way to stop listening."""
         return self._owner.listeners.subscribe(listener)
 

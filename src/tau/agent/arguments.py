@@ -11,16 +11,16 @@ from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.base.text import shortened
 
-places = late("tau.base.places")
+error_paths = late("tau.base.error_paths")
 
 P = TypeVar("P", bound=Struct)
-Schema = dict[str, Any]
+_Schema = dict[str, Any]
 
 _SHOWN_CHARS = 80
 
 
 @cache
-def json_schema(params: type[Struct]) -> Schema:
+def json_schema(params: type[Struct]) -> _Schema:
     """The schema of a parameter struct as it is sent with every request, without what tells a model nothing.
 
     The result is shared between callers: treat it as frozen.
@@ -48,10 +48,10 @@ def decode_arguments(params: type[P], arguments: Mapping[str, Any]) -> tuple[P, 
 
 
 def _settle(
-    params: type[Struct], schema: Schema, arguments: Mapping[str, Any]
+    params: type[Struct], schema: _Schema, arguments: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
     """The arguments under our names, without those that mean "not given"; and the names we do not know."""
-    properties: Schema = schema["properties"]
+    properties: _Schema = schema["properties"]
     aliases: Mapping[str, str] = getattr(params, "aliases", {})
     known: dict[str, Any] = {}
     ignored: list[str] = []
@@ -66,7 +66,7 @@ def _settle(
     return known, ignored
 
 
-def _unquoted(value: Any, schema: Schema) -> Any:
+def _unquoted(value: Any, schema: _Schema) -> Any:
     """A list or object that came as JSON text, parsed; any other value as it is."""
     if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
         return value
@@ -79,7 +79,7 @@ def _unquoted(value: Any, schema: Schema) -> Any:
         return value
 
 
-def _missing_text(schema: Schema, missing: list[str], arguments: Mapping[str, Any]) -> str:
+def _missing_text(schema: _Schema, missing: list[str], arguments: Mapping[str, Any]) -> str:
     required = schema.get("required", ())
     fields = ", ".join(name if name in required else f"{name} (optional)" for name in schema["properties"])
     noun = "field is" if len(missing) == 1 else "fields are"
@@ -89,7 +89,7 @@ def _missing_text(schema: Schema, missing: list[str], arguments: Mapping[str, An
     return f"Required {noun} missing: {names}. Fields: {fields}. Received: {sent}."
 
 
-def _wrong_fields(params: type[Struct], schema: Schema, known: Mapping[str, Any]) -> Iterator[str]:
+def _wrong_fields(params: type[Struct], schema: _Schema, known: Mapping[str, Any]) -> Iterator[str]:
     for field in msgspec.structs.fields(params):
         if field.encode_name not in known:
             continue
@@ -101,10 +101,10 @@ def _wrong_fields(params: type[Struct], schema: Schema, known: Mapping[str, Any]
             yield _wrong_text(field.encode_name, value, expected, schema.get("$defs", {}), str(error))
 
 
-def _wrong_text(name: str, value: Any, schema: Schema, definitions: Schema, error: str) -> str:
+def _wrong_text(name: str, value: Any, schema: _Schema, definitions: _Schema, error: str) -> str:
     """One field's error. Inside lists and objects we follow the place that msgspec names while we can."""
-    message, steps = places.split_place(error)
-    where = f"`{name}{places.spell(*steps)}`"
+    message, steps = error_paths.split_place(error)
+    where = f"`{name}{error_paths.spell(*steps)}`"
     for step in steps:
         schema = _opened(schema, definitions)
         inner = schema.get("properties", {}).get(step) if isinstance(step, str) else schema.get("items")
@@ -114,12 +114,12 @@ def _wrong_text(name: str, value: Any, schema: Schema, definitions: Schema, erro
     return f"{where} must be {_expected(_opened(schema, definitions))}, not {_shown(value)}"
 
 
-def _opened(schema: Schema, definitions: Schema) -> Schema:
+def _opened(schema: _Schema, definitions: _Schema) -> _Schema:
     """What stands behind a reference, or behind "this or null"."""
     options = [option for option in schema.get("anyOf", ()) if option != {"type": "null"}]
     if len(options) == 1:
         schema = options[0]
-    target: Schema = definitions.get(schema.get("$ref", "").removeprefix("#/$defs/"), schema)
+    target: _Schema = definitions.get(schema.get("$ref", "").removeprefix("#/$defs/"), schema)
     return target
 
 
@@ -134,7 +134,7 @@ def _shown(value: Any) -> str:
     return shortened(msgspec.json.encode(value).decode(), _SHOWN_CHARS)
 
 
-def _expected(schema: Schema) -> str:
+def _expected(schema: _Schema) -> str:
     if "enum" in schema:
         return "one of " + ", ".join(msgspec.json.encode(value).decode() for value in schema["enum"])
     if "anyOf" in schema:
@@ -166,7 +166,7 @@ _PLURALS = {
 _COUNTED = {"minItems": " items", "minLength": " characters"}
 
 
-def _bounds(schema: Schema, low: str, high: str) -> str:
+def _bounds(schema: _Schema, low: str, high: str) -> str:
     unit = _COUNTED.get(low, "")
     minimum, maximum = schema.get(low), schema.get(high)
     if minimum is not None and maximum is not None:
@@ -177,21 +177,21 @@ def _bounds(schema: Schema, low: str, high: str) -> str:
 
 
 @cache
-def _full_schema(params: type[Struct]) -> Schema:
+def _full_schema(params: type[Struct]) -> _Schema:
     """msgspec's schema with references replaced by what they stand for, save where a type contains itself."""
     raw = msgspec.json.schema(params)
-    definitions: Schema = raw.pop("$defs", {})
+    definitions: _Schema = raw.pop("$defs", {})
     needed: set[str] = set()
     schema = _inlined(raw, definitions, (), needed)
     schema.pop("description", None)  # the tool's prompt says it better than the struct's docstring
-    done: Schema = {}
+    done: _Schema = {}
     while needed - done.keys():
         name = min(needed - done.keys())
         done[name] = _inlined(definitions[name], definitions, (name,), needed)
     return {**schema, "$defs": done} if done else schema
 
 
-def _inlined(node: Any, definitions: Schema, inside: tuple[str, ...], needed: set[str]) -> Any:
+def _inlined(node: Any, definitions: _Schema, inside: tuple[str, ...], needed: set[str]) -> Any:
     if isinstance(node, list):
         return [_inlined(item, definitions, inside, needed) for item in node]
     if not isinstance(node, dict):
@@ -204,7 +204,7 @@ def _inlined(node: Any, definitions: Schema, inside: tuple[str, ...], needed: se
         beside = {key: value for key, value in node.items() if key != "$ref"}
         target = _inlined(definitions[name], definitions, (*inside, name), needed)
         return {**target, **beside}
-    result: Schema = {}
+    result: _Schema = {}
     for key, value in node.items():
         if key == "properties":
             result[key] = {
@@ -219,11 +219,11 @@ def _inlined(node: Any, definitions: Schema, inside: tuple[str, ...], needed: se
     return result
 
 
-def _compact(properties: Schema) -> Schema:
+def _compact(properties: _Schema) -> _Schema:
     return {name: _compact_field(field) for name, field in properties.items()}
 
 
-def _compact_field(field: Schema) -> Schema:
+def _compact_field(field: _Schema) -> _Schema:
     """Drop what tells a model nothing: empty defaults, and "or null" where leaving it out says the same."""
     field = dict(field)
     if "default" in field:

@@ -10,7 +10,7 @@ from tau.agent.effects import Effects
 from tau.agent.hooks import ToolQuestion
 from tau.agent.output import ToolOutput
 from tau.agent.owner import Owner, Setup
-from tau.agent.repeats import FailedCalls
+from tau.agent.repeated_failures import FailedCalls
 from tau.agent.tool import Tool
 from tau.ai.wire import AssistantMessage, TextContent, ToolCall, ToolResultMessage, new_call_id, text_of
 from tau.base import log

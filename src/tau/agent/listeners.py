@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from tau.agent.events import AgentEvent
-from tau.agent.owner import Listener
+from tau.agent.owner import EventListener
 from tau.base import log
 
 
@@ -12,9 +12,9 @@ class Listeners:
     """Listeners are called in the order in which they came, at once and in the caller's task."""
 
     def __init__(self) -> None:
-        self._listeners: list[Listener] = []
+        self._listeners: list[EventListener] = []
 
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
+    def subscribe(self, listener: EventListener) -> Callable[[], None]:
         """Be told what happens; returns the way to stop listening, which may be called twice."""
         self._listeners.append(listener)
 

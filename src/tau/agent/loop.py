@@ -15,10 +15,10 @@ from tau.agent.abort import Abort, Aborted
 from tau.agent.calls import run_calls
 from tau.agent.owner import Owner, Setup
 from tau.agent.queue import Prompt
-from tau.agent.repeats import FailedCalls
+from tau.agent.repeated_failures import FailedCalls
 from tau.ai.assembler import Assembler
 from tau.ai.dialect import Request
-from tau.ai.history import clean, sendable
+from tau.ai.normalization import clean, normalize_history
 from tau.ai.wire import AppMessage, AssistantMessage, StopReason, ToolResultMessage
 from tau.base import log
 from tau.base.clock import now_ms
@@ -36,7 +36,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     aborted: bool = False
 
 
-class Answer(Struct, frozen=True):
+class ModelAnswer(Struct, frozen=True):
     """One answer of the model. `broken` names calls that cannot run, and why."""
 
     message: AssistantMessage
@@ -98,7 +98,7 @@ class _Run:
             return [*queue.take_asides(), *queue.take_follow_ups()]
         return [*prompts, *queue.take_asides()]
 
-    async def turn(self) -> tuple[Answer, list[ToolResultMessage]]:
+    async def turn(self) -> tuple[ModelAnswer, list[ToolResultMessage]]:
         """One answer and the results of its calls, told as one turn."""
         await self.owner.make_room(self.abort)
         setup = self.owner.setup()
@@ -119,12 +119,12 @@ class _Run:
                     self.result_into(results),
                 )
                 if answer.error is None and self.failed.error is not None:
-                    answer = Answer(answer.message, answer.broken, self.failed.error)
+                    answer = ModelAnswer(answer.message, answer.broken, self.failed.error)
         finally:
             self.owner.emit(e.TurnEnd(answer.message, results))
         return answer, results
 
-    def check_cut_off(self, answer: Answer) -> Answer:
+    def check_cut_off(self, answer: ModelAnswer) -> ModelAnswer:
         """Calls of an answer that was cut off never run; a model that keeps being cut off is stopped."""
         if answer.message.stop_reason != "length" or not answer.message.tool_calls:
             self.cut_off_turns = 0
@@ -140,9 +140,9 @@ class _Run:
             error = ProviderError(
                 f"The model's answers were cut off {MAX_CUT_OFF_TURNS} times in a row by its output limit."
             )
-        return Answer(answer.message, broken, error)
+        return ModelAnswer(answer.message, broken, error)
 
-    async def answer(self, setup: Setup) -> Answer:
+    async def answer(self, setup: Setup) -> ModelAnswer:
         owner = self.owner
         assembler = Assembler(setup.model, now_ms())
         owner.emit(e.MessageStart(assembler.message("stop")))
@@ -174,7 +174,7 @@ class _Run:
         message = assembler.message(stop, text)
         self.record(message)
         owner.emit(e.MessageEnd(message))
-        return Answer(message, assembler.broken, error, cancelled)
+        return ModelAnswer(message, assembler.broken, error, cancelled)
 
     async def request(self, setup: Setup) -> Request:
         hooks = self.owner.hooks
@@ -182,7 +182,7 @@ class _Run:
         return await hooks.before_request(
             Request(
                 system=clean(setup.system),
-                messages=sendable(history, setup.model),
+                messages=normalize_history(history, setup.model),
                 tools=[tool.spec.brief() if setup.model.demo else tool.spec for tool in setup.tools],
                 max_tokens=setup.max_tokens,
                 thinking=setup.thinking,

@@ -18,7 +18,7 @@ from tau.ai.model import Model, ThinkingLevel
 from tau.ai.wire import AppMessage, AssistantMessage, ToolCall
 
 InterruptMode = Literal["immediate", "wait"]
-Listener = Callable[[AgentEvent], None]
+EventListener = Callable[[AgentEvent], None]
 Complete = Callable[[Model, Request], Awaitable[AssistantMessage]]  # a request on the side, whole
 StreamFunction = Callable[[Model, Request], AsyncGenerator[Delta, None]]
 

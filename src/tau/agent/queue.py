@@ -10,26 +10,26 @@ from tau.ai.wire import BashExecutionMessage, CustomMessage, PythonExecutionMess
 from tau.base.errors import TauError
 
 TakeMode = Literal["one-at-a-time", "all"]
-Kind = Literal["steering", "followUp", "aside", "held"]
+_Kind = Literal["steering", "followUp", "aside", "held"]
 Prompt: TypeAlias = UserMessage | CustomMessage
-Ran: TypeAlias = BashExecutionMessage | PythonExecutionMessage
+QueueRunner: TypeAlias = BashExecutionMessage | PythonExecutionMessage
 
 MAX_WAITING = 1000
 _TYPED = ("steering", "followUp")
 
 
-class Waiting(Struct, frozen=True, rename="camel"):
+class QueuedMessage(Struct, frozen=True, rename="camel"):
     """A message and what it waits for. `held` is what the user ran meanwhile: it waits for the turn's end."""
 
-    kind: Kind
-    message: Prompt | Ran
+    kind: _Kind
+    message: Prompt | QueueRunner
 
     @property
     def text(self) -> str:
         return spoken_text(self.message)
 
 
-def spoken_text(message: Prompt | Ran) -> str:
+def spoken_text(message: Prompt | QueueRunner) -> str:
     """What somebody typed: the words of a message, or what was run."""
     match message:
         case BashExecutionMessage(command=text) | PythonExecutionMessage(code=text):
@@ -56,8 +56,8 @@ class Queue:
         self.steering_mode: TakeMode = steering_mode
         self.follow_up_mode: TakeMode = follow_up_mode
         self.on_change: Callable[[], None] = nobody
-        self._waiting: list[Waiting] = []  # as they came
-        self._taken: list[Waiting] = []
+        self._waiting: list[QueuedMessage] = []  # as they came
+        self._taken: list[QueuedMessage] = []
         self._newest_ms = 0
 
     def __len__(self) -> int:
@@ -68,11 +68,11 @@ class Queue:
     def has_steering(self) -> bool:
         return any(item.kind == "steering" for item in self._waiting)
 
-    def waiting(self) -> list[Waiting]:
+    def waiting(self) -> list[QueuedMessage]:
         """What waits, in the order in which it came."""
         return list(self._waiting)
 
-    def unsettled(self) -> list[Waiting]:
+    def unsettled(self) -> list[QueuedMessage]:
         """What must not be lost: all that waits, and what was taken but is not recorded yet."""
         return [*self._taken, *self._waiting]
 
@@ -86,11 +86,11 @@ class Queue:
         """Something that a background job has to say: it goes along with what comes next."""
         self._put("aside", message)
 
-    def hold(self, message: Ran) -> None:
+    def hold(self, message: QueueRunner) -> None:
         """What the user ran during a turn: `release` records it behind the turn's results."""
         self._put("held", message)
 
-    def restore(self, items: Iterable[Waiting]) -> None:
+    def restore(self, items: Iterable[QueuedMessage]) -> None:
         """Put back what waited in an earlier life of the session, before all that waits now."""
         self._waiting[:0] = items
         self._newest_ms = max([self._newest_ms, *(item.message.timestamp for item in self._waiting)])
@@ -105,14 +105,14 @@ class Queue:
     def take_follow_ups(self) -> list[Prompt]:
         return self._take("followUp", self.follow_up_mode)
 
-    def release(self, record: Callable[[Ran], object]) -> None:
+    def release(self, record: Callable[[QueueRunner], object]) -> None:
         """Record what is held. An error ends this, and what is not recorded stays."""
         for item in tuple(self._waiting):
             if not isinstance(item.message, Prompt):
                 record(item.message)
                 self.settle(item.message)
 
-    def settle(self, message: Prompt | Ran) -> None:
+    def settle(self, message: Prompt | QueueRunner) -> None:
         """This message is recorded; the queue no longer answers for it. One of somebody else's is ignored."""
         before = len(self._taken) + len(self._waiting)
         self._taken = [item for item in self._taken if item.message is not message]
@@ -149,7 +149,7 @@ class Queue:
             self.on_change()
         return cleared
 
-    def _put(self, kind: Kind, message: Prompt | Ran) -> None:
+    def _put(self, kind: _Kind, message: Prompt | QueueRunner) -> None:
         if len(self._waiting) >= MAX_WAITING:
             raise TauError(
                 f"{MAX_WAITING} messages are waiting already; wait for the agent or take some back."
@@ -157,10 +157,10 @@ class Queue:
         self._newest_ms = max(self._newest_ms + 1, message.timestamp)
         if message.timestamp != self._newest_ms:
             message = replace(message, timestamp=self._newest_ms)
-        self._waiting.append(Waiting(kind, message))
+        self._waiting.append(QueuedMessage(kind, message))
         self.on_change()
 
-    def _take(self, kind: Kind, mode: TakeMode) -> list[Prompt]:
+    def _take(self, kind: _Kind, mode: TakeMode) -> list[Prompt]:
         found = [item for item in self._waiting if item.kind == kind]
         if mode == "one-at-a-time":
             del found[1:]

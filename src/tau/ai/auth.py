@@ -23,7 +23,7 @@ MAX_OUTPUT_BYTES = 64 * KIB
 _printed: dict[str, str] = {}
 
 
-class Turn(Struct, frozen=True):
+class KeyRetry(Struct, frozen=True):
     """What is left after a key has failed: another `key` now, or one again in `wait_s`; or neither."""
 
     key: str | None = None
@@ -39,7 +39,7 @@ class Credentials(Protocol):
         """The key that stands in the place of one that was refused; None if it has not been replaced."""
         ...
 
-    async def rotate(self, provider: str, failed: str, *, refused: bool, wait_s: float | None) -> Turn:
+    async def rotate(self, provider: str, failed: str, *, refused: bool, wait_s: float | None) -> KeyRetry:
         """Leave a key alone for as long as the server asked, and take the next one of the provider's keys.
 
         `refused`: the key is not accepted, as opposed to one that has been used too much.

@@ -104,7 +104,7 @@ def merge_compat(base: Compat, changes: Mapping[str, Any]) -> Compat:
     return convert({**to_builtins(base), **changes}, Compat)
 
 
-class Choice(Struct, frozen=True):
+class ModelMatch(Struct, frozen=True):
     """The model that a pattern means. `known` is False for an id that is not in the table."""
 
     model: Model
@@ -152,7 +152,7 @@ def models_in_order(catalog: Catalog, patterns: Sequence[str]) -> list[Model]:
 
 def pick_model(
     catalog: Catalog, pattern: str, provider: str | None = None, *, prefer: Sequence[str] = ()
-) -> Choice:
+) -> ModelMatch:
     """The one model that `PATTERN[:level]` means; UsageError with near names where there is none.
 
     An id that the table does not have is taken where the provider is named: it gets the provider's defaults.
@@ -161,14 +161,14 @@ def pick_model(
     if provider is not None and catalog.provider(provider) is None:
         raise UsageError(_unknown_provider(catalog, provider))
     if exact := _exact(catalog, pattern, provider):
-        return Choice(exact)
+        return ModelMatch(exact)
     name, thinking = split_thinking(pattern)
     if exact := _exact(catalog, name, provider):
-        return Choice(exact, thinking=thinking)
+        return ModelMatch(exact, thinking=thinking)
     found = find_models(catalog, name, provider, prefer=prefer) if name else []
     if found:
-        return Choice(found[0], thinking=thinking)
-    return Choice(_unlisted(catalog, name, provider), known=False, thinking=thinking)
+        return ModelMatch(found[0], thinking=thinking)
+    return ModelMatch(_unlisted(catalog, name, provider), known=False, thinking=thinking)
 
 
 def _exact(catalog: Catalog, pattern: str, provider: str | None) -> Model | None:

@@ -10,12 +10,12 @@ from tau.ai.auth import Credentials
 from tau.ai.dialect import Delta, Endpoint, Request, Tokens
 from tau.ai.model import Model
 from tau.ai.proxy import is_loopback, parse_url
+from tau.ai.stall_watch import watched
 from tau.ai.transport import Timeouts, Transport
-from tau.ai.watch import watched
 from tau.base.errors import ProviderError
 from tau.base.late import late
 
-served = late("tau.ai.local.served")
+context_check = late("tau.ai.local.context_check")
 
 
 MAX_KEYS = 16  # that are tried for one request
@@ -103,6 +103,6 @@ class Client:
         sent = msgspec.json.encode((request.system, request.messages, request.tools), enc_hook=str)
         if b'"type":"image"' in sent:
             return  # an image's bytes say nothing about its tokens
-        warning = served.context_warning(model.context_window, len(sent) // 4, read_tokens)
+        warning = context_check.context_warning(model.context_window, len(sent) // 4, read_tokens)
         if warning is not None:
             self.warn(warning)

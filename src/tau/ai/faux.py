@@ -83,11 +83,11 @@ class Act(Struct, frozen=True):
     action: Callable[[], object]
 
 
-Step: TypeAlias = Say | Think | Use | Wait | Fail | Count | Stop | Act
+FauxStep: TypeAlias = Say | Think | Use | Wait | Fail | Count | Stop | Act
 
 
 class Faux:
-    def __init__(self, script: Sequence[Sequence[Step]]) -> None:
+    def __init__(self, script: Sequence[Sequence[FauxStep]]) -> None:
         self._script = [list(answer) for answer in script]
         self.requests: list[d.Request] = []
 

@@ -8,7 +8,7 @@ from functools import cache, partial
 from typing import TypeAlias
 
 from tau.ai.http_connect import connect, tls_context
-from tau.ai.http_response import Connection, HttpResponse, Stale
+from tau.ai.http_response import HttpConnection, HttpResponse, StaleConnection
 from tau.ai.proxy import Url, parse_url, proxy_for
 from tau.ai.transport import Timeouts
 from tau.base.errors import ProviderError
@@ -21,7 +21,7 @@ DRAIN_S, DRAIN_BYTES = (
     64 * KIB,
 )  # to reach the end of a body that nobody reads, and so keep the connection
 
-Way: TypeAlias = tuple[str, str, Url | None]  # scheme, peer and proxy
+_Route: TypeAlias = tuple[str, str, Url | None]  # scheme, peer and proxy
 
 
 class HttpTransport:
@@ -31,7 +31,7 @@ class HttpTransport:
         self._timeouts = timeouts or Timeouts()
         self._environ = os.environ if environ is None else environ
         self._tls = cache(partial(tls_context, self._environ))
-        self._idle: list[tuple[Way, Connection, float]] = []  # the float: since when
+        self._idle: list[tuple[_Route, HttpConnection, float]] = []  # the float: since when
 
     @asynccontextmanager
     async def open(
@@ -52,7 +52,7 @@ class HttpTransport:
         bodiless = method == "HEAD"
         response = None
         if (connection := self._take(way)) is not None:
-            with suppress(Stale):  # the server was tired of waiting and has not seen the request
+            with suppress(StaleConnection):  # the server was tired of waiting and has not seen the request
                 response = await HttpResponse(connection, bodiless=bodiless).head(*request, timeouts=limits)
         if response is None:
             connection = await connect(place, proxy, self._tls, limits)
@@ -71,7 +71,7 @@ class HttpTransport:
             self._idle.pop()[1].abort()
         await asyncio.sleep(0)  # sockets are closed at the loop's next turn
 
-    def _take(self, way: Way) -> Connection | None:
+    def _take(self, way: _Route) -> HttpConnection | None:
         oldest = asyncio.get_running_loop().time() - IDLE_S
         for entry in self._idle[::-1]:
             kept_way, connection, since = entry
@@ -84,8 +84,8 @@ class HttpTransport:
                 return connection
         return None
 
-    def _keep(self, way: Way, response: HttpResponse) -> None:
-        connection: Connection | None = response.connection
+    def _keep(self, way: _Route, response: HttpResponse) -> None:
+        connection: HttpConnection | None = response.connection
         sent = response.connection.writer.transport.get_write_buffer_size() == 0
         if response.complete and response.keep_alive and sent:
             self._idle.append((way, response.connection, asyncio.get_running_loop().time()))

@@ -4,14 +4,88 @@ import asyncio
 import errno
 import socket
 import ssl
-from collections.abc import Callable, Mapping
+import threading
+from asyncio.staggered import staggered_race
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import zip_longest
 from pathlib import Path
+from typing import Any, TypeAlias
 
-from tau.ai.http_dial import dial
-from tau.ai.http_response import Connection, HttpResponse
+from tau.ai.http_response import HttpConnection, HttpResponse
 from tau.ai.proxy import Url
 from tau.ai.transport import Timeouts
 from tau.base.errors import ProviderError
+
+NEXT_ADDRESS_S = 0.25  # how long one address may keep the next one waiting
+
+Address: TypeAlias = tuple[int, int, int, str, Any]  # as getaddrinfo gives it
+
+
+async def dial(host: str, port: int) -> socket.socket:
+    """A connected socket. Raises OSError where no address answers."""
+    addresses = await _addresses(host, port)
+    if len(addresses) == 1:
+        return await _connect(addresses[0])
+    sock, _, errors = await staggered_race([partial(_connect, one) for one in addresses], NEXT_ADDRESS_S)
+    if sock is None:
+        raise next((error for error in errors if error is not None), OSError("no address answers"))
+    connected: socket.socket = sock
+    return connected
+
+
+async def _addresses(host: str, port: int) -> Sequence[Address]:
+    """Looked up in a thread for which nobody waits: a resolver that hangs must not hold the program's end."""
+    look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+    with suppress(socket.gaierror, UnicodeError):
+        return look_up(flags=socket.AI_NUMERICHOST)
+    loop = asyncio.get_running_loop()
+    found: asyncio.Future[Sequence[Address]] = loop.create_future()
+
+    def settle(addresses: Sequence[Address] | None, error: OSError | None) -> None:
+        if found.done():  # nobody wants it any more
+            return
+        if error is not None:
+            found.set_exception(error)
+        else:
+            found.set_result(addresses or [])
+
+    def ask() -> None:
+        addresses: Sequence[Address] | None = None
+        error: OSError | None = None
+        try:
+            addresses = look_up()
+        except OSError as caught:
+            error = caught
+        except UnicodeError:
+            error = socket.gaierror(socket.EAI_NONAME, "no such name can exist")
+        with suppress(RuntimeError):  # the loop is closed: the program has gone on without us
+            loop.call_soon_threadsafe(settle, addresses, error)
+
+    threading.Thread(target=ask, name="look-up", daemon=True).start()
+    return _alternating(await found)
+
+
+def _alternating(addresses: Sequence[Address]) -> Sequence[Address]:
+    """One of each family in turn, so that a family that leads nowhere costs one wait only."""
+    families: dict[int, list[Address]] = {}
+    for address in addresses:
+        families.setdefault(address[0], []).append(address)
+    return [address for turn in zip_longest(*families.values()) for address in turn if address is not None]
+
+
+async def _connect(address: Address) -> socket.socket:
+    family, kind, protocol, _, place = address
+    sock = socket.socket(family, kind, protocol)
+    try:
+        sock.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(sock, place)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
 
 CA_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "TAU_CA_FILE", "NODE_EXTRA_CA_CERTS")
 # Where systems keep their certificates, for a Python that was built to look elsewhere.
@@ -42,7 +116,7 @@ def tls_context(environ: Mapping[str, str]) -> ssl.SSLContext:
 
 async def connect(
     url: Url, proxy: Url | None, tls: Callable[[], ssl.SSLContext], timeouts: Timeouts
-) -> Connection:
+) -> HttpConnection:
     """A fresh connection to the server, or to the proxy that passes on a plain request."""
     first, peer = (url, url.peer) if proxy is None else (proxy, f"the proxy {proxy.peer}")
     writer: asyncio.StreamWriter | None = None
@@ -55,10 +129,10 @@ async def connect(
                 server_hostname=first.host if secure else None,
             )
             if proxy is not None and url.scheme == "https":
-                await _tunnel(Connection(peer, reader, writer), url, proxy, timeouts)
+                await _tunnel(HttpConnection(peer, reader, writer), url, proxy, timeouts)
                 peer = url.peer
                 await writer.start_tls(tls(), server_hostname=url.host)
-        return Connection(peer, reader, writer)
+        return HttpConnection(peer, reader, writer)
     except BaseException as error:
         if writer is not None:
             writer.transport.abort()
@@ -67,7 +141,7 @@ async def connect(
         raise
 
 
-async def _tunnel(connection: Connection, url: Url, proxy: Url, timeouts: Timeouts) -> None:
+async def _tunnel(connection: HttpConnection, url: Url, proxy: Url, timeouts: Timeouts) -> None:
     login = f"proxy-authorization: Basic {proxy.credentials}\r\n" if proxy.credentials else ""
     answer = HttpResponse(connection, bodiless=True)
     await answer.head(

@@ -19,11 +19,11 @@ INFLATED_BYTES = 256 * KIB  # at most, from one step of decompression
 _APART_BYTES = 256 * KIB
 
 
-class Stale(ProviderError):
+class StaleConnection(ProviderError):
     """The server closed the connection without a byte of an answer."""
 
 
-class Connection(NamedTuple):
+class HttpConnection(NamedTuple):
     """`peer` is how messages call the other side."""
 
     peer: str
@@ -38,7 +38,7 @@ class Connection(NamedTuple):
 class HttpResponse:
     """The answer to one request, and the one iterator over its body."""
 
-    def __init__(self, connection: Connection, *, bodiless: bool = False) -> None:
+    def __init__(self, connection: HttpConnection, *, bodiless: bool = False) -> None:
         self.connection = connection
         self.status = 0
         self.headers: dict[str, str] = {}
@@ -134,7 +134,7 @@ class HttpResponse:
             if not self._until_close or reason:
                 heard = self.status or self._barren_bytes
                 where = "in the middle of its answer" if heard else "without an answer"
-                kind = ProviderError if heard else Stale
+                kind = ProviderError if heard else StaleConnection
                 raise kind(f"The connection was cut: {peer} closed it {where}{reason}.", retryable=True)
             self.complete = True
         self._barren_bytes += len(data)

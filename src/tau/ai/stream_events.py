@@ -58,12 +58,12 @@ class ToolCallEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="to
     tool_call: ToolCall
 
 
-class Finished(Struct, frozen=True, rename="camel", tag_field="type", tag="done"):
+class StreamDone(Struct, frozen=True, rename="camel", tag_field="type", tag="done"):
     reason: Literal["stop", "length", "toolUse"]
     message: AssistantMessage
 
 
-class Failed(Struct, frozen=True, rename="camel", tag_field="type", tag="error"):
+class StreamError(Struct, frozen=True, rename="camel", tag_field="type", tag="error"):
     reason: Literal["aborted", "error"]
     error: AssistantMessage
 
@@ -79,6 +79,6 @@ AssistantMessageEvent: TypeAlias = (
     | ToolCallStart
     | ToolCallDelta
     | ToolCallEnd
-    | Finished
-    | Failed
+    | StreamDone
+    | StreamError
 )

@@ -16,12 +16,12 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from tau.base import log, strays
-from tau.base.family import end_all
+from tau.base import log, marked_processes
 from tau.base.files import temporary_folder, write_all
-from tau.base.guard import Guard
+from tau.base.orphan_guard import OrphanGuard
 from tau.base.pipe import Pipe
-from tau.base.run import ABORT_GRACE_S, RUN_ID, Command, Exit, Family, Limits, Stdin, Terminal
+from tau.base.process_tree import end_all
+from tau.base.run import ABORT_GRACE_S, RUN_ID, Command, Exit, Limits, ProcessTree, Pty, Stdin
 from tau.base.tasks import shielded
 
 POLL_S = 0.005
@@ -31,7 +31,7 @@ END_OF_INPUT = b"\x04"  # Ctrl+D
 ENTER_TERMINAL = ("/bin/sh", "-c", 'exec "$@" 0<>"$0" 1>&0 2>&0')
 
 
-class Ends(Struct, frozen=True, kw_only=True):
+class ChildPipes(Struct, frozen=True, kw_only=True):
     """Both sides of what joins us and a child. Ours are -1 where there is nothing to write into."""
 
     reading: int
@@ -52,12 +52,12 @@ class Ends(Struct, frozen=True, kw_only=True):
 def launch(
     command: Command,
     limits: Limits,
-    guard: Guard,
+    guard: OrphanGuard,
     *,
     stdin: Stdin = None,
     fds: Sequence[int] = (),
-    terminal: Terminal | None = None,
-    family: Family | None = None,
+    terminal: Pty | None = None,
+    family: ProcessTree | None = None,
 ) -> "LocalProcess":
     """Start a child in its own session; call it from the event loop that shall look after it."""
     run_id = command.env.get(RUN_ID, "")
@@ -85,7 +85,7 @@ def launch(
     return LocalProcess(child, ends, limits, guard, run_id, family)
 
 
-def _pipes(stdin: Stdin) -> Ends:
+def _pipes(stdin: Stdin) -> ChildPipes:
     reading, stdout = os.pipe()
     writing, given = -1, subprocess.DEVNULL
     try:
@@ -98,10 +98,10 @@ def _pipes(stdin: Stdin) -> Ends:
         os.close(reading)
         os.close(stdout)
         raise
-    return Ends(reading=reading, writing=writing, stdin=given, stdout=stdout)
+    return ChildPipes(reading=reading, writing=writing, stdin=given, stdout=stdout)
 
 
-def _terminal(wanted: Terminal) -> Ends:
+def _terminal(wanted: Pty) -> ChildPipes:
     ours, theirs = os.openpty()
     try:
         os.set_blocking(ours, False)
@@ -110,7 +110,7 @@ def _terminal(wanted: Terminal) -> Ends:
         if not wanted.echo:
             modes[3] &= ~termios.ECHO
         termios.tcsetattr(theirs, termios.TCSANOW, modes)
-        return Ends(
+        return ChildPipes(
             reading=ours,
             writing=ours,
             stdin=theirs,
@@ -146,11 +146,11 @@ class LocalProcess:
     def __init__(
         self,
         child: subprocess.Popen[bytes],
-        ends: Ends,
+        ends: ChildPipes,
         limits: Limits,
-        guard: Guard,
+        guard: OrphanGuard,
         run_id: str,
-        family: Family | None = None,
+        family: ProcessTree | None = None,
     ) -> None:
         self._child = child
         self._guard = guard
@@ -206,7 +206,7 @@ class LocalProcess:
         """TERM to the group, after the grace period KILL to who is left; returns when the process is gone."""
         if self._group_ended:
             return
-        if since is not None and strays.can_be_found():
+        if since is not None and marked_processes.can_be_found():
             await end_all(lambda: self._younger(since), self._limits.grace if grace is None else grace)
         else:
             await self._kill_group(grace)
@@ -227,13 +227,13 @@ class LocalProcess:
 
     async def _kill_group(self, grace: float | None) -> None:
         deadline = self._terminate(grace)
-        strays.send(strays.marked(RUN_ID, self._run_id), signal.SIGTERM)
+        marked_processes.send(marked_processes.marked(RUN_ID, self._run_id), signal.SIGTERM)
         try:
             async with asyncio.timeout_at(deadline):
                 await self._gone.wait()
                 self._child.wait()
                 pause = POLL_S
-                while strays.anyone_lives_in(self.pid, signal_group=self._signal):
+                while marked_processes.group_has_processes(self.pid, signal_group=self._signal):
                     await asyncio.sleep(pause)
                     pause = min(2 * pause, 20 * POLL_S)
                 self._group_ended = True
@@ -246,11 +246,11 @@ class LocalProcess:
             async with asyncio.timeout(STUCK_S):
                 await self._gone.wait()
         self._group_ended = True
-        await end_all(lambda: strays.marked(RUN_ID, self._run_id), 0)
+        await end_all(lambda: marked_processes.marked(RUN_ID, self._run_id), 0)
 
     def _younger(self, since: float) -> list[int]:
         """The process itself while it lives, and those that it started later than `since`."""
-        found = strays.marked(RUN_ID, self._run_id, since=since)
+        found = marked_processes.marked(RUN_ID, self._run_id, since=since)
         return found if self._gone.is_set() or self.pid in found else [self.pid, *found]
 
     def _watch(self) -> int:

@@ -16,9 +16,9 @@ from tau.base.late import late
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tau.base.guard import Guard
+    from tau.base.orphan_guard import OrphanGuard
 
-families = late("tau.base.family")
+families = late("tau.base.process_tree")
 process = late("tau.base.process")
 
 ABORT_GRACE_S = 0.08  # where a person has stopped a command, and waits
@@ -60,7 +60,7 @@ class Exit(Struct, frozen=True, kw_only=True):
     timed_out: bool = False
 
 
-class Terminal(Struct, frozen=True, kw_only=True):
+class Pty(Struct, frozen=True, kw_only=True):
     """A terminal of the child's own; `echo` shows what is typed into it."""
 
     columns: int = 80
@@ -118,7 +118,7 @@ class Process(Protocol):
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None: ...
 
 
-class Family(Protocol):
+class ProcessTree(Protocol):
     """Processes that end together, those in the background included, at the latest when tau is gone."""
 
     @property
@@ -148,8 +148,8 @@ class Runner(Protocol):
         limits: Limits | None = None,
         stdin: Stdin = None,
         fds: Sequence[int] = (),
-        terminal: Terminal | None = None,
-        family: Family | None = None,
+        terminal: Pty | None = None,
+        family: ProcessTree | None = None,
     ) -> Process:
         """Start an argument list, or shell text.
 
@@ -159,7 +159,7 @@ class Runner(Protocol):
         """
         ...
 
-    def family(self) -> Family: ...
+    def family(self) -> ProcessTree: ...
     def keep_tidy(self, folder: Path) -> None:
         """Have a temporary folder removed if we are gone without doing it ourselves, until `tidied`."""
         ...
@@ -180,7 +180,7 @@ class LocalRunner:
     def __init__(self, *, shell: str | None = None, sandbox: Sandbox | None = None) -> None:
         self._shell = shell
         self._sandbox = sandbox or NoSandbox()
-        self._guard: Guard | None = None
+        self._guard: OrphanGuard | None = None
 
     @property
     def shell(self) -> str:
@@ -198,8 +198,8 @@ class LocalRunner:
         limits: Limits | None = None,
         stdin: Stdin = None,
         fds: Sequence[int] = (),
-        terminal: Terminal | None = None,
-        family: Family | None = None,
+        terminal: Pty | None = None,
+        family: ProcessTree | None = None,
     ) -> Process:
         """Raises OSError, with the name of what is missing, if the program or `cwd` cannot be used.
 
@@ -228,8 +228,8 @@ class LocalRunner:
             raise
         return started
 
-    def family(self) -> Family:
-        family: Family = families.LocalFamily(self._guarded())
+    def family(self) -> ProcessTree:
+        family: ProcessTree = families.LocalProcessTree(self._guarded())
         return family
 
     def keep_tidy(self, folder: Path) -> None:
@@ -242,13 +242,13 @@ class LocalRunner:
         """Let go of the guard over our commands; those that still run keep it until they end."""
         self._guard = None
 
-    def _guarded(self) -> "Guard":
+    def _guarded(self) -> "OrphanGuard":
         if self._guard is None:
-            self._guard = process.Guard()
+            self._guard = process.OrphanGuard()
         return self._guard
 
 
-class Captured(Struct, frozen=True, kw_only=True):
+class CapturedOutput(Struct, frozen=True, kw_only=True):
     """The output of a finished process; `dropped_bytes` more came after it and were not kept."""
 
     output: bytes
@@ -256,7 +256,7 @@ class Captured(Struct, frozen=True, kw_only=True):
     dropped_bytes: int = 0
 
 
-async def capture(running: Process, *, max_bytes: int = 1024 * 1024) -> Captured:
+async def capture(running: Process, *, max_bytes: int = 1024 * 1024) -> CapturedOutput:
     """Read a process to its end, for commands whose output is small."""
     kept = bytearray()
     dropped = 0
@@ -264,7 +264,7 @@ async def capture(running: Process, *, max_bytes: int = 1024 * 1024) -> Captured
         room = max_bytes - len(kept)
         kept += chunk[:room]
         dropped += max(0, len(chunk) - room)
-    return Captured(output=bytes(kept), exit=await running.wait(), dropped_bytes=dropped)
+    return CapturedOutput(output=bytes(kept), exit=await running.wait(), dropped_bytes=dropped)
 
 
 def _is_missing(program: str, env: Mapping[str, str], error: PermissionError) -> bool:

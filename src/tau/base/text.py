@@ -18,7 +18,7 @@ _MARKS = (
 )
 
 
-class Decoded(Struct, frozen=True, kw_only=True):
+class DecodedText(Struct, frozen=True, kw_only=True):
     """Text and what it takes to write it back as it was. `text` has its own line ends, no byte-order mark."""
 
     text: str
@@ -36,7 +36,7 @@ class NotText(UnicodeDecodeError):
         return f"Not valid {self.encoding.upper()} text: {where}: {self.reason}"
 
 
-def decode(data: bytes) -> Decoded:
+def decode(data: bytes) -> DecodedText:
     """UTF-8, or UTF-8, UTF-16, UTF-32 with a byte-order mark; raises NotText for anything else."""
     bom, encoding = _mark(data)
     try:
@@ -44,10 +44,10 @@ def decode(data: bytes) -> Decoded:
     except UnicodeDecodeError as error:
         start, end = error.start + len(bom), error.end + len(bom)
         raise NotText(encoding, data, start, end, error.reason) from None
-    return Decoded(text=text, encoding=encoding, bom=bom)
+    return DecodedText(text=text, encoding=encoding, bom=bom)
 
 
-def encode(text: str, like: Decoded) -> bytes:
+def encode(text: str, like: DecodedText) -> bytes:
     """The bytes of `text` in the encoding, and with the byte-order mark, of what was decoded."""
     return like.bom + text.encode(like.encoding)
 

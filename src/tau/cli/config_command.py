@@ -13,9 +13,9 @@ from tau.base.errors import UsageError
 from tau.cli.main import say
 from tau.config.layers import LoadedSettings, load_settings
 from tau.config.paths import Paths, current_folder, project_dir, user_paths
+from tau.config.setting_values import find_setting, reset_setting, set_setting
 from tau.config.settings import setting_values, settings_by_key, settings_schema
-from tau.config.values import find_setting, reset_setting, set_setting
-from tau.modes.output import tell
+from tau.modes.output_stream import tell
 
 USAGE = """\
 usage: tau config list [--json]           all settings, their values and where these come from
@@ -135,9 +135,9 @@ def _schema(paths: Paths, _: list[str], as_json: bool) -> None:
     _write_json(settings_schema())
 
 
-Action = Callable[[Paths, list[str], bool], None]
+_Action = Callable[[Paths, list[str], bool], None]
 
-ACTIONS: dict[str, tuple[Action, tuple[str, ...]]] = {
+ACTIONS: dict[str, tuple[_Action, tuple[str, ...]]] = {
     "list": (_list, ()),
     "get": (_get, ("KEY",)),
     "set": (_set, ("KEY", "VALUE")),

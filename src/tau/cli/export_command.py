@@ -8,11 +8,11 @@ from msgspec import Struct
 
 from tau.base.errors import TauError, UsageError
 from tau.base.files import typed_path
-from tau.coding.export.files import FORMATS, MASKED, Format, exported, format_of, write_export
+from tau.coding.export.files import FORMATS, MASKED, ExportFormat, exported, format_of, write_export
 from tau.coding.export.secrets import Masker, known_secrets, masked_text
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.log import SessionLog
 from tau.config.paths import user_paths
-from tau.modes.output import Output, tell
+from tau.modes.output_stream import OutputStream, tell
 from tau.sdk import session_store
 
 USAGE = (
@@ -26,7 +26,7 @@ STDOUT = "-"
 class _Wanted(Struct, frozen=True):
     session: str | None
     file: Path | None
-    format: Format
+    format: ExportFormat
     mask: bool
     force: bool
 
@@ -58,7 +58,7 @@ def _known_secrets() -> list[str]:
 def _export(log: SessionLog, wanted: _Wanted, masker: Masker | None) -> None:
     pieces = exported(log, wanted.format, masker)
     if wanted.file is None:
-        out = Output()
+        out = OutputStream()
         for piece in pieces:
             out.write(piece)
         return

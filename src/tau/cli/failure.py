@@ -7,8 +7,8 @@ from tau.base import log
 from tau.base.errors import ConfigError, TauError
 from tau.base.text import sentence
 from tau.config.paths import user_paths
-from tau.modes.output import silence, tell
-from tau.modes.verdict import FAILED, INTERRUPTED, NOBODY_READS, code_of
+from tau.modes.exit_status import FAILED, INTERRUPTED, NOBODY_READS, code_of
+from tau.modes.output_stream import silence, tell
 
 
 def exit_code(error: BaseException) -> int:

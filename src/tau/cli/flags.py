@@ -223,7 +223,6 @@ SUBCOMMANDS = (
     Subcommand(
         "demo", "demo [--fast]", "watch a scripted model fix a bug with the real tools, in one minute"
     ),
-    Subcommand("gallery", "gallery [--print NAME]", "see how the calls of each tool look on the screen"),
     Subcommand(
         "completions",
         "completions bash|zsh|fish",

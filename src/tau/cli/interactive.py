@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 from tau.base.late import late
 from tau.cli import timing
-from tau.cli.folders import config_files, flag_settings, is_home, working_folder
-from tau.cli.parse import Parsed
-from tau.config.layers import Given, load_settings
+from tau.cli.parse import ParsedArgs
+from tau.cli.working_folder import config_files, flag_settings, is_home, working_folder
+from tau.config.layers import RunOverrides, load_settings
 from tau.config.paths import Paths, user_paths
 from tau.config.settings import Settings
-from tau.modes.interactive.opening import open_front
+from tau.modes.interactive.early_screen import open_front
 
 if TYPE_CHECKING:
     from tau.agent.ui import Ui
     from tau.coding.session.session import Session
-    from tau.modes.interactive.app import App, Change, Opening
-    from tau.modes.interactive.front import Front
+    from tau.modes.interactive.app import App, Opening, SessionSwitch
+    from tau.modes.interactive.early_screen import EarlyScreen
     from tau.sdk import SessionOptions
 
 apps = late("tau.modes.interactive.app")
@@ -33,7 +33,7 @@ structs = late("msgspec.structs")
 NEEDED = (
     late("tau.agent.events"),
     late("tau.ai.client"),
-    late("tau.coding.session.work"),
+    late("tau.coding.session.session_loop"),
     late("tau.coding.session.session"),
     late("tau.coding.tools"),
     late("tau.modes.interactive.app"),
@@ -48,11 +48,11 @@ HOME_REMARK = (
 )
 
 
-def run(parsed: Parsed) -> int:
+def run(parsed: ParsedArgs) -> int:
     """Until the person quits; the exit code."""
     cwd = working_folder(parsed.value("cwd"))
     paths = user_paths()
-    given = Given(config_files(parsed), flag_settings(parsed))
+    given = RunOverrides(config_files(parsed), flag_settings(parsed))
     settings = load_settings(paths, cwd, files=given.files, flags=given.flags).settings
     front, loop = open_front(settings, paths, cwd)
     timing.mark("first paint")
@@ -79,7 +79,9 @@ def _say_goodbye(words: str) -> None:
             os.write(STDOUT, f"{words}\n".encode())
 
 
-async def _run(parsed: Parsed, front: "Front", settings: Settings, paths: Paths, given: Given) -> int:
+async def _run(
+    parsed: ParsedArgs, front: "EarlyScreen", settings: Settings, paths: Paths, given: RunOverrides
+) -> int:
     with signalling.Signals() as signals:
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -98,11 +100,11 @@ async def _run(parsed: Parsed, front: "Front", settings: Settings, paths: Paths,
         return code if signals.code is None else signals.code
 
 
-def _opening(parsed: Parsed, cwd: Path) -> "Opening":
+def _opening(parsed: ParsedArgs, cwd: Path) -> "Opening":
     """How the app gets a session: the flags say how the first one is made, the person's wish the others."""
 
     @asynccontextmanager
-    async def opening(change: "Change", ui: "Ui") -> AsyncIterator["Session"]:
+    async def opening(change: "SessionSwitch", ui: "Ui") -> AsyncIterator["Session"]:
         options: SessionOptions = launching.options(parsed, cwd, ui=ui)
         if change.kind != "first":
             options = structs.replace(

@@ -16,22 +16,22 @@ from tau.base.errors import TauError, UsageError
 from tau.base.files import typed_path
 from tau.base.late import late
 from tau.cli import timing
-from tau.cli.folders import config_files, flag_settings, is_home, working_folder
-from tau.cli.parse import Parsed
+from tau.cli.parse import ParsedArgs
 from tau.cli.prompts import build_prompts
 from tau.cli.signals import Signals
 from tau.cli.stdin import STDIN, piped_text
+from tau.cli.working_folder import config_files, flag_settings, is_home, working_folder
 from tau.coding.session.session import Session
-from tau.modes.output import Output, tell
-from tau.modes.prompt import Prompt
+from tau.modes.output_stream import OutputStream, tell
+from tau.modes.prompt import UserPrompt
 from tau.sdk import SessionOptions, create_session
 
 if TYPE_CHECKING:
-    from tau.cli.faces import Face
+    from tau.cli.mode_selection import Face
 
 console = late("tau.modes.console")
 json_mode = late("tau.modes.json")
-lines = late("tau.modes.lines")
+line_input = late("tau.modes.line_input")
 models_table = late("tau.cli.models_table")
 print_mode = late("tau.modes.print")
 
@@ -44,7 +44,7 @@ HOME_REMARK = (
 )
 
 
-def launch(parsed: Parsed, face: "Face") -> int:
+def launch(parsed: ParsedArgs, face: "Face") -> int:
     """Run to the end and return the exit code; what goes wrong is raised."""
     if sys.stdout is None:
         raise UsageError("stdout is closed, so nobody could see the answer.")
@@ -62,7 +62,7 @@ def occupy_standard_streams() -> None:
     os.close(fd)
 
 
-async def _until_done(parsed: Parsed, face: "Face") -> int:
+async def _until_done(parsed: ParsedArgs, face: "Face") -> int:
     with Signals() as signals:
         try:
             code = await _run(parsed, face, signals)
@@ -73,7 +73,7 @@ async def _until_done(parsed: Parsed, face: "Face") -> int:
         return code if signals.code is None else signals.code
 
 
-async def _run(parsed: Parsed, face: "Face", signals: Signals) -> int:
+async def _run(parsed: ParsedArgs, face: "Face", signals: Signals) -> int:
     cwd = working_folder(parsed.value("cwd"))
     if parsed.has("list-models"):
         return await _list_models(parsed, cwd)
@@ -85,7 +85,7 @@ async def _run(parsed: Parsed, face: "Face", signals: Signals) -> int:
         raise UsageError(NO_PROMPT)
     if is_home(cwd) and not parsed.has("allow-home"):
         tell(HOME_REMARK)
-    out = Output()
+    out = OutputStream()
     async with create_session(options(parsed, cwd)) as session:
         _watch_start(session)
         check_images(session, prompts)
@@ -95,16 +95,16 @@ async def _run(parsed: Parsed, face: "Face", signals: Signals) -> int:
         elif face == "json":
             code = await json_mode.run(session, prompts, out)
         else:
-            source = lines.Lines(STDIN)
+            source = line_input.LineReader(STDIN)
             signals.stop = _both(source.close, session.abort)
             code = await json_mode.run_lines(session, prompts, source, out)
         timing.mark("the rest of the run")
     return code
 
 
-async def _converse(parsed: Parsed, cwd: Path, signals: Signals) -> int:
-    talk = console.Console(lines.Lines(STDIN), Output())
-    prompts: list[Prompt] = build_prompts(parsed.words, "")
+async def _converse(parsed: ParsedArgs, cwd: Path, signals: Signals) -> int:
+    talk = console.Console(line_input.LineReader(STDIN), OutputStream())
+    prompts: list[UserPrompt] = build_prompts(parsed.words, "")
     if is_home(cwd) and not parsed.has("allow-home"):
         cwd = await _offer_folder(talk.ui, cwd)
     wanted = options(parsed, cwd, ui=talk.ui)
@@ -116,7 +116,7 @@ async def _converse(parsed: Parsed, cwd: Path, signals: Signals) -> int:
             code: int = await talk.run(session, prompts)
         if talk.handed_over is None:
             return code
-        prompts = [Prompt(talk.handed_over)]
+        prompts = [UserPrompt(talk.handed_over)]
         wanted = replace(wanted, resume=None, fork=None, continue_recent=False)
 
 
@@ -127,21 +127,21 @@ async def _offer_folder(ui: Any, home: Path) -> Path:
     return working_folder(answer) if answer else home
 
 
-async def _list_models(parsed: Parsed, cwd: Path) -> int:
+async def _list_models(parsed: ParsedArgs, cwd: Path) -> int:
     query = parsed.value("list-models") or ""
     table = await models_table.models_table(query, parsed.value("provider"), cwd, config_files(parsed))
     if not table:
         raise TauError(f'No model matches "{query}"; tau --list-models shows all that are known.')
-    Output().text(table)
+    OutputStream().text(table)
     return 0
 
 
-def check_images(session: Session, prompts: Sequence[Prompt]) -> None:
+def check_images(session: Session, prompts: Sequence[UserPrompt]) -> None:
     if any(prompt.images for prompt in prompts) and "image" not in session.model.input:
         raise UsageError(f"{session.model.key} takes no images; tau --list-models shows the models that do.")
 
 
-def options(parsed: Parsed, cwd: Path, ui: Any = None) -> SessionOptions:
+def options(parsed: ParsedArgs, cwd: Path, ui: Any = None) -> SessionOptions:
     """What the flags ask of a session."""
     folder = parsed.value("session-dir")
     return SessionOptions(
@@ -166,7 +166,7 @@ def options(parsed: Parsed, cwd: Path, ui: Any = None) -> SessionOptions:
     )
 
 
-def chosen_tools(parsed: Parsed) -> tuple[str, ...] | None:
+def chosen_tools(parsed: ParsedArgs) -> tuple[str, ...] | None:
     if parsed.has("no-tools"):
         return ()
     names = parsed.value("tools")

@@ -9,19 +9,19 @@ from tau.base.version import VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tau.cli.faces import Face
-    from tau.cli.parse import Parsed
+    from tau.cli.mode_selection import Face
+    from tau.cli.parse import ParsedArgs
 
 completion_scripts = late("tau.cli.completions")
 config_command = late("tau.cli.config_command")
 demo_command = late("tau.cli.demo_command")
 export_command = late("tau.cli.export_command")
-faces = late("tau.cli.faces")
+mode_selection = late("tau.cli.mode_selection")
 failure = late("tau.cli.failure")
 help_page = late("tau.cli.help")
 interactive = late("tau.cli.interactive")
 launching = late("tau.cli.launch")
-output = late("tau.modes.output")
+output_stream = late("tau.modes.output_stream")
 parsing = late("tau.cli.parse")
 sessions_command = late("tau.cli.sessions_command")
 shell_command = late("tau.cli.shell_command")
@@ -29,7 +29,6 @@ ssh_command = late("tau.cli.ssh_command")
 stats_command = late("tau.cli.stats_command")
 undo_command = late("tau.cli.undo_command")
 timing = late("tau.cli.timing")
-tool_gallery = late("tau.modes.interactive.gallery")
 tool_commands = late("tau.cli.tool_commands")
 
 
@@ -69,7 +68,9 @@ def run(argv: list[str]) -> int:
     if parsed.has("version"):
         return say(f"tau {VERSION}\n")
     talks = os.isatty(0) and os.isatty(1)
-    face = faces.choose_face(parsed, talks=talks, dumb=os.environ.get("TERM", "dumb") in ("dumb", ""))
+    face = mode_selection.choose_mode(
+        parsed, talks=talks, dumb=os.environ.get("TERM", "dumb") in ("dumb", "")
+    )
     if parsed.value("resume") == "" and (face != "interactive" or parsed.words):
         return complain(NO_ID)
     if parsed.has("list-models") or face != "interactive":
@@ -77,7 +78,7 @@ def run(argv: list[str]) -> int:
     return screen(parsed)
 
 
-def screen(parsed: "Parsed") -> int:
+def screen(parsed: "ParsedArgs") -> int:
     timing.mark("the interpreter, until tau's first line")
     gc.disable()
     begin = interactive.run
@@ -88,7 +89,7 @@ def screen(parsed: "Parsed") -> int:
     return code
 
 
-def launch(parsed: "Parsed", face: "Face") -> int:
+def launch(parsed: "ParsedArgs", face: "Face") -> int:
     timing.mark("the interpreter, until tau's first line")
     gc.disable()  # what is imported stays: looking for garbage in it would be a tenth of the start
     if timing.ON:
@@ -109,7 +110,6 @@ def subcommand(name: str, words: list[str]) -> int:
         "config": config_command,
         "demo": demo_command,
         "export": export_command,
-        "gallery": tool_gallery,
         "sessions": sessions_command,
         "shell": shell_command,
         "ssh": ssh_command,
@@ -135,7 +135,7 @@ def say(text: str) -> int:
         sys.stdout.write(text)
         sys.stdout.flush()
     except OSError as error:
-        output.silence(sys.stdout)
+        output_stream.silence(sys.stdout)
         if not isinstance(error, BrokenPipeError):
             return complain(f"The output cannot be written: {error.strerror}.", 1)
     return 0
@@ -148,5 +148,5 @@ def complain(problem: str, code: int = 2) -> int:
         sys.stderr.write(f"tau: {problem}\n")
         sys.stderr.flush()
     except OSError:  # nobody can read it, which changes nothing
-        output.silence(sys.stderr)
+        output_stream.silence(sys.stderr)
     return code

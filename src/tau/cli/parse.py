@@ -3,7 +3,7 @@
 from tau.cli.flags import CONFLICTS, FLAGS, LIST, OPTIONAL, SUBCOMMANDS, SWITCH, Flag
 
 
-class Parsed:
+class ParsedArgs:
     """The flags that were given, by name, and the other words in order. With a `problem`, ignore the rest."""
 
     __slots__ = ("problem", "subcommand", "values", "words")
@@ -26,9 +26,9 @@ class Parsed:
         return self.values.get(name, [])
 
 
-def parse(argv: list[str]) -> Parsed:
+def parse(argv: list[str]) -> ParsedArgs:
     """A subcommand is one only as the very first word: `tau -p config` is a prompt."""
-    parsed = Parsed()
+    parsed = ParsedArgs()
     if argv and any(argv[0] == command.name for command in SUBCOMMANDS):
         parsed.subcommand = argv[0]
         parsed.words = argv[1:]
@@ -49,7 +49,7 @@ def parse(argv: list[str]) -> Parsed:
     return parsed
 
 
-def _long(word: str, rest: list[str], parsed: Parsed) -> str:
+def _long(word: str, rest: list[str], parsed: ParsedArgs) -> str:
     name, equals, value = word[2:].partition("=")
     for flag in FLAGS:
         if flag.name == name:
@@ -59,7 +59,7 @@ def _long(word: str, rest: list[str], parsed: Parsed) -> str:
     return f'There is no flag "--{name}". {hint}'
 
 
-def _shorts(word: str, rest: list[str], parsed: Parsed) -> str:
+def _shorts(word: str, rest: list[str], parsed: ParsedArgs) -> str:
     """`-pc` is `-p -c`; what follows a short flag that takes a value is its value."""
     letters = word[1:]
     for position, letter in enumerate(letters):
@@ -77,7 +77,7 @@ def _shorts(word: str, rest: list[str], parsed: Parsed) -> str:
     return ""
 
 
-def _take(flag: Flag, written: str, value: str | None, rest: list[str], parsed: Parsed) -> str:
+def _take(flag: Flag, written: str, value: str | None, rest: list[str], parsed: ParsedArgs) -> str:
     if flag.kind == SWITCH:
         if value is not None:
             return f"{written} takes no value."
@@ -93,14 +93,14 @@ def _take(flag: Flag, written: str, value: str | None, rest: list[str], parsed: 
     return ""
 
 
-def _add(flag: Flag, value: str, parsed: Parsed) -> None:
+def _add(flag: Flag, value: str, parsed: ParsedArgs) -> None:
     if flag.kind == LIST:
         parsed.values.setdefault(flag.name, []).append(value)
     else:
         parsed.values[flag.name] = [value]
 
 
-def _conflict(parsed: Parsed) -> str:
+def _conflict(parsed: ParsedArgs) -> str:
     for one, other in CONFLICTS:
         if parsed.has(one) and parsed.has(other):
             return f"--{one} and --{other} cannot be used together."

@@ -9,14 +9,14 @@ from tau.base.files import typed_path
 from tau.base.late import late
 from tau.base.sizes import MIB, format_bytes
 from tau.base.text import NotText, decode, is_binary
-from tau.modes.prompt import Prompt
+from tau.modes.prompt import UserPrompt
 
 image_files = late("tau.ai.images")
 
 MAX_TEXT_BYTES = MIB
 
 
-def build_prompts(words: Sequence[str], piped: str) -> list[Prompt]:
+def build_prompts(words: Sequence[str], piped: str) -> list[UserPrompt]:
     """`words` are messages and @files in any order; a single dash stands for stdin, which is read anyway."""
     texts: list[str] = []
     images: list[ImageContent] = []
@@ -34,7 +34,7 @@ def build_prompts(words: Sequence[str], piped: str) -> list[Prompt]:
     first = "\n\n".join([*texts, *messages[:1]])
     if not first and not images:
         return []
-    return [Prompt(first, tuple(images)), *(Prompt(message) for message in messages[1:])]
+    return [UserPrompt(first, tuple(images)), *(UserPrompt(message) for message in messages[1:])]
 
 
 def typed_text(word: str) -> str:

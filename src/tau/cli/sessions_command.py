@@ -12,19 +12,19 @@ from tau.base.errors import SessionError, UsageError
 from tau.base.files import typed_path
 from tau.base.late import late
 from tau.base.text import clean_line
-from tau.coding.history import index as indexes
-from tau.coding.history import search as searching
-from tau.coding.history import trash as trashes
-from tau.coding.history.scan import read_session
-from tau.coding.history.shown import of_folder, title_of
 from tau.coding.session import entries as s
 from tau.coding.session.snippets import one_line
-from tau.coding.session.storage import SessionLocked
-from tau.coding.session.store import SessionStore
+from tau.coding.session.storage import trash as trashes
+from tau.coding.session.storage.line_storage import SessionLocked
+from tau.coding.session.storage.session_store import SessionStore
 from tau.coding.session.titles import NAME_CHARS
+from tau.coding.session_index import index as indexes
+from tau.coding.session_index import search as searching
+from tau.coding.session_index.file_scan import read_session
+from tau.coding.session_index.labels import of_folder, title_of
 from tau.config.layers import load_settings
 from tau.config.paths import current_folder, user_paths
-from tau.modes.output import Output, tell
+from tau.modes.output_stream import OutputStream, tell
 
 conversation = late("tau.cli.sessions_show")
 export_command = late("tau.cli.export_command")
@@ -99,7 +99,7 @@ def run(words: Sequence[str]) -> int:
         return _export(list(words[1:]))
     call = _parsed(words)
     if "--help" in call.switches:
-        Output().text(USAGE)
+        OutputStream().text(USAGE)
         return 0
     action = call.words[0] if call.words else "list"
     if action not in _ACTIONS:
@@ -109,7 +109,7 @@ def run(words: Sequence[str]) -> int:
     if count not in allowed:
         raise UsageError(f"Write it as tau sessions {form}.")
     with closing(_Place()) as place:
-        do(place, call, Output())
+        do(place, call, OutputStream())
     return 0
 
 
@@ -137,7 +137,7 @@ def _parsed(words: Sequence[str]) -> _Call:
     return _Call(plain, switches, limit)
 
 
-def _list(place: _Place, call: _Call, out: Output) -> None:
+def _list(place: _Place, call: _Call, out: OutputStream) -> None:
     everywhere = "--all" in call.switches
     rows = place.index.sessions(None if everywhere else place.store.folder)
     if not everywhere:
@@ -153,7 +153,7 @@ def _list(place: _Place, call: _Call, out: Output) -> None:
         out.text(table.listing(shown, ids, len(rows), by_folder=everywhere))
 
 
-def _search(place: _Place, call: _Call, out: Output) -> None:
+def _search(place: _Place, call: _Call, out: OutputStream) -> None:
     folder = place.store.folder if "--here" in call.switches else None
     found = searching.search(place.index, call.words[1:], folder=folder, limit=call.most)
     if call.as_json:
@@ -166,7 +166,7 @@ def _search(place: _Place, call: _Call, out: Output) -> None:
         out.text(table.hits(found, ids))
 
 
-def _show(place: _Place, call: _Call, out: Output) -> None:
+def _show(place: _Place, call: _Call, out: OutputStream) -> None:
     log = place.store.open(place.store.find_path(call.words[1]), read_only=True)
     with closing(log):
         conversation.show(log, out)
@@ -174,7 +174,7 @@ def _show(place: _Place, call: _Call, out: Output) -> None:
         tell(warning)
 
 
-def _rename(place: _Place, call: _Call, out: Output) -> None:
+def _rename(place: _Place, call: _Call, out: OutputStream) -> None:
     name = one_line(" ".join(call.words[2:]), NAME_CHARS)
     path = place.store.find_path(call.words[1])
     try:
@@ -189,7 +189,7 @@ def _rename(place: _Place, call: _Call, out: Output) -> None:
     out.text(f'The session is now called "{name}".\n' if name else "The session has no name now.\n")
 
 
-def _delete(place: _Place, call: _Call, out: Output) -> None:
+def _delete(place: _Place, call: _Call, out: OutputStream) -> None:
     paths = [place.store.find_path(wanted) for wanted in call.words[1:]]
     for path in dict.fromkeys(paths):
         found = read_session(os.fsencode(path))
@@ -201,7 +201,7 @@ def _delete(place: _Place, call: _Call, out: Output) -> None:
         )
 
 
-def _restore(place: _Place, call: _Call, out: Output) -> None:
+def _restore(place: _Place, call: _Call, out: OutputStream) -> None:
     content = place.trash.content()
     if len(call.words) == 1:
         if call.as_json:
@@ -227,15 +227,15 @@ def _export(words: list[str]) -> int:
     return code
 
 
-def _reindex(place: _Place, call: _Call, out: Output) -> None:
+def _reindex(place: _Place, call: _Call, out: OutputStream) -> None:
     count = place.index.rebuild()
     out.text(f"The index was made anew from {count} session {'file' if count == 1 else 'files'}.\n")
 
 
-Action = Callable[[_Place, _Call, Output], None]
+_Action = Callable[[_Place, _Call, OutputStream], None]
 _ANY = range(1, 1_000)
 
-_ACTIONS: dict[str, tuple[Action, Sequence[int], str]] = {
+_ACTIONS: dict[str, tuple[_Action, Sequence[int], str]] = {
     "list": (_list, (0,), "list [--all] [--limit N] [--json]"),
     "search": (_search, _ANY, "search WORD ..."),
     "show": (_show, (1,), "show ID"),
@@ -247,7 +247,7 @@ _ACTIONS: dict[str, tuple[Action, Sequence[int], str]] = {
 ACTIONS = (*_ACTIONS, "export")
 
 
-def _write_json(out: Output, value: Any) -> None:
+def _write_json(out: OutputStream, value: Any) -> None:
     try:
         text = json.format(json.encode(value), indent=2).decode()
     except UnicodeEncodeError as error:

@@ -22,15 +22,15 @@ from tau.ai.wire import (
 from tau.base.clock import from_iso
 from tau.base.text import clean_line, plain
 from tau.coding.session import entries as s
-from tau.coding.session.log import SessionLog
 from tau.coding.session.snippets import UNKNOWN, call_line, one_line, spoken
-from tau.modes.output import Output
+from tau.coding.session.storage.log import SessionLog
+from tau.modes.output_stream import OutputStream
 
 RESULT_CHARS = 100  # of a tool's output
 MORE = "-- Enter: more, q and Enter: stop -- "
 
 
-def show(log: SessionLog, out: Output) -> None:
+def show(log: SessionLog, out: OutputStream) -> None:
     """The branch that the session is on, from its beginning; what was summarised is shown in full."""
     page = _Page(out)
     for block in _blocks(log):
@@ -41,7 +41,7 @@ def show(log: SessionLog, out: Output) -> None:
 class _Page:
     """Writes text; on a terminal that can also be typed into, it stops after each screen."""
 
-    def __init__(self, out: Output) -> None:
+    def __init__(self, out: OutputStream) -> None:
         self._out = out
         self._waits = out.is_terminal and sys.stdin is not None and sys.stdin.isatty()
         size = shutil.get_terminal_size((80, 24))

@@ -8,11 +8,11 @@ from unicodedata import combining, east_asian_width
 
 from tau.base.clock import iso
 from tau.base.text import clean_line
-from tau.coding.history.index import SessionRow
-from tau.coding.history.search import Hit, Hits
-from tau.coding.history.shown import age_text, folder_text, speaker, title_of
-from tau.coding.history.trash import Trashed
+from tau.coding.session.storage.trash import TrashedSession
 from tau.coding.session.titles import UNTITLED
+from tau.coding.session_index.index import SessionRow
+from tau.coding.session_index.labels import age_text, folder_text, speaker, title_of
+from tau.coding.session_index.search import SessionHit, SessionHits
 
 ID_CHARS = 8
 MODEL_COLUMNS = 17
@@ -35,7 +35,7 @@ def listing(rows: Sequence[SessionRow], ids: dict[str, str], total: int, *, by_f
     return f"{text}{more}\n"
 
 
-def hits(found: Hits, ids: dict[str, str]) -> str:
+def hits(found: SessionHits, ids: dict[str, str]) -> str:
     """Each session with the place where a word was said."""
     lines = _lines([hit.session for hit in found.hits], ids)
     parts = []
@@ -55,7 +55,7 @@ def _end_of(folder: str, *, indent: int = 0) -> str:
     return text
 
 
-def trash(content: Sequence[Trashed]) -> str:
+def trash(content: Sequence[TrashedSession]) -> str:
     if not content:
         return "The trash is empty.\n"
     ids = short_ids([one.id for one in content])
@@ -121,7 +121,7 @@ def as_json(row: SessionRow) -> dict[str, Any]:
     }
 
 
-def hit_as_json(hit: Hit) -> dict[str, Any]:
+def hit_as_json(hit: SessionHit) -> dict[str, Any]:
     return {**as_json(hit.session), "role": hit.role, "snippet": hit.snippet}
 
 

@@ -17,14 +17,14 @@ from tau.cli.signals import Signals
 from tau.cli.stdin import STDIN
 from tau.config.layers import load_settings
 from tau.config.paths import current_folder, user_paths
-from tau.modes.lines import Interrupted, Lines
-from tau.modes.output import Output, tell
+from tau.modes.line_input import InputInterrupted, LineReader
+from tau.modes.output_stream import OutputStream, tell
 
 USAGE = "Write it as tau shell [-C FOLDER] [-t MILLISECONDS] [--no-snapshot]; each line is a command."
 MAX_MS = 3_600_000
 
 
-class Wish(Struct, frozen=True):
+class _ShellArgs(Struct, frozen=True):
     cwd: Path
     timeout_ms: int = 300_000
     snapshot: bool = True
@@ -35,7 +35,7 @@ def run(words: Sequence[str]) -> int:
     return asyncio.run(_run(parse(words)))
 
 
-def parse(words: Sequence[str]) -> Wish:
+def parse(words: Sequence[str]) -> _ShellArgs:
     cwd, timeout_ms, snapshot = current_folder(), 300_000, True
     rest = iter(words)
     for word in rest:
@@ -52,13 +52,13 @@ def parse(words: Sequence[str]) -> Wish:
             timeout_ms = int(number)
         else:
             raise UsageError(USAGE)
-    return Wish(cwd, timeout_ms, snapshot)
+    return _ShellArgs(cwd, timeout_ms, snapshot)
 
 
-async def _run(wish: Wish) -> int:
+async def _run(wish: _ShellArgs) -> int:
     paths = user_paths(os.environ)
     runner = LocalRunner(shell=load_settings(paths, wish.cwd).settings.shell_path)
-    lines, out, code = Lines(STDIN), Output(), 0
+    lines, out, code = LineReader(STDIN), OutputStream(), 0
     cache = paths.cache / "shell" if wish.snapshot else None
     if lines.is_terminal:
         tell("Each line runs in the shell of the agent's commands; Ctrl+C stops one, Ctrl+D ends.")
@@ -71,7 +71,7 @@ async def _run(wish: Wish) -> int:
                     sys.stderr.flush()
                 try:
                     line = await lines.next()
-                except Interrupted:
+                except InputInterrupted:
                     continue
                 if line is None:
                     break
@@ -81,7 +81,7 @@ async def _run(wish: Wish) -> int:
     return code
 
 
-async def _line(line: str, shell: ShellSession, wish: Wish, out: Output, signals: Signals) -> int:
+async def _line(line: str, shell: ShellSession, wish: _ShellArgs, out: OutputStream, signals: Signals) -> int:
     """Run one; what it printed goes out as it comes."""
     try:
         running = await shell.start(line, limits=Limits(timeout=wish.timeout_ms / 1000))

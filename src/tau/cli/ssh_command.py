@@ -7,12 +7,20 @@ from typing import Any
 
 from msgspec import Struct, json
 
-from tau.backends.ssh.hosts import Found, Host, Scope, add_host, load_hosts, managed_file, remove_host
+from tau.backends.ssh.hosts import (
+    HostScope,
+    HostTable,
+    SshHost,
+    add_host,
+    load_hosts,
+    managed_file,
+    remove_host,
+)
 from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.config.paths import Paths, current_folder, user_paths
-from tau.modes.output import Output, tell
+from tau.modes.output_stream import OutputStream, tell
 
 asyncio = late("asyncio")
 connecting = late("tau.backends.ssh.connections")
@@ -31,10 +39,10 @@ usage: tau ssh list [--json]             the hosts that can be used in this fold
 """
 VALUES = ("--host", "--user", "--port", "--key", "--desc", "--scope")
 SWITCHES = ("--compat", "--no-compat", "--json", "--help")
-SCOPES: tuple[Scope, ...] = ("user", "project")
+SCOPES: tuple[HostScope, ...] = ("user", "project")
 
 
-class Wish(Struct, frozen=True):
+class _SshArgs(Struct, frozen=True):
     """The words after the action, and the options with their values."""
 
     words: Sequence[str]
@@ -49,7 +57,7 @@ def run(words: Sequence[str]) -> int:
     """Do what the words after `tau ssh` say. Raises UsageError, ConfigError; ToolError for no connection."""
     given, options = _split(words)
     if "--help" in options:
-        Output().text(USAGE)
+        OutputStream().text(USAGE)
         return 0
     action, arguments = (given[0], given[1:]) if given else ("list", [])
     if action not in ACTIONS:
@@ -60,7 +68,7 @@ def run(words: Sequence[str]) -> int:
         raise UsageError(f"tau ssh {action} has no option {surplus[0]}.")
     if len(arguments) > most or (most and not arguments):
         raise UsageError(f"Write it as tau ssh {action}{FORMS[action]}.")
-    return do(user_paths(os.environ), Wish(arguments, options))
+    return do(user_paths(os.environ), _SshArgs(arguments, options))
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
@@ -84,14 +92,14 @@ def _split(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     return given, options
 
 
-def _list(paths: Paths, wish: Wish) -> int:
+def _list(paths: Paths, wish: _SshArgs) -> int:
     found = _load(paths)
     cache = infos.InfoCache(infos.info_folder(paths))
     if wish.as_json:
         _write_json([_row(host, cache.get(host)) for host in found.hosts.values()])
         return 0
     if not found.hosts:
-        Output().text("There are no hosts; tau ssh add NAME [USER@]HOST adds one.\n")
+        OutputStream().text("There are no hosts; tau ssh add NAME [USER@]HOST adds one.\n")
         return 0
     rows = [("host", "target", "system", "from", "description")]
     for host in found.hosts.values():
@@ -104,11 +112,11 @@ def _list(paths: Paths, wish: Wish) -> int:
         "  ".join([*(f"{cell:{width}}" for cell, width in zip(row, widths, strict=False)), row[-1]])
         for row in rows
     )
-    Output().text("".join(f"{line.rstrip()}\n" for line in lines))
+    OutputStream().text("".join(f"{line.rstrip()}\n" for line in lines))
     return 0
 
 
-def _add(paths: Paths, wish: Wish) -> int:
+def _add(paths: Paths, wish: _SshArgs) -> int:
     name = wish.words[0]
     target = wish.words[1] if len(wish.words) == 2 else wish.options.get("--host", "")
     user, _, address = target.rpartition("@")
@@ -128,20 +136,20 @@ def _add(paths: Paths, wish: Wish) -> int:
     }
     path = managed_file(_scope(wish) or "user", paths, current_folder())
     add_host(path, name, {field: value for field, value in fields.items() if value is not None})
-    Output().text(f"Host {name} is now in {path}.\n")
+    OutputStream().text(f"Host {name} is now in {path}.\n")
     host = _load(paths).hosts.get(name)
     if host is None or host.source != path:
         tell(f"In this folder {name} of another file wins." if host else f"{name} cannot be used yet.")
     return 0
 
 
-def _remove(paths: Paths, wish: Wish) -> int:
+def _remove(paths: Paths, wish: _SshArgs) -> int:
     (name,) = wish.words
     scope = _scope(wish)
     files = [managed_file(one, paths, current_folder()) for one in (SCOPES if scope is None else (scope,))]
     for path in files:
         if remove_host(path, name):
-            Output().text(f"Host {name} was taken out of {path}.\n")
+            OutputStream().text(f"Host {name} was taken out of {path}.\n")
             return 0
     elsewhere = _load(paths).hosts.get(name)
     if elsewhere is not None:
@@ -149,7 +157,7 @@ def _remove(paths: Paths, wish: Wish) -> int:
     raise UsageError(f'There is no host "{name}" in {" or ".join(map(str, files))}.')
 
 
-def _test(paths: Paths, wish: Wish) -> int:
+def _test(paths: Paths, wish: _SshArgs) -> int:
     """Raises ToolError, with the words of ssh, if the host cannot be reached."""
     (name,) = wish.words
     hosts = _load(paths).hosts
@@ -163,11 +171,11 @@ def _test(paths: Paths, wish: Wish) -> int:
     if wish.as_json:
         _write_json({**_row(host, info), "ms": took_ms})
     else:
-        Output().text(f"{name} ({host.target}) answers: {info}.\n")
+        OutputStream().text(f"{name} ({host.target}) answers: {info}.\n")
     return 0
 
 
-async def _ask(paths: Paths, host: Host) -> Any:
+async def _ask(paths: Paths, host: SshHost) -> Any:
     runner = LocalRunner()
     try:
         async with connecting.Connections(runner, cache=infos.info_folder(paths)) as connections:
@@ -176,7 +184,7 @@ async def _ask(paths: Paths, host: Host) -> Any:
         runner.close()
 
 
-Action = Callable[[Paths, Wish], int]
+_Action = Callable[[Paths, _SshArgs], int]
 
 FORMS = {
     "list": " [--json]",
@@ -185,7 +193,7 @@ FORMS = {
     "test": " NAME",
 }
 # What it does, how many words it takes at most, and which options.
-ACTIONS: dict[str, tuple[Action, int, Sequence[str]]] = {
+ACTIONS: dict[str, tuple[_Action, int, Sequence[str]]] = {
     "list": (_list, 0, ("--json",)),
     "add": (_add, 2, (*VALUES, "--compat", "--no-compat")),
     "remove": (_remove, 1, ("--scope",)),
@@ -193,21 +201,21 @@ ACTIONS: dict[str, tuple[Action, int, Sequence[str]]] = {
 }
 
 
-def _scope(wish: Wish) -> Scope | None:
+def _scope(wish: _SshArgs) -> HostScope | None:
     value = wish.options.get("--scope")
     if value is not None and value not in SCOPES:
         raise UsageError(f'Write --scope user or --scope project, not "{value}".')
     return next((scope for scope in SCOPES if scope == value), None)
 
 
-def _load(paths: Paths) -> Found:
+def _load(paths: Paths) -> HostTable:
     found = load_hosts(paths, current_folder(), os.environ)
     for warning in found.warnings:
         tell(warning)
     return found
 
 
-def _row(host: Host, info: Any) -> dict[str, Any]:
+def _row(host: SshHost, info: Any) -> dict[str, Any]:
     return {
         "name": host.name,
         "host": host.address,
@@ -225,4 +233,4 @@ def _row(host: Host, info: Any) -> dict[str, Any]:
 
 
 def _write_json(value: Any) -> None:
-    Output().write(json.format(json.encode(value), indent=2) + b"\n")
+    OutputStream().write(json.format(json.encode(value), indent=2) + b"\n")

@@ -10,14 +10,14 @@ from tau.base.clock import now_ms
 from tau.base.errors import TauError, UsageError
 from tau.base.files import typed_path
 from tau.base.late import late
-from tau.coding.usage.rows import iter_usage
-from tau.coding.usage.summary import UsageSummary, as_json, start_of_day, summarise
-from tau.coding.usage.table import usage_lines
+from tau.coding.cost_report.request_costs import iter_usage
+from tau.coding.cost_report.summary import UsageSummary, as_json, start_of_day, summarise
+from tau.coding.cost_report.table import usage_lines
 from tau.config.layers import load_settings
 from tau.config.paths import current_folder, user_paths
-from tau.modes.output import Output, tell
+from tau.modes.output_stream import OutputStream, tell
 
-chart = late("tau.coding.usage.chart")
+chart = late("tau.coding.cost_report.chart")
 export_files = late("tau.coding.export.files")
 
 USAGE = (
@@ -45,11 +45,11 @@ def run(words: Sequence[str]) -> int:
     since = 0 if wanted.days is None else start_of_day(now, wanted.days)
     summary = summarise(iter_usage(_sessions(), since, unreadable.append), now, wanted.days)
     if wanted.json:
-        Output().write(json.format(json.encode(as_json(summary)), indent=2) + b"\n")
+        OutputStream().write(json.format(json.encode(as_json(summary)), indent=2) + b"\n")
     elif wanted.page is not None:
         _draw(summary, wanted.page, force=wanted.force)
     else:
-        Output().text("".join(f"{line}\n" for line in usage_lines(summary)))
+        OutputStream().text("".join(f"{line}\n" for line in usage_lines(summary)))
     if unreadable:
         more = f" and {len(unreadable) - 1} more" if len(unreadable) > 1 else ""
         tell(f"Session files that cannot be read are not counted: {unreadable[0]}{more}.")
@@ -66,7 +66,7 @@ def _sessions() -> Path:
 def _draw(summary: UsageSummary, name: str, *, force: bool) -> None:
     pieces = (piece.encode("utf-8", "replace") for piece in chart.chart_page(summary))
     if name == STDOUT:
-        out = Output()
+        out = OutputStream()
         for piece in pieces:
             out.write(piece)
         return

@@ -6,7 +6,7 @@ import os
 from tau.base.errors import UsageError
 from tau.base.sizes import KIB, MIB, format_bytes
 from tau.base.text import decode, is_binary
-from tau.modes.output import tell
+from tau.modes.output_stream import tell
 
 STDIN = 0
 MAX_BYTES = 4 * MIB

@@ -10,7 +10,7 @@ from msgspec import DecodeError, json
 from tau.ai.wire import ImageContent
 from tau.base.errors import ToolError, UsageError
 from tau.base.text import plain
-from tau.modes.output import STDOUT, Output
+from tau.modes.output_stream import STDOUT, OutputStream
 from tau.sdk import call_tool
 
 USAGE = {
@@ -28,7 +28,7 @@ def run(name: str, words: list[str]) -> int:
     except ToolError as error:
         sys.stderr.write(f"tau: {plain(str(error))}\n")
         return 1
-    out = Output(STDOUT)
+    out = OutputStream(STDOUT)
     for part in output.content:
         if isinstance(part, ImageContent):
             out.text(f"[{part.mime_type}, {len(part.data)} characters of base64]\n")

@@ -11,21 +11,21 @@ from tau.base.errors import UsageError
 from tau.base.files import typed_path
 from tau.base.run import LocalRunner
 from tau.coding.session.entries import decode_header
-from tau.coding.session.store import SessionStore
-from tau.coding.undo.commands import recover
-from tau.coding.undo.history import FOLDER_NAME
-from tau.coding.undo.records import FILE_NAME
+from tau.coding.session.storage.session_store import SessionStore
+from tau.coding.undo.command_watch import recover
+from tau.coding.undo.file_history import FOLDER_NAME
+from tau.coding.undo.journal import FILE_NAME
 from tau.coding.undo.report import plan_lines, result_lines, summary, turn_lines
 from tau.coding.undo.undo import Undo
 from tau.config.paths import current_folder
-from tau.modes.output import Output, tell
+from tau.modes.output_stream import OutputStream, tell
 from tau.sdk import session_store
 
 USAGE = "Write it as tau undo [--list] [--dry-run] [--redo] [--force] [--session ID] [TURNS] [PATH ...]."
 SWITCHES = ("list", "dry-run", "redo", "force")
 
 
-class Wish(Struct, frozen=True, kw_only=True):
+class _UndoArgs(Struct, frozen=True, kw_only=True):
     """What was typed."""
 
     switches: frozenset[str] = frozenset()
@@ -49,7 +49,7 @@ def run(words: Sequence[str]) -> int:
     finally:
         runner.close()
     undo = Undo(folder, warn=tell)
-    out = Output()
+    out = OutputStream()
     if wish.has("list"):
         lines = turn_lines(undo.turns(), cwd) or ["No change by the agent is recorded in this session."]
         out.text("\n".join([*lines, ""]))
@@ -67,7 +67,7 @@ def run(words: Sequence[str]) -> int:
     return 0 if result.clean else 1
 
 
-def parse(words: Sequence[str]) -> Wish:
+def parse(words: Sequence[str]) -> _UndoArgs:
     """Raises UsageError. A number is how many turns; a file with such a name is written as `./2`."""
     switches: set[str] = set()
     session: str | None = None
@@ -95,10 +95,10 @@ def parse(words: Sequence[str]) -> Wish:
         raise UsageError("--force needs the names of the files to take back although they have changed.")
     if "redo" in switches and (turns or (paths and "force" not in switches)):
         raise UsageError("--redo takes the last undo back as a whole; leave the number and the files out.")
-    return Wish(switches=frozenset(switches), session=session, turns=turns or 1, paths=tuple(paths))
+    return _UndoArgs(switches=frozenset(switches), session=session, turns=turns or 1, paths=tuple(paths))
 
 
-def _history_folder(store: SessionStore, wish: Wish, cwd: Path) -> Path:
+def _history_folder(store: SessionStore, wish: _UndoArgs, cwd: Path) -> Path:
     """The history of the session that was named, or of the one of this folder that changed something last."""
     if wish.session is not None:
         folder = store.find_path(wish.session).with_suffix("") / FOLDER_NAME

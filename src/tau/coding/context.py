@@ -10,9 +10,9 @@ from tau.ai.wire import ToolCall
 from tau.coding.ports import Jobs, Snapshots, UrlRouter
 
 if TYPE_CHECKING:
-    from tau.coding.checkpoints import Checkpoints
-    from tau.coding.readers.conflict_store import ConflictStore
-    from tau.coding.todo_list import TodoBoard
+    from tau.coding.conflicts.store import ConflictStore
+    from tau.coding.ports import Checkpoints
+    from tau.coding.todo.list import TodoBoard
 
 
 class ModelRoles:

@@ -10,7 +10,7 @@ from tau.base.sizes import KIB, MIB, format_bytes
 from tau.base.text import plain
 
 ARTIFACT_CAP_BYTES = 64 * MIB
-Keep = Literal["head", "tail", "ends"]
+OutputKeep = Literal["head", "tail", "ends"]
 
 
 class OutputLimits(Struct, frozen=True, kw_only=True):
@@ -24,7 +24,7 @@ class OutputLimits(Struct, frozen=True, kw_only=True):
 class Truncation(Struct, frozen=True, rename="camel", kw_only=True):
     """What is shown of how much. `ranges` are the shown lines, both ends included and counted from 1."""
 
-    kept: Keep
+    kept: OutputKeep
     ranges: list[tuple[int, int]]
     total_lines: int
     total_bytes: int
@@ -48,7 +48,7 @@ class OutputMeta(Struct, frozen=True, rename="camel", kw_only=True):
     entries: EntryLimit | UnsetType = UNSET
 
 
-class Shown(Struct, frozen=True):
+class LimitedText(Struct, frozen=True):
     """A text within its limits; `truncation` is None when it is whole."""
 
     text: str
@@ -59,7 +59,7 @@ class Shown(Struct, frozen=True):
         return UNSET if self.truncation is None else OutputMeta(truncation=self.truncation)
 
 
-def truncate(text: str, limits: OutputLimits, keep: Keep = "head") -> Shown:
+def truncate(text: str, limits: OutputLimits, keep: OutputKeep = "head") -> LimitedText:
     """As much of the text as the limits allow, in whole lines; a line that is too long itself is cut."""
     lines = lines_of(text)
     size = len(text.encode(errors="surrogatepass"))
@@ -68,15 +68,15 @@ def truncate(text: str, limits: OutputLimits, keep: Keep = "head") -> Shown:
         and len(lines) <= limits.lines
         and len(max(lines, key=len, default="")) <= limits.columns
     ):
-        return Shown(text)
+        return LimitedText(text)
     if keep == "head":
-        head, tail = take(lines, limits), Taken()
+        head, tail = take(lines, limits), _LineSlice()
     elif keep == "tail":
-        head, tail = Taken(), take(lines[::-1], limits)
+        head, tail = _LineSlice(), take(lines[::-1], limits)
     else:
         whole = take(lines, limits)
         if len(whole.lines) == len(lines):
-            head, tail = whole, Taken()
+            head, tail = whole, _LineSlice()
         else:
             head = take(lines, limits, 2)
             tail = take(lines[: len(head.lines) - 1 : -1] if head.lines else lines[::-1], limits, 2)
@@ -179,7 +179,7 @@ class OutputSink:
         text = _readable(bytes(kept))
         return text.partition("\n")[2] or text if len(kept) < self.total_bytes else text
 
-    def finish(self) -> Shown:
+    def finish(self) -> LimitedText:
         """What to show. Everything is in the artifact, if anything is missing here."""
         if len(self._head) + len(self._tail) == self.total_bytes:
             shown = truncate(_readable(bytes(self._head + self._tail)), self.limits, "ends")
@@ -190,7 +190,7 @@ class OutputSink:
         if self._spill is None:
             self._to_artifact(bytes(self._head + self._tail))
         self.close()
-        return Shown(shown.text, self._accounted(shown.truncation))
+        return LimitedText(shown.text, self._accounted(shown.truncation))
 
     def close(self) -> None:
         if self._spill is not None and not self._closed:
@@ -200,7 +200,7 @@ class OutputSink:
             except OSError as error:
                 self._spill_note = f"the rest of the output could not be kept ({error.strerror}), what was"
 
-    def _finish_long(self) -> Shown:
+    def _finish_long(self) -> LimitedText:
         """The middle is gone from memory: whole lines of both ends, or parts of one enormous line."""
         head = lines_of(_readable(bytes(self._head)))
         tail = lines_of(_readable(bytes(self._tail)))
@@ -250,14 +250,14 @@ class OutputSink:
             self._spill_note = f"first {format_bytes(self._artifact_cap)} of the output"
 
 
-class Taken(Struct, frozen=True):
+class _LineSlice(Struct, frozen=True):
     """Lines taken from one end, in the order they were taken."""
 
     lines: Sequence[str] = ()
     cut: int = 0
 
 
-def take(lines: Iterable[str], limits: OutputLimits, share: int = 1) -> Taken:
+def take(lines: Iterable[str], limits: OutputLimits, share: int = 1) -> _LineSlice:
     """The first lines that fit into 1/share of the limits; of the first one at least a part."""
     taken: list[str] = []
     cut = 0
@@ -277,10 +277,12 @@ def take(lines: Iterable[str], limits: OutputLimits, share: int = 1) -> Taken:
         room -= size
         if room <= 0:
             break
-    return Taken(taken, cut)
+    return _LineSlice(taken, cut)
 
 
-def _joined(head: Taken, tail: Taken, keep: Keep, total_lines: int, total_bytes: int, closed: bool) -> Shown:
+def _joined(
+    head: _LineSlice, tail: _LineSlice, keep: OutputKeep, total_lines: int, total_bytes: int, closed: bool
+) -> LimitedText:
     ends = list(tail.lines[::-1])
     missing = total_lines - len(head.lines) - len(ends)
     first_of_tail = max(total_lines - len(ends) + 1, 1)
@@ -289,12 +291,12 @@ def _joined(head: Taken, tail: Taken, keep: Keep, total_lines: int, total_bytes:
     text = "\n".join([*head.lines, *gap, *ends]) + ("\n" if closed and complete_end and total_lines else "")
     cut = head.cut + tail.cut
     if missing <= 0 and not cut and total_lines == len(head.lines) + len(ends):
-        return Shown(text)
+        return LimitedText(text)
     ranges = [(1, len(head.lines))] if head.lines else []
     if ends:
         ranges.append((first_of_tail, total_lines))
     size = sum(len(line.encode()) + 1 for line in (*head.lines, *ends))
-    return Shown(
+    return LimitedText(
         text,
         Truncation(
             kept=keep,

@@ -10,19 +10,47 @@ from msgspec import Struct
 from tau.agent.ports import Stat, ToolContext
 from tau.ai.model import Model
 
+MAX_REPORT_CHARS = 50_000
+
+
+class Checkpoint(Struct, frozen=True, rename="camel"):
+    """An investigation that has begun; `started_at` is a time as sessions write it."""
+
+    goal: str
+    started_at: str
+
+
+class Checkpoints(Protocol):
+    """One is active at most. The conversation goes back when the turn in which that is asked for is over."""
+
+    @property
+    def active(self) -> Checkpoint | None: ...
+    def mark(self, checkpoint: Checkpoint) -> None: ...
+    def rewind(self, report: str) -> str | None:
+        """Go back at the end of this turn. A sentence says why that cannot be done."""
+        ...
+
+
+class HasCheckpoints(Protocol):
+    """What both tools ask of their context; a subagent has no checkpoints."""
+
+    @property
+    def checkpoints(self) -> Checkpoints | None: ...
+
+
 if TYPE_CHECKING:
-    from tau.coding.checkpoints import Checkpoints
-    from tau.coding.readers.conflict_store import ConflictStore
-    from tau.coding.todo_list import TodoBoard
+    from tau.coding.conflicts.store import ConflictStore
+    from tau.coding.ports import Checkpoints
+    from tau.coding.todo.list import TodoBoard
     from tau.hashline.snapshots import SnapshotStore
 
 
 JobKind = Literal["bash", "task"]
 JobStatus = Literal["running", "completed", "failed", "cancelled"]
 CancelStatus = Literal["cancelled", "not_found", "already_completed"]
-Report: TypeAlias = Callable[[str], None]
+JobReport: TypeAlias = Callable[[str], None]
 # Is given the way to report what there is so far, as a whole each time; returns what there is in the end.
-JobWork: TypeAlias = Callable[[Report], Coroutine[Any, Any, str]]
+JobWork: TypeAlias = Callable[[JobReport], Coroutine[Any, Any, str]]
 
 
 class ChangedFile(Struct, frozen=True):

@@ -52,7 +52,7 @@ class CommandFile(Struct, frozen=True, kw_only=True):
         return parse(_read(self.path), self.path).body
 
 
-class Parsed(NamedTuple):
+class ParsedCommandFile(NamedTuple):
     """A file in its parts: the fields of its front matter, and what stands behind that."""
 
     fields: dict[str, str]
@@ -142,14 +142,14 @@ class _Search:
         )
 
 
-def parse(text: str, path: Path) -> Parsed:
+def parse(text: str, path: Path) -> ParsedCommandFile:
     """Front matter is `name: value` lines between two lines of three dashes. Raises ConfigError.
 
     A value may be quoted, or stand indented below its name (`>` and `|`); anything else in it is passed over.
     """
     lines = text.splitlines()
     if not lines or lines[0].rstrip() != _FENCE:
-        return Parsed({}, text.strip())
+        return ParsedCommandFile({}, text.strip())
     end = next((at for at in range(1, len(lines)) if lines[at].rstrip() == _FENCE), None)
     if end is None:
         raise ConfigError("Its front matter has no end: a line of three dashes.", path=path, line=1)
@@ -163,7 +163,7 @@ def parse(text: str, path: Path) -> Parsed:
         elif colon and name.strip() and not line.startswith("#"):
             key = name.strip().lower()
             fields[key] = _unquoted(value.strip())
-    return Parsed(fields, "\n".join(lines[end + 1 :]).strip())
+    return ParsedCommandFile(fields, "\n".join(lines[end + 1 :]).strip())
 
 
 def _unquoted(value: str) -> str:

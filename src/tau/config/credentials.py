@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-from tau.ai.auth import Turn, is_variable, resolve_value
+from tau.ai.auth import KeyRetry, is_variable, resolve_value
 from tau.ai.catalog import Catalog
 from tau.base.errors import UsageError
 from tau.base.run import Runner
@@ -66,7 +66,7 @@ class KeyCredentials:
                 key = await self._find(provider, stored, fresh=True)
             return key if key != rejected else None
 
-    async def rotate(self, provider: str, failed: str, *, refused: bool, wait_s: float | None) -> Turn:
+    async def rotate(self, provider: str, failed: str, *, refused: bool, wait_s: float | None) -> KeyRetry:
         """Only keys of `auth.json` take turns."""
         async with self._lock:
             stored = self._auth.get_all(provider)
@@ -76,14 +76,16 @@ class KeyCredentials:
                     until = now + (BLOCKED_S if wait_s is None else wait_s) + MARGIN_S
                     self._blocks[provider, value] = _Block(until, not refused)
             if provider in self._flags or len(stored) < 2:
-                return Turn()
+                return KeyRetry()
             for value in self._in_order(provider, stored):
                 if self._is_blocked(provider, value):
                     break  # and so are those behind it
                 if (key := await self._stored_key(provider, value)) not in (None, failed):
-                    return Turn(key)
+                    return KeyRetry(key)
             blocks = [self._blocks.get((provider, value)) for value in stored]
-            return Turn(None, min((max(0.0, b.until - now) for b in blocks if b and b.passing), default=None))
+            return KeyRetry(
+                None, min((max(0.0, b.until - now) for b in blocks if b and b.passing), default=None)
+            )
 
     def available(self, provider: str) -> bool:
         """Whether a key is likely to be there; runs no command."""

@@ -10,17 +10,17 @@ from msgspec.structs import fields
 
 from tau.base.errors import ConfigError
 from tau.base.late import late
+from tau.config.descriptions import describe_type, show_value
 from tau.config.json_file import JsonFile
-from tau.config.words import describe_type, show_value
 
 difflib = late("difflib")
-places = late("tau.base.places")
+error_paths = late("tau.base.error_paths")
 
 # Fields whose values are never shown, not even in an error.
 SECRET = frozenset({"apiKey", "headers"})
 
 S = TypeVar("S", bound=Struct)
-Way = tuple[str | int, ...]  # the keys and indexes that lead to a value in a file
+FieldPath = tuple[str | int, ...]  # the keys and indexes that lead to a value in a file
 
 
 @cache
@@ -29,7 +29,7 @@ def field_types(struct: type[Struct]) -> dict[str, Any]:
     return {field.encode_name: field.type for field in fields(struct)}
 
 
-def decode_struct(source: JsonFile, way: Way, plain: Any, struct: type[S]) -> S:
+def decode_struct(source: JsonFile, way: FieldPath, plain: Any, struct: type[S]) -> S:
     """Plain data at `way` in the file, as a struct."""
     try:
         return convert(plain, struct)
@@ -37,7 +37,7 @@ def decode_struct(source: JsonFile, way: Way, plain: Any, struct: type[S]) -> S:
         raise _explain(source, way, plain, struct, str(error)) from error
 
 
-def check_members(source: JsonFile, way: Way, members: Mapping[str, Any], struct: type[Struct]) -> None:
+def check_members(source: JsonFile, way: FieldPath, members: Mapping[str, Any], struct: type[Struct]) -> None:
     """Members that change single fields of a struct: each must be one of its fields and fit."""
     known = field_types(struct)
     for name, value in members.items():
@@ -50,7 +50,7 @@ def check_members(source: JsonFile, way: Way, members: Mapping[str, Any], struct
 
 
 def unknown_fields(
-    source: JsonFile, way: Way, members: Mapping[str, Any], known: Collection[str]
+    source: JsonFile, way: FieldPath, members: Mapping[str, Any], known: Collection[str]
 ) -> list[str]:
     """A warning for every field that nothing reads."""
     warnings = []
@@ -66,17 +66,17 @@ def unknown_fields(
 
 def spell(*way: str | int) -> str:
     """A way in words: `providers.x.models[0]`."""
-    return str(places.spell(*way)).removeprefix(".")
+    return str(error_paths.spell(*way)).removeprefix(".")
 
 
-def _wrong(source: JsonFile, way: Way, value: Any, annotation: Any) -> ConfigError:
+def _wrong(source: JsonFile, way: FieldPath, value: Any, annotation: Any) -> ConfigError:
     shown = "" if SECRET.intersection(way) else f", not {show_value(value)}"
     return source.error(f"{spell(*way)} must be {describe_type(annotation)}{shown}.", *way)
 
 
-def _explain(source: JsonFile, way: Way, plain: Any, annotation: Any, text: str) -> ConfigError:
+def _explain(source: JsonFile, way: FieldPath, plain: Any, annotation: Any, text: str) -> ConfigError:
     """The decoder's complaint in our words. It tells the way to the value, but hides the keys of objects."""
-    _, steps = places.split_place(text)
+    _, steps = error_paths.split_place(text)
     value = plain
     for step in steps:
         annotation = _inside(annotation, step)

@@ -11,13 +11,13 @@ from tau.base.errors import UsageError
 from tau.base.files import mode_of
 from tau.config.json_file import JsonFile, read_json
 from tau.config.paths import Paths, project_dir
+from tau.config.setting_values import near_names, wrong_value
 from tau.config.settings import Settings, setting_groups, settings_by_key
-from tau.config.values import near_names, wrong_value
 
 Layer = Literal["default", "user", "project", "file", "flag"]
 
 
-class Origin(Struct, frozen=True):
+class SettingOrigin(Struct, frozen=True):
     """Where a value comes from; `path` where that is a file."""
 
     layer: Layer
@@ -27,21 +27,21 @@ class Origin(Struct, frozen=True):
         return self.layer if self.path is None else f"{self.layer}: {self.path}"
 
 
-DEFAULT = Origin("default")
+DEFAULT = SettingOrigin("default")
 
 
 class LoadedSettings(Struct, frozen=True):
     """`origins` holds the keys that some layer sets; the others have their defaults."""
 
     settings: Settings
-    origins: dict[str, Origin]
+    origins: dict[str, SettingOrigin]
     warnings: list[str]
 
-    def origin(self, key: str) -> Origin:
+    def origin(self, key: str) -> SettingOrigin:
         return self.origins.get(key, DEFAULT)
 
 
-class Given(Struct, frozen=True):
+class RunOverrides(Struct, frozen=True):
     """What one run sets above the files of user and project: those of --config, and flags above these."""
 
     files: tuple[Path, ...] = ()
@@ -53,7 +53,7 @@ def load_settings(
 ) -> LoadedSettings:
     """Read and merge all layers. `files` are those of --config; a flag whose value is None was not given."""
     merged: dict[str, Any] = {}
-    origins: dict[str, Origin] = {}
+    origins: dict[str, SettingOrigin] = {}
     warnings: list[str] = []
     sources: list[tuple[JsonFile, Layer]] = []
     for path, layer in _files(paths, cwd, files):
@@ -63,10 +63,10 @@ def load_settings(
         if values:
             sources.append((source, layer))
         _merge(merged, values)
-        origins.update(dict.fromkeys(values, Origin(layer, path)))
+        origins.update(dict.fromkeys(values, SettingOrigin(layer, path)))
     given = {key: value for key, value in _flatten(flags or {}) if value is not None}
     _merge(merged, given)
-    origins.update(dict.fromkeys(given, Origin("flag")))
+    origins.update(dict.fromkeys(given, SettingOrigin("flag")))
     try:
         settings = convert(_nest(merged), Settings)
     except ValidationError:

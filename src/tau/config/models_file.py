@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from tau.ai.apis import DIALECTS
 from tau.ai.catalog import Catalog, Provider, merge_compat
 from tau.ai.model import Compat, Model, Price
-from tau.config.fields import Way, check_members, decode_struct, field_types, spell, unknown_fields
+from tau.config.fields import FieldPath, check_members, decode_struct, field_types, spell, unknown_fields
 from tau.config.json_file import JsonFile, read_json
 
-Count = Annotated[int, Meta(ge=1)]
+_Count = Annotated[int, Meta(ge=1)]
 
 
 class ModelChanges(Struct, frozen=True, rename="camel", kw_only=True):
@@ -23,8 +23,8 @@ class ModelChanges(Struct, frozen=True, rename="camel", kw_only=True):
     reasoning: bool | UnsetType = UNSET
     input: tuple[Literal["text", "image"], ...] | UnsetType = UNSET
     cost: dict[str, Any] = {}
-    context_window: Count | UnsetType = UNSET
-    max_tokens: Count | UnsetType = UNSET
+    context_window: _Count | UnsetType = UNSET
+    max_tokens: _Count | UnsetType = UNSET
     api: str | UnsetType = UNSET
     headers: dict[str, str] = {}
     compat: dict[str, Any] = {}
@@ -67,7 +67,7 @@ def load_models_file(path: Path) -> ModelsFile:
     warnings = unknown_fields(source, (), source.content, ("providers", "$schema"))
     providers: dict[str, ProviderEntry] = {}
     for id, plain in listed.items():
-        way: Way = ("providers", id)
+        way: FieldPath = ("providers", id)
         if not id or "/" in id or any(letter.isspace() for letter in id):
             raise source.error(
                 f'"{id}" cannot be the id of a provider: an id has no slash and no spaces.', *way
@@ -76,7 +76,7 @@ def load_models_file(path: Path) -> ModelsFile:
         _check(source, way, entry)
         warnings += unknown_fields(source, way, plain, field_types(ProviderEntry))
         for index, model in enumerate(entry.models):
-            place: Way = (*way, "models", index)
+            place: FieldPath = (*way, "models", index)
             _check(source, place, model)
             warnings += unknown_fields(source, place, plain["models"][index], field_types(ModelEntry))
         for name, change in entry.model_overrides.items():
@@ -184,7 +184,7 @@ def _change_model(model: Model, changes: ModelChanges) -> Model:
     )
 
 
-def _check(source: JsonFile, way: Way, entry: ProviderEntry | ModelChanges) -> None:
+def _check(source: JsonFile, way: FieldPath, entry: ProviderEntry | ModelChanges) -> None:
     """What the types do not say."""
     if isinstance(entry.api, str) and entry.api not in DIALECTS:
         message = f'{spell(*way, "api")} is "{entry.api}", which tau does not speak; there are {_apis()}.'

@@ -8,8 +8,13 @@ from msgspec.json import schema
 from msgspec.structs import fields
 
 from tau.ai.model import ThinkingLevel
-from tau.config.appearance import Display, Interaction, StatusLine, Themes
-from tau.config.words import describe_type
+from tau.config.descriptions import describe_type
+from tau.config.interface_settings import (
+    DisplaySettings,
+    InteractionSettings,
+    StatusLineSettings,
+    ThemesSettings,
+)
 
 ApprovalMode = Literal["ask", "workspace", "yolo"]
 QueueMode = Literal["one-at-a-time", "all"]
@@ -19,7 +24,7 @@ Scope = Literal["any", "user"]
 USER = {"scope": "user"}
 
 
-class Retry(Struct, frozen=True, rename="camel"):
+class RetrySettings(Struct, frozen=True, rename="camel"):
     enabled: Annotated[bool, Meta(description="Try again when a request fails and may succeed later")] = True
     max_retries: Annotated[int, Meta(description="Tries after the first one", ge=0, le=100)] = 10
     base_delay_ms: Annotated[
@@ -46,7 +51,7 @@ class Retry(Struct, frozen=True, rename="camel"):
     ] = "cooldown-expiry"
 
 
-class Compaction(Struct, frozen=True, rename="camel"):
+class CompactionSettings(Struct, frozen=True, rename="camel"):
     enabled: Annotated[
         bool, Meta(description="Summarise the older part of a conversation before it outgrows the model")
     ] = True
@@ -83,20 +88,20 @@ class Compaction(Struct, frozen=True, rename="camel"):
     ] = False
 
 
-class BranchSummary(Struct, frozen=True, rename="camel"):
+class BranchSummarySettings(Struct, frozen=True, rename="camel"):
     enabled: Annotated[bool, Meta(description="Offer to summarise a branch when it is left")] = False
     reserve_tokens: Annotated[
         int, Meta(description="Tokens of the window to keep free of the branch's text", ge=0)
     ] = 16_384
 
 
-class Titles(Struct, frozen=True, rename="camel"):
+class TitlesSettings(Struct, frozen=True, rename="camel"):
     enabled: Annotated[
         bool, Meta(description="Let the model of the role smol name a session in the interactive mode")
     ] = True
 
 
-class Stream(Struct, frozen=True, rename="camel"):
+class StreamSettings(Struct, frozen=True, rename="camel"):
     connect_timeout_ms: Annotated[
         int, Meta(description="Time to reach a model's server", ge=1, le=3_600_000)
     ] = 15_000
@@ -108,7 +113,7 @@ class Stream(Struct, frozen=True, rename="camel"):
     ] = 120_000
 
 
-class Tools(Struct, frozen=True, rename="camel"):
+class ToolsSettings(Struct, frozen=True, rename="camel"):
     approval_mode: Annotated[
         ApprovalMode,
         Meta(
@@ -138,23 +143,23 @@ class Tools(Struct, frozen=True, rename="camel"):
     ] = 768
 
 
-class AutoBackground(Struct, frozen=True, rename="camel"):
+class AutoBackgroundSettings(Struct, frozen=True, rename="camel"):
     enabled: Annotated[bool, Meta(description="Let a command that takes long go on as a job")] = False
     threshold_ms: Annotated[int, Meta(description="How long one waits for it before", ge=1)] = 60_000
 
 
-class Bash(Struct, frozen=True, rename="camel"):
+class BashSettings(Struct, frozen=True, rename="camel"):
     interceptor: Annotated[bool, Meta(description="Refuse commands that a tool does better")] = False
     strip_trailing_head_tail: Annotated[
         bool, Meta(description="Leave out a final head or tail where output is limited anyway")
     ] = True
-    auto_background: AutoBackground = AutoBackground()
+    auto_background: AutoBackgroundSettings = AutoBackgroundSettings()
     timeout_seconds: Annotated[
         int, Meta(description="Time limit of a command that asks for none", ge=1, le=3_600)
     ] = 300
 
 
-class Summarize(Struct, frozen=True, rename="camel"):
+class SummarizeSettings(Struct, frozen=True, rename="camel"):
     enabled: Annotated[
         bool, Meta(description="Show long files of code in brief: declarations without their bodies")
     ] = True
@@ -170,7 +175,7 @@ class Summarize(Struct, frozen=True, rename="camel"):
     ] = 100
 
 
-class Async(Struct, frozen=True, rename="camel"):
+class AsyncSettings(Struct, frozen=True, rename="camel"):
     enabled: Annotated[bool, Meta(description="Let commands run in the background")] = True
     max_jobs: Annotated[
         int, Meta(description="Background jobs that may run at the same time", ge=1, le=100)
@@ -180,12 +185,12 @@ class Async(Struct, frozen=True, rename="camel"):
     ] = "30s"
 
 
-class Eval(Struct, frozen=True, rename="camel"):
+class EvalSettings(Struct, frozen=True, rename="camel"):
     py: Annotated[bool, Meta(description="Let the tool eval run Python")] = True
     js: Annotated[bool, Meta(description="Let the tool eval run JavaScript, where node is installed")] = True
 
 
-class Python(Struct, frozen=True, rename="camel"):
+class PythonSettings(Struct, frozen=True, rename="camel"):
     interpreter: Annotated[
         str | None,
         Meta(description="Python that runs cells; else the project's own environment", extra=USER),
@@ -196,35 +201,35 @@ class Python(Struct, frozen=True, rename="camel"):
     ] = "session"
 
 
-class Task(Struct, frozen=True, rename="camel"):
+class TaskSettings(Struct, frozen=True, rename="camel"):
     max_concurrency: Annotated[
         int, Meta(description="How much of parallel work runs at once; 0: all of it", ge=0, le=1000)
     ] = 32
 
 
-class TodoReminders(Struct, frozen=True, rename="camel"):
+class TodoRemindersSettings(Struct, frozen=True, rename="camel"):
     enabled: Annotated[bool, Meta(description="Remind a model that stops with open tasks of them")] = True
     max: Annotated[int, Meta(description="How often in a row", ge=0, le=100)] = 3
 
 
-class Todo(Struct, frozen=True, rename="camel"):
+class TodoSettings(Struct, frozen=True, rename="camel"):
     enabled: Annotated[bool, Meta(description="Let the agent keep a list of what it is doing")] = True
-    reminders: TodoReminders = TodoReminders()
+    reminders: TodoRemindersSettings = TodoRemindersSettings()
 
 
-class Tasks(Struct, frozen=True, rename="camel"):
+class TasksSettings(Struct, frozen=True, rename="camel"):
     todo_clear_delay: Annotated[
         int, Meta(description="Seconds after which closed tasks leave the list; negative: never", le=86_400)
     ] = 60
 
 
-class Checkpoint(Struct, frozen=True, rename="camel"):
+class CheckpointSettings(Struct, frozen=True, rename="camel"):
     enabled: Annotated[
         bool, Meta(description="Let the agent mark a point and go back to it with a report")
     ] = False
 
 
-class Ssh(Struct, frozen=True, rename="camel"):
+class SshSettings(Struct, frozen=True, rename="camel"):
     mount: Annotated[
         bool,
         Meta(
@@ -234,21 +239,21 @@ class Ssh(Struct, frozen=True, rename="camel"):
     ] = False
 
 
-class Plan(Struct, frozen=True, rename="camel"):
+class PlanSettings(Struct, frozen=True, rename="camel"):
     enabled: Annotated[bool, Meta(description="Offer plan mode")] = True
 
 
-class Read(Struct, frozen=True, rename="camel"):
+class ReadSettings(Struct, frozen=True, rename="camel"):
     default_limit: Annotated[
         int, Meta(description="Lines shown of a file when no range is asked for", ge=1, le=3_000)
     ] = 300
-    summarize: Summarize = Summarize()
+    summarize: SummarizeSettings = SummarizeSettings()
     hash_lines: Annotated[
         bool, Meta(description="Show files under a tag by which edit can name their lines")
     ] = True
 
 
-class Edit(Struct, frozen=True, rename="camel"):
+class EditSettings(Struct, frozen=True, rename="camel"):
     mode: Annotated[
         Literal["hashline", "replace", "apply_patch", "patch"],
         Meta(description="How the model writes edits; TAU_EDIT_MODE sets it for one run"),
@@ -268,30 +273,30 @@ class Edit(Struct, frozen=True, rename="camel"):
     ] = True
 
 
-class Search(Struct, frozen=True, rename="camel"):
+class SearchSettings(Struct, frozen=True, rename="camel"):
     context_before: Annotated[int, Meta(description="Lines shown before a match", ge=0, le=50)] = 1
     context_after: Annotated[int, Meta(description="Lines shown after a match", ge=0, le=50)] = 3
 
 
-class Images(Struct, frozen=True, rename="camel"):
+class ImagesSettings(Struct, frozen=True, rename="camel"):
     auto_resize: Annotated[bool, Meta(description="Make large pictures smaller before they are sent")] = True
     block_images: Annotated[bool, Meta(description="Send no pictures that tools read to any model")] = False
 
 
-class InspectImage(Struct, frozen=True, rename="camel"):
+class InspectImageSettings(Struct, frozen=True, rename="camel"):
     enabled: Annotated[
         bool, Meta(description="Offer a tool that asks the model of the role vision about a picture")
     ] = False
 
 
-class Local(Struct, frozen=True, rename="camel"):
+class LocalSettings(Struct, frozen=True, rename="camel"):
     discover: Annotated[bool, Meta(description="Look for model servers on this machine", extra=USER)] = True
     embedded: Annotated[
         bool, Meta(description="Start the demo model when nothing else is there", extra=USER)
     ] = True
 
 
-class ContextFiles(Struct, frozen=True, rename="camel"):
+class ContextFilesSettings(Struct, frozen=True, rename="camel"):
     enabled: Annotated[
         bool, Meta(description="Give the AGENTS.md and CLAUDE.md files of user and project to the model")
     ] = True
@@ -325,33 +330,33 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
         Literal["immediate", "wait"],
         Meta(description="Whether a steering message skips the tool calls that have not started"),
     ] = "immediate"
-    retry: Retry = Retry()
-    compaction: Compaction = Compaction()
-    branch_summary: BranchSummary = BranchSummary()
-    titles: Titles = Titles()
-    stream: Stream = Stream()
-    tools: Tools = Tools()
-    bash: Bash = Bash()
-    async_: Async = field(name="async", default=Async())
-    eval: Eval = Eval()
-    python: Python = Python()
-    task: Task = Task()
-    todo: Todo = Todo()
-    tasks: Tasks = Tasks()
-    checkpoint: Checkpoint = Checkpoint()
-    plan: Plan = Plan()
-    ssh: Ssh = Ssh()
-    read: Read = Read()
-    edit: Edit = Edit()
-    search: Search = Search()
-    images: Images = Images()
-    inspect_image: InspectImage = InspectImage()
-    local: Local = Local()
-    context_files: ContextFiles = ContextFiles()
-    theme: Themes = Themes()
-    status_line: StatusLine = StatusLine()
-    display: Display = Display()
-    interaction: Interaction = Interaction()
+    retry: RetrySettings = RetrySettings()
+    compaction: CompactionSettings = CompactionSettings()
+    branch_summary: BranchSummarySettings = BranchSummarySettings()
+    titles: TitlesSettings = TitlesSettings()
+    stream: StreamSettings = StreamSettings()
+    tools: ToolsSettings = ToolsSettings()
+    bash: BashSettings = BashSettings()
+    async_: AsyncSettings = field(name="async", default=AsyncSettings())
+    eval: EvalSettings = EvalSettings()
+    python: PythonSettings = PythonSettings()
+    task: TaskSettings = TaskSettings()
+    todo: TodoSettings = TodoSettings()
+    tasks: TasksSettings = TasksSettings()
+    checkpoint: CheckpointSettings = CheckpointSettings()
+    plan: PlanSettings = PlanSettings()
+    ssh: SshSettings = SshSettings()
+    read: ReadSettings = ReadSettings()
+    edit: EditSettings = EditSettings()
+    search: SearchSettings = SearchSettings()
+    images: ImagesSettings = ImagesSettings()
+    inspect_image: InspectImageSettings = InspectImageSettings()
+    local: LocalSettings = LocalSettings()
+    context_files: ContextFilesSettings = ContextFilesSettings()
+    theme: ThemesSettings = ThemesSettings()
+    status_line: StatusLineSettings = StatusLineSettings()
+    display: DisplaySettings = DisplaySettings()
+    interaction: InteractionSettings = InteractionSettings()
 
 
 class Setting(Struct, frozen=True):

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
         parse_header,
         strip_pasted,
     )
-    from tau.hashline.hunks import BlockResolver, Hunk, Patch, Section, Span
-    from tau.hashline.lines import Lines, separator_of, split_lines
+    from tau.hashline.hunks import BlockResolver, Hunk, LineSpan, Patch, Section
+    from tau.hashline.lines import NumberedLines, separator_of, split_lines
     from tau.hashline.parser import parse
-    from tau.hashline.patch import Prepared, PreparedFile, prepare, record_written, report
-    from tau.hashline.preview import Diff
+    from tau.hashline.patch import PreparedFile, PreparedPatch, prepare, record_written, report
+    from tau.hashline.preview import PatchDiff
     from tau.hashline.snapshots import Snapshot, SnapshotStore
     from tau.hashline.stream import StreamedFile, preview_unfinished
     from tau.hashline.tags import tag_of
@@ -38,22 +38,22 @@ if TYPE_CHECKING:
 __all__ = [
     "ApplyError",
     "BlockResolver",
-    "Diff",
     "HashlineError",
     "Header",
     "Hunk",
-    "Lines",
+    "LineSpan",
     "MismatchError",
     "NoChangeError",
+    "NumberedLines",
     "ParseError",
     "Patch",
+    "PatchDiff",
     "PatchError",
-    "Prepared",
     "PreparedFile",
+    "PreparedPatch",
     "Section",
     "Snapshot",
     "SnapshotStore",
-    "Span",
     "StreamedFile",
     "format_header",
     "format_row",
@@ -83,11 +83,11 @@ _HOMES = {
             late("tau.hashline.format"),
             "Header format_header format_row format_rows parse_header strip_pasted",
         ),
-        (late("tau.hashline.hunks"), "BlockResolver Hunk Patch Section Span"),
-        (late("tau.hashline.lines"), "Lines separator_of split_lines"),
+        (late("tau.hashline.hunks"), "BlockResolver Hunk LineSpan Patch Section"),
+        (late("tau.hashline.lines"), "NumberedLines separator_of split_lines"),
         (late("tau.hashline.parser"), "parse"),
-        (late("tau.hashline.patch"), "Prepared PreparedFile prepare record_written report"),
-        (late("tau.hashline.preview"), "Diff"),
+        (late("tau.hashline.patch"), "PreparedFile PreparedPatch prepare record_written report"),
+        (late("tau.hashline.preview"), "PatchDiff"),
         (late("tau.hashline.snapshots"), "Snapshot SnapshotStore"),
         (late("tau.hashline.stream"), "StreamedFile preview_unfinished"),
         (late("tau.hashline.tags"), "tag_of"),

@@ -8,32 +8,32 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tau.hashline.errors import ApplyError
-from tau.hashline.hunks import BLOCK_KINDS, Block, BlockResolver, Change, Hunk, Span
-from tau.hashline.lines import Lines
+from tau.hashline.hunks import BLOCK_KINDS, BlockResolver, Hunk, LineChange, LineSpan, ResolvedBlock
+from tau.hashline.lines import NumberedLines
 from tau.hashline.mismatch import context_rows
 
 # Insertions at one place stand in this order, whatever the order of their hunks.
 _RANK_HEAD, _RANK_AFTER, _RANK_BEFORE, _RANK_TAIL = range(4)
 
 
-class Resolved(Struct, frozen=True):
+class ResolvedHunks(Struct, frozen=True):
     """Hunks as changes of one text, sorted by place, and what their blocks turned out to be."""
 
-    changes: tuple[Change, ...]
-    blocks: tuple[Block, ...] = ()
+    changes: tuple[LineChange, ...]
+    blocks: tuple[ResolvedBlock, ...] = ()
 
 
 def resolve(
     hunks: Iterable[Hunk],
     path: str,
-    lines: Lines,
+    lines: NumberedLines,
     resolver: BlockResolver | None,
     *,
     skip_failing: bool = False,
-) -> Resolved:
+) -> ResolvedHunks:
     """What the hunks mean for this text. Raises ApplyError, or leaves out what does not fit if told so."""
-    changes: list[Change] = []
-    blocks: list[Block] = []
+    changes: list[LineChange] = []
+    blocks: list[ResolvedBlock] = []
     for hunk in hunks:
         try:
             change, block = _resolve(hunk, path, lines, resolver)
@@ -48,15 +48,15 @@ def resolve(
     if skip_failing:
         ordered = _apart(ordered)
     refuse_overlaps(ordered)
-    return Resolved(tuple(ordered), tuple(blocks))
+    return ResolvedHunks(tuple(ordered), tuple(blocks))
 
 
-def in_order(changes: Iterable[Change]) -> list[Change]:
+def in_order(changes: Iterable[LineChange]) -> list[LineChange]:
     """By place; an insertion stands before the lines that are replaced behind it."""
     return sorted(changes, key=lambda change: (change.first, not change.inserts, change.rank))
 
 
-def refuse_overlaps(changes: Sequence[Change]) -> None:
+def refuse_overlaps(changes: Sequence[LineChange]) -> None:
     found = _overlap(changes)
     if found is not None:
         change, other, anchor = found
@@ -67,7 +67,7 @@ def refuse_overlaps(changes: Sequence[Change]) -> None:
         )
 
 
-def apply(lines: Lines, changes: Sequence[Change]) -> str:
+def apply(lines: NumberedLines, changes: Sequence[LineChange]) -> str:
     """The text with all changes made. They must be in order, within the text, and not overlap."""
     text = lines.text
     pieces: list[str] = []
@@ -93,7 +93,7 @@ def apply(lines: Lines, changes: Sequence[Change]) -> str:
     return "".join(pieces)
 
 
-def narrow(lines: Lines, change: Change) -> Change:
+def narrow(lines: NumberedLines, change: LineChange) -> LineChange:
     """The change without the rows at both ends of its body that stand in the text already."""
     old, new = lines.rows(change.first, change.last), change.rows
     most = min(len(old), len(new))
@@ -108,13 +108,13 @@ def narrow(lines: Lines, change: Change) -> Change:
 
 
 def _resolve(
-    hunk: Hunk, path: str, lines: Lines, resolver: BlockResolver | None
-) -> tuple[Change, Block | None]:
+    hunk: Hunk, path: str, lines: NumberedLines, resolver: BlockResolver | None
+) -> tuple[LineChange, ResolvedBlock | None]:
     if hunk.kind == "insert head":
-        return Change(1, 0, hunk.rows, hunk.line, 0, _RANK_HEAD), None
+        return LineChange(1, 0, hunk.rows, hunk.line, 0, _RANK_HEAD), None
     if hunk.kind == "insert tail":
         count = lines.count
-        return Change(count + 1, count, hunk.rows, hunk.line, 0, _RANK_TAIL), None
+        return LineChange(count + 1, count, hunk.rows, hunk.line, 0, _RANK_TAIL), None
     for number in (hunk.first, hunk.last):
         if not lines.has(number):
             raise ApplyError(
@@ -122,18 +122,18 @@ def _resolve(
             )
     if hunk.kind in BLOCK_KINDS:
         span = _block(hunk, path, lines, resolver)
-        block = Block(hunk.header, span)
+        block = ResolvedBlock(hunk.header, span)
         if hunk.kind == "insert after block":
-            return Change(span.last + 1, span.last, hunk.rows, hunk.line, span.last, _RANK_AFTER), block
-        return Change(span.first, span.last, hunk.rows, hunk.line), block
+            return LineChange(span.last + 1, span.last, hunk.rows, hunk.line, span.last, _RANK_AFTER), block
+        return LineChange(span.first, span.last, hunk.rows, hunk.line), block
     if hunk.kind == "insert before":
-        return Change(hunk.first, hunk.first - 1, hunk.rows, hunk.line, hunk.first, _RANK_BEFORE), None
+        return LineChange(hunk.first, hunk.first - 1, hunk.rows, hunk.line, hunk.first, _RANK_BEFORE), None
     if hunk.kind == "insert after":
-        return Change(hunk.first + 1, hunk.first, hunk.rows, hunk.line, hunk.first, _RANK_AFTER), None
-    return Change(hunk.first, hunk.last, hunk.rows, hunk.line), None
+        return LineChange(hunk.first + 1, hunk.first, hunk.rows, hunk.line, hunk.first, _RANK_AFTER), None
+    return LineChange(hunk.first, hunk.last, hunk.rows, hunk.line), None
 
 
-def _block(hunk: Hunk, path: str, lines: Lines, resolver: BlockResolver | None) -> Span:
+def _block(hunk: Hunk, path: str, lines: NumberedLines, resolver: BlockResolver | None) -> LineSpan:
     line = hunk.first
     span = None if resolver is None else resolver(path, lines.text, line)
     # A block that does not begin where the patch says is another block.
@@ -161,7 +161,7 @@ def _counted(count: int) -> str:
     return "1 line" if count == 1 else f"{count} lines"
 
 
-def _overlap(changes: Sequence[Change]) -> tuple[Change, Change, int] | None:
+def _overlap(changes: Sequence[LineChange]) -> tuple[LineChange, LineChange, int] | None:
     """A later hunk, the earlier one that it collides with, and the line that both want."""
     ranges = sorted((change for change in changes if not change.inserts), key=lambda change: change.first)
     for one, other in pairwise(ranges):
@@ -180,9 +180,9 @@ def _overlap(changes: Sequence[Change]) -> tuple[Change, Change, int] | None:
     return None
 
 
-def _apart(changes: Iterable[Change]) -> list[Change]:
+def _apart(changes: Iterable[LineChange]) -> list[LineChange]:
     """Of changes in order, those that do not reach into one before them."""
-    result: list[Change] = []
+    result: list[LineChange] = []
     last = 0
     for change in changes:
         if change.first > last:
@@ -191,7 +191,7 @@ def _apart(changes: Iterable[Change]) -> list[Change]:
     return result
 
 
-def _replacement(lines: Lines, change: Change, old: str) -> str:
+def _replacement(lines: NumberedLines, change: LineChange, old: str) -> str:
     """New rows with the line ends of the lines they replace; the last row has that of the last line."""
     rows = change.rows
     last_end = lines.end_of(change.last)
@@ -207,7 +207,7 @@ def _replacement(lines: Lines, change: Change, old: str) -> str:
     return "".join([*pieces, rows[-1], last_end])
 
 
-def _appended(lines: Lines, change: Change, before: str) -> str:
+def _appended(lines: NumberedLines, change: LineChange, before: str) -> str:
     """Rows behind the last line: a text that ended without a line end still does."""
     ending = lines.end_near(change.first - 1)
     opening = ending if before and not before.endswith(lines.separator) else ""

@@ -4,7 +4,7 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-Kind = Literal[
+HunkKind = Literal[
     "replace",
     "delete",
     "insert before",
@@ -19,7 +19,7 @@ Kind = Literal[
 BLOCK_KINDS = ("replace block", "delete block", "insert after block")
 
 
-class Span(Struct, frozen=True):
+class LineSpan(Struct, frozen=True):
     """Lines `first` to `last`, both included, counted from 1."""
 
     first: int
@@ -29,13 +29,13 @@ class Span(Struct, frozen=True):
 class BlockResolver(Protocol):
     """Finds the syntactic block that begins on a line; None if there is none that parses."""
 
-    def __call__(self, path: str, text: str, line: int, /) -> Span | None: ...
+    def __call__(self, path: str, text: str, line: int, /) -> LineSpan | None: ...
 
 
 class Hunk(Struct, frozen=True):
     """One operation as written. `line` is where it stands in the patch; head and tail have no numbers (0)."""
 
-    kind: Kind
+    kind: HunkKind
     first: int
     last: int
     rows: tuple[str, ...]
@@ -68,7 +68,7 @@ class Patch(Struct, frozen=True):
         return tuple(dict.fromkeys(section.path for section in self.sections))
 
 
-class Change(Struct, frozen=True):
+class LineChange(Struct, frozen=True):
     """Lines `first` to `last` of a text give way to `rows`; a change with `last < first` only inserts.
 
     It inserts before line `first`. `anchor` is the line that the patch names for an insertion, 0 for head
@@ -92,11 +92,11 @@ class Change(Struct, frozen=True):
         return len(self.rows) - (self.last - self.first + 1)
 
 
-class Block(Struct, frozen=True):
+class ResolvedBlock(Struct, frozen=True):
     """A block operation and the lines that it was found to mean."""
 
     header: str
-    span: Span
+    span: LineSpan
 
     def __str__(self) -> str:
         count = self.span.last - self.span.first + 1

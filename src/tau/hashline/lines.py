@@ -23,7 +23,7 @@ def split_lines(text: str) -> list[str]:
     return lines
 
 
-class Lines:
+class NumberedLines:
     """Lines are numbered from 1. What was looked up once is cheap to look up again."""
 
     def __init__(self, text: str) -> None:

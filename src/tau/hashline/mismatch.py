@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from tau.hashline.errors import MismatchError
 from tau.hashline.format import TAG_MARK, format_header, format_row
-from tau.hashline.lines import Lines
+from tau.hashline.lines import NumberedLines
 
 CONTEXT_LINES = 2
 MAX_ROWS = 60
@@ -16,7 +16,7 @@ def clip(text: str, limit: int = MAX_ROW_CHARS) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def context_rows(lines: Lines, anchors: Iterable[int], *, limit: int = MAX_ROWS) -> Iterator[str]:
+def context_rows(lines: NumberedLines, anchors: Iterable[int], *, limit: int = MAX_ROWS) -> Iterator[str]:
     """The lines around each anchor, anchors marked `*`, others with a blank; at most `limit` rows."""
     wanted = sorted({anchor for anchor in anchors if anchor >= 1})
     shown = previous = 0
@@ -41,7 +41,7 @@ def mismatch(
     tag: str,
     current_tag: str | None,
     recognised: bool,
-    lines: Lines,
+    lines: NumberedLines,
     anchors: Iterable[int],
     reason: str = "",
 ) -> MismatchError:

@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
-from tau.hashline.apply import Resolved, apply, in_order, refuse_overlaps, resolve
+from tau.hashline.apply import ResolvedHunks, apply, in_order, refuse_overlaps, resolve
 from tau.hashline.errors import ApplyError, HashlineError, NoChangeError, PatchError
 from tau.hashline.format import format_header
-from tau.hashline.hunks import Block, BlockResolver, Change, Hunk, Patch, Section, Span
-from tau.hashline.lines import Lines
+from tau.hashline.hunks import BlockResolver, Hunk, LineChange, LineSpan, Patch, ResolvedBlock, Section
+from tau.hashline.lines import NumberedLines
 from tau.hashline.mismatch import mismatch
-from tau.hashline.preview import Diff, preview, unified
+from tau.hashline.preview import PatchDiff, preview, unified
 from tau.hashline.recovery import carry, check_seen, same_lines
-from tau.hashline.snapshots import Origin, SnapshotStore
+from tau.hashline.snapshots import SnapshotOrigin, SnapshotStore
 
 Reader = Callable[[str], str | None]
 Normalise = Callable[[str], str]
@@ -25,20 +25,20 @@ class PreparedFile(Struct, frozen=True):
     path: str
     old_text: str
     new_text: str
-    changes: tuple[Change, ...]
-    blocks: tuple[Block, ...] = ()
+    changes: tuple[LineChange, ...]
+    blocks: tuple[ResolvedBlock, ...] = ()
     warnings: tuple[str, ...] = ()
 
     def preview(self) -> str:
         """The compact preview that the model gets."""
-        return preview(Lines(self.old_text), self.changes)
+        return preview(NumberedLines(self.old_text), self.changes)
 
-    def diff(self, name: str | None = None) -> Diff:
+    def diff(self, name: str | None = None) -> PatchDiff:
         """The unified diff that people get."""
-        return unified(Lines(self.old_text), self.changes, name or self.path)
+        return unified(NumberedLines(self.old_text), self.changes, name or self.path)
 
 
-class Prepared(Struct, frozen=True):
+class PreparedPatch(Struct, frozen=True):
     """All files of a patch, none of them written yet, and the warnings of the patch itself."""
 
     files: tuple[PreparedFile, ...]
@@ -51,7 +51,7 @@ def prepare(
     store: SnapshotStore,
     resolver: BlockResolver | None = None,
     normalise: Normalise = str,
-) -> Prepared:
+) -> PreparedPatch:
     """The new text of every file, or one error that names everything that is wrong with the patch.
 
     `normalise` makes the key out of a path as written; `read` gives the text for a key, None for no file.
@@ -65,7 +65,7 @@ def prepare(
             errors.append(error)
     if errors:
         raise errors[0] if len(errors) == 1 else PatchError(errors)
-    return Prepared(tuple(files), patch.warnings)
+    return PreparedPatch(tuple(files), patch.warnings)
 
 
 def by_key(patch: Patch, normalise: Normalise) -> dict[str, list[Section]]:
@@ -81,7 +81,7 @@ def record_written(store: SnapshotStore, file: PreparedFile, written: str | None
     if written is not None and written != file.new_text:
         return store.record(file.key, written, own=True)
     before = store.record(file.key, file.old_text)
-    origin = None if before is None else Origin(before, file.changes)
+    origin = None if before is None else SnapshotOrigin(before, file.changes)
     return store.record(file.key, file.new_text, own=True, origin=origin)
 
 
@@ -91,29 +91,29 @@ def report(file: PreparedFile, tag: str | None, name: str | None = None) -> str:
     return "\n".join(part for part in parts if part)
 
 
-class Placed(Struct, frozen=True):
+class PlacedHunks(Struct, frozen=True):
     """The hunks of a file as changes of its current text."""
 
-    changes: tuple[Change, ...]
-    blocks: tuple[Block, ...]
+    changes: tuple[LineChange, ...]
+    blocks: tuple[ResolvedBlock, ...]
     warnings: tuple[str, ...]
 
 
 def place(
     key: str,
     sections: Sequence[Section],
-    lines: Lines,
+    lines: NumberedLines,
     store: SnapshotStore,
     resolver: BlockResolver | None,
     *,
     skip_failing: bool = False,
-) -> Placed:
+) -> PlacedHunks:
     """Every section is read with the text its tag stands for, and carried over to the current one."""
     by_tag: dict[str, list[Hunk]] = {}
     for section in sections:
         by_tag.setdefault(section.tag, []).extend(section.hunks)
-    changes: list[Change] = []
-    blocks: list[Block] = []
+    changes: list[LineChange] = []
+    blocks: list[ResolvedBlock] = []
     warnings: list[str] = []
     path = sections[0].path
     for tag, hunks in by_tag.items():
@@ -124,7 +124,7 @@ def place(
         warnings += [warning] if warning else []
     ordered = in_order(changes)
     refuse_overlaps(ordered)
-    return Placed(tuple(ordered), tuple(blocks), tuple(warnings))
+    return PlacedHunks(tuple(ordered), tuple(blocks), tuple(warnings))
 
 
 def _prepare_file(
@@ -137,7 +137,7 @@ def _prepare_file(
     path = sections[0].path
     if current is None:
         raise ApplyError(f"There is no file {path} to edit; use write to create it.", line=sections[0].line)
-    lines = Lines(current)
+    lines = NumberedLines(current)
     placed = place(key, sections, lines, store, resolver)
     new_text = apply(lines, placed.changes)
     if new_text == current:
@@ -154,12 +154,12 @@ def _resolve(
     path: str,
     tag: str,
     hunks: Sequence[Hunk],
-    lines: Lines,
+    lines: NumberedLines,
     store: SnapshotStore,
     resolver: BlockResolver | None,
     skip_failing: bool,
-) -> tuple[Resolved, str]:
-    def find_block(_: str, text: str, line: int, /) -> Span | None:
+) -> tuple[ResolvedHunks, str]:
+    def find_block(_: str, text: str, line: int, /) -> LineSpan | None:
         return None if resolver is None else resolver(key, text, line)
 
     blocks = None if resolver is None else find_block
@@ -172,12 +172,12 @@ def _resolve(
     elif snapshot is not None and snapshot.text is not None:
         if same_lines(snapshot.text, lines.text):
             return resolve(hunks, path, lines, blocks, skip_failing=skip_failing), ""
-        resolved = resolve(hunks, path, Lines(snapshot.text), blocks, skip_failing=skip_failing)
+        resolved = resolve(hunks, path, NumberedLines(snapshot.text), blocks, skip_failing=skip_failing)
         carried = carry(resolved.changes, snapshot, lines.text, store, path)
         if carried is not None:
-            return Resolved(carried.changes), carried.warning
+            return ResolvedHunks(carried.changes), carried.warning
     if skip_failing:
-        return Resolved(()), ""
+        return ResolvedHunks(()), ""
     recognised = snapshot is not None or store.was_minted(key, tag)
     if recognised and snapshot is None:
         reason = "What it looked like then is no longer remembered."

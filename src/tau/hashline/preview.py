@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from tau.hashline.apply import narrow
 from tau.hashline.format import format_row
-from tau.hashline.hunks import Change
-from tau.hashline.lines import Lines
+from tau.hashline.hunks import LineChange
+from tau.hashline.lines import NumberedLines
 from tau.hashline.mismatch import GAP, clip
 
 PREVIEW_CONTEXT = 1
@@ -20,7 +20,7 @@ DIFF_ROW_CHARS = 500
 OPEN_END = "\\ No newline at end of file"
 
 
-class Diff(Struct, frozen=True):
+class PatchDiff(Struct, frozen=True):
     """`first_changed_line` counts in the new text; it is None when nothing changed."""
 
     text: str
@@ -32,13 +32,13 @@ class Diff(Struct, frozen=True):
 class _Group(Struct, frozen=True):
     """Changes that share their context, the lines of context around them, and how far lines moved so far."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[LineChange, ...]
     first: int
     last: int
     shift: int
 
 
-def preview(lines: Lines, changes: Sequence[Change]) -> str:
+def preview(lines: NumberedLines, changes: Sequence[LineChange]) -> str:
     """`-OLD:text` for what went, `+NEW:text` for what came, ` NEW:text` around it; bounded in every way."""
     rows: list[str] = []
     left = PREVIEW_ROWS
@@ -54,11 +54,11 @@ def preview(lines: Lines, changes: Sequence[Change]) -> str:
     return "\n".join(rows)
 
 
-def unified(lines: Lines, changes: Sequence[Change], path: str) -> Diff:
+def unified(lines: NumberedLines, changes: Sequence[LineChange], path: str) -> PatchDiff:
     """The unified diff of the changes, cut when it gets too long."""
     narrowed = _narrowed(lines, changes)
     if not narrowed:
-        return Diff("", None, 0, 0)
+        return PatchDiff("", None, 0, 0)
     first = narrowed[0].first
     if not narrowed[0].rows and not lines.has(narrowed[0].last + 1):
         first = max(first - 1, 1)  # the end of the file was deleted
@@ -72,10 +72,10 @@ def unified(lines: Lines, changes: Sequence[Change], path: str) -> Diff:
         rows += _unified_rows(lines, group, DIFF_ROWS - len(rows) + 1)
     if len(rows) > DIFF_ROWS:
         rows[DIFF_ROWS:] = ["[… the rest of this diff is not shown]"]
-    return Diff("\n".join(rows) + "\n", first, added, removed)
+    return PatchDiff("\n".join(rows) + "\n", first, added, removed)
 
 
-def _narrowed(lines: Lines, changes: Sequence[Change]) -> list[Change]:
+def _narrowed(lines: NumberedLines, changes: Sequence[LineChange]) -> list[LineChange]:
     """The changes without the rows at their edges that stay what they were."""
     result = []
     for change in changes:
@@ -86,9 +86,9 @@ def _narrowed(lines: Lines, changes: Sequence[Change]) -> list[Change]:
     return result
 
 
-def _closing(lines: Lines, changes: Sequence[Change]) -> list[Change]:
+def _closing(lines: NumberedLines, changes: Sequence[LineChange]) -> list[LineChange]:
     """Rows behind a last line without a line end change that line too: it gets one."""
-    result: list[Change] = []
+    result: list[LineChange] = []
     for change in changes:
         previous = result[-1] if result else None
         if not (change.inserts and change.first > 1 and lines.is_open(change.first - 1)):
@@ -101,7 +101,7 @@ def _closing(lines: Lines, changes: Sequence[Change]) -> list[Change]:
     return result
 
 
-def _groups(lines: Lines, changes: Sequence[Change], context: int) -> Iterator[_Group]:
+def _groups(lines: NumberedLines, changes: Sequence[LineChange], context: int) -> Iterator[_Group]:
     shift = 0
     index = 0
     while index < len(changes):
@@ -118,7 +118,7 @@ def _groups(lines: Lines, changes: Sequence[Change], context: int) -> Iterator[_
         index = end
 
 
-def _preview_rows(lines: Lines, group: _Group) -> Iterator[str]:
+def _preview_rows(lines: NumberedLines, group: _Group) -> Iterator[str]:
     shift, position = group.shift, group.first
     for change in group.changes:
         for number in range(position, change.first):
@@ -139,7 +139,7 @@ def _preview_rows(lines: Lines, group: _Group) -> Iterator[str]:
         yield format_row(number + shift, clip(lines.row(number)), " ")
 
 
-def _unified_rows(lines: Lines, group: _Group, limit: int) -> list[str]:
+def _unified_rows(lines: NumberedLines, group: _Group, limit: int) -> list[str]:
     old_count = group.last - group.first + 1
     new_count = old_count + sum(change.growth for change in group.changes)
     rows = [
@@ -160,7 +160,7 @@ def _unified_rows(lines: Lines, group: _Group, limit: int) -> list[str]:
     return rows + _old_rows(lines, " ", position, group.last)
 
 
-def _old_rows(lines: Lines, mark: str, first: int, last: int) -> list[str]:
+def _old_rows(lines: NumberedLines, mark: str, first: int, last: int) -> list[str]:
     if last < first:
         return []
     rows = [mark + clip(row, DIFF_ROW_CHARS) for row in lines.rows(first, last)]

@@ -12,8 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tau.hashline.align import NOWHERE, certain_pairs
-from tau.hashline.hunks import Change, Hunk
-from tau.hashline.lines import Lines, split_lines
+from tau.hashline.hunks import Hunk, LineChange
+from tau.hashline.lines import NumberedLines, split_lines
 from tau.hashline.snapshots import Snapshot, SnapshotStore
 from tau.hashline.tags import trimmed
 
@@ -33,10 +33,10 @@ SESSION_REPLAY_WARNING = (
 _MAX_CHAIN = 64
 
 
-class Carried(Struct, frozen=True):
+class CarriedChanges(Struct, frozen=True):
     """Changes with the line numbers of the current text, and what to tell about it."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[LineChange, ...]
     warning: str = ""
 
 
@@ -50,8 +50,8 @@ def same_lines(one: str, other: str) -> bool:
 
 
 def carry(
-    changes: Sequence[Change], snapshot: Snapshot, current: str, store: SnapshotStore, path: str
-) -> Carried | None:
+    changes: Sequence[LineChange], snapshot: Snapshot, current: str, store: SnapshotStore, path: str
+) -> CarriedChanges | None:
     """The changes for the current text; None if one of them has no certain place there."""
     assert snapshot.text is not None
     tag = snapshot.tag
@@ -59,7 +59,7 @@ def carry(
     if now is not None and (steps := _chain(snapshot, now, store)):
         moved = _along(changes, steps)
         if moved is not None:
-            return Carried(moved, SESSION_CHAIN_WARNING.format(path=path, tag=tag))
+            return CarriedChanges(moved, SESSION_CHAIN_WARNING.format(path=path, tag=tag))
     merged = None
     last_own = _newest_own(snapshot, store) if now is None or not now.own else None
     if last_own is not None and last_own.text is not None:
@@ -71,10 +71,10 @@ def carry(
     if merged is None:
         return None
     banner = SESSION_REPLAY_WARNING if now is not None and now.own else EXTERNAL_WARNING
-    return Carried(merged, banner.format(path=path, tag=tag))
+    return CarriedChanges(merged, banner.format(path=path, tag=tag))
 
 
-def check_seen(hunks: Iterable[Hunk], snapshot: Snapshot, lines: Lines) -> str:
+def check_seen(hunks: Iterable[Hunk], snapshot: Snapshot, lines: NumberedLines) -> str:
     """For a version of which single lines were shown: why the hunks cannot be trusted, "" if they can.
 
     Of a block its first line must have been seen, of a range every line.
@@ -90,9 +90,9 @@ def check_seen(hunks: Iterable[Hunk], snapshot: Snapshot, lines: Lines) -> str:
     return ""
 
 
-def _chain(old: Snapshot, new: Snapshot, store: SnapshotStore) -> list[tuple[Change, ...]]:
+def _chain(old: Snapshot, new: Snapshot, store: SnapshotStore) -> list[tuple[LineChange, ...]]:
     """The edits of this session that led from one version to another, oldest first; empty if not known."""
-    steps: list[tuple[Change, ...]] = []
+    steps: list[tuple[LineChange, ...]] = []
     version: Snapshot | None = new
     while version is not None and version.tag != old.tag and len(steps) < _MAX_CHAIN:
         if version.origin is None:
@@ -108,8 +108,10 @@ def _newest_own(snapshot: Snapshot, store: SnapshotStore) -> Snapshot | None:
     return candidates[-1] if candidates else None
 
 
-def _along(changes: Sequence[Change], steps: Sequence[tuple[Change, ...]]) -> tuple[Change, ...] | None:
-    moved: tuple[Change, ...] | None = tuple(changes)
+def _along(
+    changes: Sequence[LineChange], steps: Sequence[tuple[LineChange, ...]]
+) -> tuple[LineChange, ...] | None:
+    moved: tuple[LineChange, ...] | None = tuple(changes)
     for step in steps:
         places = _Places(step)
         moved = _moved(moved or (), places.place, reach=0)
@@ -121,7 +123,7 @@ def _along(changes: Sequence[Change], steps: Sequence[tuple[Change, ...]]) -> tu
 class _Places:
     """Where a line went in an edit whose changes are known and in order."""
 
-    def __init__(self, changes: Sequence[Change]) -> None:
+    def __init__(self, changes: Sequence[LineChange]) -> None:
         self._firsts = [change.first for change in changes]
         self._shifts = list(accumulate((change.growth for change in changes), initial=0))
         self._lasts = list(accumulate((change.last for change in changes), max, initial=0))
@@ -131,7 +133,7 @@ class _Places:
         return None if number <= self._lasts[before] and before else number + self._shifts[before]
 
 
-def _merge(changes: Sequence[Change], old: str, new: str) -> tuple[Change, ...] | None:
+def _merge(changes: Sequence[LineChange], old: str, new: str) -> tuple[LineChange, ...] | None:
     """Three-way merge: the lines of each change and those beside it must be found again, side by side."""
     old_lines, new_lines = _trimmed_lines(old), _trimmed_lines(new)
     pairs = certain_pairs(old_lines, new_lines)
@@ -156,8 +158,8 @@ def _trimmed_lines(text: str) -> list[str]:
 
 
 def _moved(
-    changes: Sequence[Change], place: Callable[[int], int | None], *, reach: int
-) -> tuple[Change, ...] | None:
+    changes: Sequence[LineChange], place: Callable[[int], int | None], *, reach: int
+) -> tuple[LineChange, ...] | None:
     result = []
     for change in changes:
         # An insertion stands between two lines, which must not have moved apart.

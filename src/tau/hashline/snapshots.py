@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tau.hashline.hunks import Change
+from tau.hashline.hunks import LineChange
 from tau.hashline.tags import checksum, tag_from, trimmed
 
 MAX_PATHS = 30
@@ -16,11 +16,11 @@ MAX_BYTES = 32 * 1024 * 1024
 MAX_MINTED = 8192
 
 
-class Origin(Struct, frozen=True):
+class SnapshotOrigin(Struct, frozen=True):
     """How a text was made by an edit of this session: from the text of which tag, by which changes."""
 
     tag: str
-    changes: tuple[Change, ...]
+    changes: tuple[LineChange, ...]
 
 
 class Snapshot(Struct, frozen=True):
@@ -35,7 +35,7 @@ class Snapshot(Struct, frozen=True):
     text: str | None
     lines: Mapping[int, str]
     own: bool
-    origin: Origin | None
+    origin: SnapshotOrigin | None
     size_bytes: int
 
 
@@ -56,7 +56,9 @@ class SnapshotStore:
         self._versions: dict[str, dict[str, Snapshot]] = {}
         self._minted: dict[tuple[str, str], tuple[int, int]] = {}
 
-    def record(self, path: str, text: str, *, own: bool = False, origin: Origin | None = None) -> str | None:
+    def record(
+        self, path: str, text: str, *, own: bool = False, origin: SnapshotOrigin | None = None
+    ) -> str | None:
         """Remember that `text` was shown and give its tag; None if it is too large to be remembered."""
         size = sys.getsizeof(text)
         if size > self._max_bytes:

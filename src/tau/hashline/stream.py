@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from tau.hashline.errors import HashlineError
 from tau.hashline.hunks import BlockResolver
-from tau.hashline.lines import Lines
+from tau.hashline.lines import NumberedLines
 from tau.hashline.parser import parse_unfinished
 from tau.hashline.patch import Normalise, Reader, by_key, place
 from tau.hashline.preview import preview, unified
@@ -34,7 +34,7 @@ def preview_unfinished(
         current = read(key)
         if current is None:
             continue
-        lines = Lines(current)
+        lines = NumberedLines(current)
         try:
             placed = place(key, sections, lines, store, resolver, skip_failing=True)
         except HashlineError:

@@ -7,7 +7,7 @@ from typing import Literal, cast
 from msgspec import Struct
 
 from tau.hashline.format import BYTE_ORDER_MARK, FILE_MARK, ROW_MARK, Header, parse_header
-from tau.hashline.hunks import Kind
+from tau.hashline.hunks import HunkKind
 
 TokenKind = Literal[
     "header",  # ¶PATH#TAG
@@ -28,7 +28,7 @@ TokenKind = Literal[
 
 
 class Operation(Struct, frozen=True):
-    kind: Kind
+    kind: HunkKind
     first: int
     last: int
     colon: bool
@@ -129,6 +129,6 @@ def _worded(number: int, line: str) -> Token:
     numbers = [int(group) for group in found.groups() if group is not None and group.isdigit()]
     first = numbers[0] if numbers else 0
     words = found["range"] or found["block"] or found["beside"] or found["edge"]
-    kind = cast(Kind, " ".join(words.split()))
+    kind = cast(HunkKind, " ".join(words.split()))
     operation = Operation(kind, first, numbers[-1] if numbers else 0, bool(found["colon"]))
     return Token("operation", number, line, None, operation)

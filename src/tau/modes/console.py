@@ -11,14 +11,14 @@ from tau.base.tasks import spawn
 from tau.base.version import VERSION
 from tau.coding.session.session import Session
 from tau.modes.console_ui import ConsoleUi
-from tau.modes.lines import Interrupted, Lines
-from tau.modes.output import Output
-from tau.modes.prompt import Prompt
-from tau.modes.transcript import Transcript
-from tau.modes.verdict import DONE, INTERRUPTED, NOBODY_READS, code_of, judge
+from tau.modes.exit_status import DONE, INTERRUPTED, NOBODY_READS, code_of, judge
+from tau.modes.line_input import InputInterrupted, LineReader
+from tau.modes.output_stream import OutputStream
+from tau.modes.plain_transcript import PlainTranscript
+from tau.modes.prompt import UserPrompt
 
 commands = late("tau.modes.console_commands")
-idle = late("tau.modes.idle")
+idle_tasks = late("tau.modes.idle_tasks")
 
 HELP = """\
 Type a message and press Enter. A backslash at the end of a line continues it; pasted lines stay together.
@@ -30,17 +30,17 @@ QUIT = ("/quit", "/exit")
 class Console:
     """Make it before the session, which is given its `ui`; then `run` it."""
 
-    def __init__(self, lines: Lines, out: Output) -> None:
+    def __init__(self, lines: LineReader, out: OutputStream) -> None:
         self._lines = lines
         self._out = out
-        self._transcript = Transcript(out)
+        self._transcript = PlainTranscript(out)
         self._session: Session | None = None
         self._commands: Any = None
         self._code = DONE
         self._quitting = False
         self.ui = ConsoleUi(lines, self._transcript)
 
-    async def run(self, session: Session, prompts: Sequence[Prompt] = ()) -> int:
+    async def run(self, session: Session, prompts: Sequence[UserPrompt] = ()) -> int:
         """Talk until the input ends. At a terminal the exit code is 0, else that of the last message."""
         self._session, self._commands = session, None
         stop_listening = session.subscribe(self._show)
@@ -51,7 +51,7 @@ class Console:
                     self._transcript.line(f"> {prompt.text}")
                     await self._turn(session, prompt, tasks)
                 while not self._over and (text := await self._message()) is not None:
-                    await self._turn(session, Prompt(text), tasks)
+                    await self._turn(session, UserPrompt(text), tasks)
         finally:
             stop_listening()
         if self._out.gone:
@@ -92,7 +92,7 @@ class Console:
         for notice in session.notices:
             self._transcript.event(notice)
 
-    async def _turn(self, session: Session, prompt: Prompt, tasks: asyncio.TaskGroup) -> None:
+    async def _turn(self, session: Session, prompt: UserPrompt, tasks: asyncio.TaskGroup) -> None:
         listening = spawn(tasks, self._steer(session)) if self._lines.is_terminal else None
         try:
             verdict = judge(await session.prompt(prompt.text, prompt.images))
@@ -124,7 +124,7 @@ class Console:
                     await self._is_command(line.strip())
                 elif line.strip():
                     session.steer(line)
-            except Interrupted:
+            except InputInterrupted:
                 continue
             except TauError as error:
                 self._transcript.line(str(error))
@@ -136,7 +136,7 @@ class Console:
         while True:
             try:
                 line = await self._read("... " if parts else "> ")
-            except Interrupted:
+            except InputInterrupted:
                 if warned and not parts:
                     self._transcript.fresh_line()
                     return None
@@ -180,7 +180,7 @@ class Console:
         if session is None or not self._lines.is_terminal or not session.compaction.settings.idle_enabled:
             return await self._lines.next()
         async with asyncio.TaskGroup() as tasks:
-            aside = spawn(tasks, idle.while_idle(session, naming=False))
+            aside = spawn(tasks, idle_tasks.while_idle(session, naming=False))
             try:
                 return await self._lines.next()
             finally:
@@ -189,6 +189,6 @@ class Console:
     async def _is_command(self, text: str) -> bool:
         assert self._session is not None
         if self._commands is None:
-            self._commands = commands.Commands(self._session, self._transcript, HELP)
+            self._commands = commands.ConsoleCommands(self._session, self._transcript, HELP)
         done: bool = await self._commands.run(text)
         return done

@@ -8,8 +8,8 @@ from tau.agent.abort import Aborted
 from tau.base.errors import TauError
 from tau.base.late import late
 from tau.coding.session.session import Session
-from tau.coding.session.tree import drawn
-from tau.modes.transcript import Transcript
+from tau.coding.session.tree_rows import drawn
+from tau.modes.plain_transcript import PlainTranscript
 
 COMMANDS = """\
 /compact [FOCUS]   put a summary in the place of the older part of the conversation
@@ -28,8 +28,8 @@ MAX_ROWS = 200
 report = late("tau.coding.undo.report")
 
 
-class Commands:
-    def __init__(self, session: Session, transcript: Transcript, help: str) -> None:
+class ConsoleCommands:
+    def __init__(self, session: Session, transcript: PlainTranscript, help: str) -> None:
         self._session = session
         self._transcript = transcript
         self._help = f"{help}\n{COMMANDS}"

@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from tau.agent.ui import Level
+from tau.agent.ui import NoticeLevel
 from tau.base.errors import TauError
 from tau.base.text import plain
-from tau.modes.lines import Interrupted, Lines
-from tau.modes.transcript import Transcript
+from tau.modes.line_input import InputInterrupted, LineReader
+from tau.modes.plain_transcript import PlainTranscript
 
 YES, NO = ("y", "yes"), ("n", "no")
 END_OF_TEXT = "."
@@ -23,7 +23,7 @@ class ConsoleUi:
     use up what was meant as messages.
     """
 
-    def __init__(self, lines: Lines, transcript: Transcript) -> None:
+    def __init__(self, lines: LineReader, transcript: PlainTranscript) -> None:
         self._lines = lines
         self._transcript = transcript
         self._one_at_a_time = asyncio.Lock()
@@ -54,7 +54,7 @@ class ConsoleUi:
                 lines.append(line)
             return "\n".join(lines)
 
-    def notify(self, message: str, level: Level = "info") -> None:
+    def notify(self, message: str, level: NoticeLevel = "info") -> None:
         self._transcript.line(message if level == "info" else f"{level}: {message}")
 
     def status(self, key: str, text: str | None) -> None:
@@ -88,7 +88,7 @@ class ConsoleUi:
         self._transcript.stream(sign)
         try:
             line = await self._lines.next()
-        except (Interrupted, TauError):
+        except (InputInterrupted, TauError):
             line = None
         if line is None:
             self._transcript.fresh_line()

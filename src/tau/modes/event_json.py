@@ -59,8 +59,8 @@ class EventEncoder:
         return encode(event) + b"\n"
 
     def _update(self, event: s.AssistantMessageEvent) -> bytes:
-        if isinstance(event, s.Finished | s.Failed):
-            whole = encode(event.message if isinstance(event, s.Finished) else event.error)
+        if isinstance(event, s.StreamDone | s.StreamError):
+            whole = encode(event.message if isinstance(event, s.StreamDone) else event.error)
             return b"".join((_UPDATE, whole, _EVENT, encode(event), b"}\n"))
         head = self._partial.take(event)
         whole = self._partial.json()

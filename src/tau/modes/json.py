@@ -14,11 +14,11 @@ from tau.base.sizes import KIB
 from tau.base.tasks import spawn
 from tau.coding.session.session import Session
 from tau.modes.event_json import EventEncoder, encode
-from tau.modes.lines import Lines
-from tau.modes.output import Output, tell
-from tau.modes.prompt import Prompt
-from tau.modes.remarks import notice_line
-from tau.modes.verdict import DONE, INTERRUPTED, NOBODY_READS, Verdict, code_of, judge
+from tau.modes.event_lines import notice_line
+from tau.modes.exit_status import DONE, INTERRUPTED, NOBODY_READS, ExitStatus, code_of, judge
+from tau.modes.line_input import LineReader
+from tau.modes.output_stream import OutputStream, tell
+from tau.modes.prompt import UserPrompt
 
 MAX_WAITING = 1000
 BATCH_BYTES = 256 * KIB
@@ -40,8 +40,8 @@ class InterruptCommand(Struct, frozen=True, tag_field="type", tag="interrupt"):
     pass
 
 
-Command: TypeAlias = MessageCommand | InterruptCommand
-_decoder = msgspec.json.Decoder(Command)
+_Command: TypeAlias = MessageCommand | InterruptCommand
+_decoder = msgspec.json.Decoder(_Command)
 
 
 class EventWriter:
@@ -50,7 +50,7 @@ class EventWriter:
     When nobody reads the output any more, the session is aborted.
     """
 
-    def __init__(self, session: Session, out: Output) -> None:
+    def __init__(self, session: Session, out: OutputStream) -> None:
         self._session = session
         self._out = out
         self._encoder = EventEncoder()
@@ -84,7 +84,7 @@ class EventWriter:
             self._session.abort()
 
 
-async def run(session: Session, prompts: Sequence[Prompt], out: Output) -> int:
+async def run(session: Session, prompts: Sequence[UserPrompt], out: OutputStream) -> int:
     """`--mode json`: the prompts one after another. Returns the exit code."""
     writer = _open(session, out)
     stop_listening = session.subscribe(writer.event)
@@ -103,7 +103,9 @@ async def run(session: Session, prompts: Sequence[Prompt], out: Output) -> int:
     return _final(writer, code)
 
 
-async def run_lines(session: Session, prompts: Sequence[Prompt], lines: Lines, out: Output) -> int:
+async def run_lines(
+    session: Session, prompts: Sequence[UserPrompt], lines: LineReader, out: OutputStream
+) -> int:
     """`--json`: messages from lines of JSON, in order, until the lines end or are closed.
 
     Returns the exit code of the last message; one that was interrupted on request has not failed.
@@ -127,7 +129,7 @@ class _Conversation:
     """Messages that wait for their turn, and the one that has it."""
 
     def __init__(
-        self, session: Session, writer: EventWriter, prompts: Sequence[Prompt], lines: Lines
+        self, session: Session, writer: EventWriter, prompts: Sequence[UserPrompt], lines: LineReader
     ) -> None:
         self.code = DONE
         self._session = session
@@ -175,10 +177,10 @@ class _Conversation:
         if self._interrupts and isinstance(event, AgentStart):
             self._session.abort()
 
-    def _take(self, command: Command) -> None:
+    def _take(self, command: _Command) -> None:
         match command:
             case MessageCommand(content):
-                self._waiting.append(Prompt(content))
+                self._waiting.append(UserPrompt(content))
                 self._changed.set()
             case InterruptCommand():
                 self._interrupts += 1
@@ -192,7 +194,7 @@ class _Conversation:
         self._interrupts = 0
 
 
-def _open(session: Session, out: Output) -> EventWriter:
+def _open(session: Session, out: OutputStream) -> EventWriter:
     """The header goes first; what there is to say at the start is no event and goes to stderr."""
     for notice in session.notices:
         tell(notice_line(notice))
@@ -202,12 +204,12 @@ def _open(session: Session, out: Output) -> EventWriter:
     return writer
 
 
-async def _send(session: Session, prompt: Prompt, writer: EventWriter) -> Verdict:
+async def _send(session: Session, prompt: UserPrompt, writer: EventWriter) -> ExitStatus:
     try:
         return judge(await session.prompt(prompt.text, prompt.images))
     except TauError as error:
         writer.line(encode(ErrorLine(str(error))) + b"\n")
-        return Verdict(code_of(error), str(error))
+        return ExitStatus(code_of(error), str(error))
 
 
 def _final(writer: EventWriter, code: int) -> int:

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from tau.agent.events import AgentEvent, CompactionEnd, CompactionStart, Notice, RetryStart
 from tau.agent.loop import Outcome
 from tau.coding.session.session import Session
-from tau.modes.output import Output, tell
-from tau.modes.prompt import Prompt
-from tau.modes.remarks import compaction_line, notice_line, retry_line
-from tau.modes.verdict import DONE, INTERRUPTED, judge
+from tau.modes.event_lines import compaction_line, notice_line, retry_line
+from tau.modes.exit_status import DONE, INTERRUPTED, judge
+from tau.modes.output_stream import OutputStream, tell
+from tau.modes.prompt import UserPrompt
 
 STDERR = 2
 
 
-async def run(session: Session, prompts: Sequence[Prompt], out: Output) -> int:
+async def run(session: Session, prompts: Sequence[UserPrompt], out: OutputStream) -> int:
     """Returns the exit code. Prompts after one that failed are not sent."""
     for notice in session.notices:
         tell(notice_line(notice))
@@ -39,7 +39,7 @@ async def run(session: Session, prompts: Sequence[Prompt], out: Output) -> int:
     return DONE
 
 
-def _answer(text: str, out: Output) -> None:
+def _answer(text: str, out: OutputStream) -> None:
     if not text.strip():
         tell("The model ended without words.")
         return

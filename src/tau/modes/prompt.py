@@ -5,6 +5,6 @@ from msgspec import Struct
 from tau.ai.wire import ImageContent
 
 
-class Prompt(Struct, frozen=True):
+class UserPrompt(Struct, frozen=True):
     text: str
     images: tuple[ImageContent, ...] = ()

@@ -19,20 +19,20 @@ from tau.base.errors import TauError, ToolError, UsageError
 from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.coding.context import CodingCall, ModelRoles
-from tau.coding.jobs import SessionJobs
-from tau.coding.local_fs import LocalFileSystem
+from tau.coding.files.local_fs import LocalFileSystem
+from tau.coding.jobs.session_jobs import SessionJobs
 from tau.coding.ports import SessionFactory
-from tau.coding.session.log import SessionLog
 from tau.coding.session.session import Session
+from tau.coding.session.storage.log import SessionLog
 from tau.coding.tools import create_tools
 from tau.coding.tools.from_settings import tool_settings_of
 from tau.config.layers import load_settings
 from tau.config.paths import user_paths
-from tau.sdk.composing import compose
-from tau.sdk.logs import session_store
+from tau.sdk.composition import compose
+from tau.sdk.environment import open_artifacts, open_world
 from tau.sdk.models import open_models
 from tau.sdk.options import SessionOptions
-from tau.sdk.surroundings import open_artifacts, open_world
+from tau.sdk.storage import session_store
 
 __all__ = [
     "Connection",

@@ -14,9 +14,9 @@ from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.coding.context import ModelRoles
-from tau.coding.models import FoundModel, ModelFinder, Wish
-from tau.coding.plan_mode import resumed_model
-from tau.coding.session.log import SessionLog
+from tau.coding.model_resolver import ModelRequest, ModelResolver, ResolvedModel
+from tau.coding.plan.mode import resumed_model
+from tau.coding.session.storage.log import SessionLog
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
 from tau.config.models_file import load_models_file, merge
@@ -26,13 +26,13 @@ from tau.sdk.options import SessionOptions
 
 fallback = late("tau.coding.session.fallback")
 faux = late("tau.ai.faux")
-raw_events = late("tau.ai.raw_events")
+exchange_log = late("tau.ai.exchange_log")
 
 
-class Models(Struct, frozen=True):
+class SessionModels(Struct, frozen=True):
     """The model to begin with, those for particular work, and the way to their servers."""
 
-    found: FoundModel
+    found: ResolvedModel
     roles: ModelRoles
     client: Client
     warnings: list[str]
@@ -47,7 +47,7 @@ async def open_models(
     runner: LocalRunner,
     conversation: SessionLog,
     services: AsyncExitStack,
-) -> Models:
+) -> SessionModels:
     timeouts = _timeouts(settings)
     http = HttpTransport(environ, timeouts)
     services.push_async_callback(http.close)
@@ -56,12 +56,12 @@ async def open_models(
     catalog = merge(load_catalog(), file)
     auth = AuthFile(paths.auth)
     credentials = KeyCredentials(catalog, auth, runner, environ, flags=keys, models=file.keys)
-    watched = http if options.ui is None else raw_events.watched(http)  # a person may want to look
+    watched = http if options.ui is None else exchange_log.watched(http)  # a person may want to look
     client = Client(watched, credentials, timeouts)
     if options.stream is not None:
-        found = FoundModel(model=faux.FAUX_MODEL)
-        return Models(found, ModelRoles(found.model), client, file.warnings)
-    finder = ModelFinder(
+        found = ResolvedModel(model=faux.FAUX_MODEL)
+        return SessionModels(found, ModelRoles(found.model), client, file.warnings)
+    finder = ModelResolver(
         catalog=catalog,
         credentials=credentials,
         settings=settings,
@@ -71,7 +71,7 @@ async def open_models(
         keys=keys,
         services=services,
     )
-    wish = Wish(
+    wish = ModelRequest(
         provider=options.provider,
         model=options.model,
         base_url=options.base_url,
@@ -83,7 +83,7 @@ async def open_models(
     warnings = [*file.warnings, *auth.warnings, *problems]
     chains = settings.retry.fallback_chains
     resolve = fallback.resolver(catalog, credentials, environ, runner) if chains else None
-    return Models(found, ModelRoles(found.model, roles), client, warnings, resolve)
+    return SessionModels(found, ModelRoles(found.model, roles), client, warnings, resolve)
 
 
 def _roles(settings: Settings, catalog: Catalog) -> tuple[dict[str, Model], list[str]]:

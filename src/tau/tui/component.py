@@ -5,12 +5,10 @@ from typing import NamedTuple
 
 from tau.tui.input.key import InputEvent
 
-# The focused component puts it where the next character would appear; the renderer takes it out of every row
-# and places the real cursor there. Text from outside is cleaned and so cannot contain it.
 CURSOR_MARKER = "\x1b_tau:cursor\x1b\\"
 
 
-class Seam(NamedTuple):
+class CommitBoundary(NamedTuple):
     """Where the final rows of a component end, counted in the rows it last rendered."""
 
     live_start: int
@@ -44,12 +42,12 @@ class Component:
     def invalidate(self) -> None:
         """Forget cached rows: the theme changed. Containers pass it on to their children."""
 
-    def seam(self) -> Seam | None:
+    def seam(self) -> CommitBoundary | None:
         """After `render`: where the final rows end; None for a component whose rows may all be final."""
         return None
 
 
-class Cached(Component):
+class CachedComponent(Component):
     """Draws its rows once for a width; who changes something of it calls `invalidate`. `_drawn` draws."""
 
     _rows: Sequence[str] | None = None
@@ -66,3 +64,14 @@ class Cached(Component):
 
     def _drawn(self, width: int) -> Sequence[str]:
         raise NotImplementedError
+
+
+class LiveComponent(Component):
+    """A component none of whose rows is ever final."""
+
+    def seam(self) -> CommitBoundary:
+        return CommitBoundary(0)
+
+
+# The focused component puts it where the next character would appear; the renderer takes it out of every row
+# and places the real cursor there. Text from outside is cleaned and so cannot contain it.

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import overload
 
-Row = str
-Part = Sequence[Row]
+_Row = str
+RowPart = Sequence[_Row]
 
 
-class Rows(Sequence[Row]):
+class Rows(Sequence[_Row]):
     """Parts one after the other, read as one sequence. It does not change once it has been handed out.
 
     Each part must stay as it is too. Two `Rows` of the same part objects are equal without looking at a row.
@@ -17,8 +17,8 @@ class Rows(Sequence[Row]):
 
     __slots__ = ("_length", "_parts", "_starts")
 
-    def __init__(self, parts: Iterable[Part] = ()) -> None:
-        self._parts: list[Part] = []
+    def __init__(self, parts: Iterable[RowPart] = ()) -> None:
+        self._parts: list[RowPart] = []
         self._starts: list[int] = []
         length = 0
         for part in parts:
@@ -29,7 +29,7 @@ class Rows(Sequence[Row]):
         self._length = length
 
     @property
-    def parts(self) -> Sequence[Part]:
+    def parts(self) -> Sequence[RowPart]:
         """What it was made of, without the empty parts."""
         return self._parts
 
@@ -42,10 +42,10 @@ class Rows(Sequence[Row]):
         return self._length
 
     @overload
-    def __getitem__(self, index: int) -> Row: ...
+    def __getitem__(self, index: int) -> _Row: ...
     @overload
-    def __getitem__(self, index: slice) -> list[Row]: ...
-    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+    def __getitem__(self, index: slice) -> list[_Row]: ...
+    def __getitem__(self, index: int | slice) -> _Row | list[_Row]:
         if isinstance(index, slice):
             start, stop, step = index.indices(self._length)
             rows = self._between(start, stop) if step > 0 else self._between(stop + 1, start + 1)[::-1]
@@ -56,7 +56,7 @@ class Rows(Sequence[Row]):
         at = bisect_right(self._starts, position) - 1
         return self._parts[at][position - self._starts[at]]
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[_Row]:
         for part in self._parts:
             yield from part
 
@@ -70,8 +70,8 @@ class Rows(Sequence[Row]):
     def __repr__(self) -> str:
         return f"<{self._length} rows in {len(self._parts)} parts>"
 
-    def _between(self, start: int, stop: int) -> list[Row]:
-        found: list[Row] = []
+    def _between(self, start: int, stop: int) -> list[_Row]:
+        found: list[_Row] = []
         if start >= stop:
             return found
         at = bisect_right(self._starts, start) - 1
@@ -88,9 +88,9 @@ class RowLog:
     __slots__ = ("_rows",)
 
     def __init__(self) -> None:
-        self._rows: list[Row] = []
+        self._rows: list[_Row] = []
 
-    def extend(self, rows: Iterable[Row]) -> None:
+    def extend(self, rows: Iterable[_Row]) -> None:
         """More rows at the end; earlier snapshots do not see them."""
         self._rows.extend(rows)
 
@@ -102,12 +102,12 @@ class RowLog:
         return LoggedRows(self._rows, len(self._rows))
 
 
-class LoggedRows(Sequence[Row]):
+class LoggedRows(Sequence[_Row]):
     """The first rows of a log, as they were when this was made."""
 
     __slots__ = ("_length", "_rows")
 
-    def __init__(self, rows: list[Row], length: int) -> None:
+    def __init__(self, rows: list[_Row], length: int) -> None:
         self._rows = rows
         self._length = length
 
@@ -115,10 +115,10 @@ class LoggedRows(Sequence[Row]):
         return self._length
 
     @overload
-    def __getitem__(self, index: int) -> Row: ...
+    def __getitem__(self, index: int) -> _Row: ...
     @overload
-    def __getitem__(self, index: slice) -> list[Row]: ...
-    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+    def __getitem__(self, index: slice) -> list[_Row]: ...
+    def __getitem__(self, index: int | slice) -> _Row | list[_Row]:
         if isinstance(index, slice):
             start, stop, step = index.indices(self._length)
             if step == 1:
@@ -129,5 +129,5 @@ class LoggedRows(Sequence[Row]):
             raise IndexError(index)
         return self._rows[position]
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[_Row]:
         return islice(self._rows, self._length)

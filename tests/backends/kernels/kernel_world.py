@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tau.backends.kernels import cells
-from tau.backends.kernels.cells import Cell, CellEnd, Host, Language, NoHost
+from tau.backends.kernels.cells import Cell, CellEnd, CellHost, KernelLanguage, NoHost
 from tau.backends.kernels.pool import KernelLimits, Kernels
 from tau.base.run import LocalRunner
 
@@ -37,8 +37,8 @@ class Ran:
 class World:
     kernels: Kernels
     cwd: Path
-    language: Language = "python"
-    host: Host = field(default_factory=NoHost)
+    language: KernelLanguage = "python"
+    host: CellHost = field(default_factory=NoHost)
     seen: Callable[[cells.CellEvent], None] = lambda event: None
 
     async def run(self, code: str, *, session: str = "main", **more: Any) -> Ran:
@@ -47,7 +47,7 @@ class World:
 
         def listen(event: cells.CellEvent) -> None:
             self.seen(event)
-            if isinstance(event, cells.Text):
+            if isinstance(event, cells.TextOutput):
                 text.extend(event.data)
             else:
                 events.append(event)
@@ -58,7 +58,7 @@ class World:
 
 
 @asynccontextmanager
-async def world(cwd: Path, language: Language = "python", **more: Any) -> AsyncIterator[World]:
+async def world(cwd: Path, language: KernelLanguage = "python", **more: Any) -> AsyncIterator[World]:
     runner = LocalRunner()
     given = {"python": sys.executable, **more}
     host = given.pop("host", NoHost())
@@ -70,7 +70,7 @@ async def world(cwd: Path, language: Language = "python", **more: Any) -> AsyncI
 
 
 def in_world(
-    cwd: Path, work: Callable[[World], Awaitable[None]], language: Language = "python", **more: Any
+    cwd: Path, work: Callable[[World], Awaitable[None]], language: KernelLanguage = "python", **more: Any
 ) -> None:
     """Run `work` with a pool of its own."""
 
@@ -81,7 +81,7 @@ def in_world(
     asyncio.run(main())
 
 
-def run_cells(cwd: Path, *codes: str, language: Language = "python", **more: Any) -> list[Ran]:
+def run_cells(cwd: Path, *codes: str, language: KernelLanguage = "python", **more: Any) -> list[Ran]:
     """Cells one after the other in one kernel."""
     ran: list[Ran] = []
 

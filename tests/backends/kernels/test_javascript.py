@@ -150,11 +150,11 @@ def test_things_are_shown(tmp_path: Path) -> None:
         language="js",
     )
     assert ran.events == [
-        cells.Json({"a": [1]}),
-        cells.Json([2]),
-        cells.Markdown("# m"),
-        cells.Html("<b>h</b>"),
-        cells.Picture("cG5n", "image/png"),
+        cells.JsonOutput({"a": [1]}),
+        cells.JsonOutput([2]),
+        cells.MarkdownOutput("# m"),
+        cells.HtmlOutput("<b>h</b>"),
+        cells.ImageOutput("cG5n", "image/png"),
     ]
     assert ran.text == "text\n3\nMap(1) { 1 => 2 }\n"
 

@@ -162,7 +162,7 @@ def test_things_are_shown_in_their_place_among_the_text(tmp_path: Path) -> None:
 
     async def work(made: World) -> None:
         made.seen = lambda event: order.append(
-            event.data.decode().strip() if isinstance(event, cells.Text) else type(event).__name__
+            event.data.decode().strip() if isinstance(event, cells.TextOutput) else type(event).__name__
         )
         await made.run(
             "print('a')\ndisplay({'k': [1]})\nprint('b')\ndisplay(Markdown('# m'))\nHTML('<b>h</b>')"
@@ -207,21 +207,21 @@ class Broken:
         "display({'type': 'image', 'data': open('dot.png', 'rb').read()})",
         "display(1, 'two', (3, {'x': None}), {4}, [float('nan')], [object])",
     )
-    picture = cells.Picture(base64.b64encode(PNG).decode(), "image/png")
+    picture = cells.ImageOutput(base64.b64encode(PNG).decode(), "image/png")
     assert [one.events for one in ran[:9]] == [
         [picture],
-        [cells.Markdown("*m*")],
-        [cells.Html("<i>p</i>")],
+        [cells.MarkdownOutput("*m*")],
+        [cells.HtmlOutput("<i>p</i>")],
         [],
-        [cells.Json({"d": 1})],
-        [cells.Markdown("**b**")],
+        [cells.JsonOutput({"d": 1})],
+        [cells.MarkdownOutput("**b**")],
         [],
         [picture],
         [picture],
     ]
     assert (ran[3].text, ran[6].text) == ("a table\n", "plain\n")
     assert ran[9].text == "1\ntwo\n{4}\n[nan]\n[<class 'object'>]\n"
-    assert ran[9].events == [cells.Json([3, {"x": None}])]
+    assert ran[9].events == [cells.JsonOutput([3, {"x": None}])]
 
 
 FAKE_PYPLOT = """
@@ -250,7 +250,7 @@ def test_figures_are_shown_after_the_cell_and_closed(tmp_path: Path) -> None:
         "plt.figure(7)",
         "import os; os.environ['MPLBACKEND']",
     )
-    assert [type(event) for event in drawn.events] == [cells.Picture, cells.Picture]
+    assert [type(event) for event in drawn.events] == [cells.ImageOutput, cells.ImageOutput]
     assert (drawn.text, nothing.text, nothing.events) == ("drawn\n", "[]\n", [])
     assert len(named.events) == 1 and backend.text == "'Agg'\n"
 
@@ -276,9 +276,11 @@ def test_the_helpers_do_what_they_say(tmp_path: Path) -> None:
     assert ran[5].text == f"{tmp_path}\n  a/\n    one.txt\n{tmp_path}\n  a/\n  .hidden\n"
     assert ran[6].text == "--- a/one.txt\n+++ b.txt\n@@ -1,4 +1,4 @@\n b\n-a\n+A\n b\n c\n\n"
     assert ran[7].text == "('value', 'value', None, 'value')\n"
-    events = [event.event for event in ran[8].events if isinstance(event, cells.Status)]
+    events = [event.event for event in ran[8].events if isinstance(event, cells.StatusOutput)]
     assert events == [{"op": "log", "message": "half"}, {"op": "phase", "title": "two"}]
-    assert ran[0].events[0] == cells.Status({"op": "write", "path": str(tmp_path / "a/one.txt"), "chars": 6})
+    assert ran[0].events[0] == cells.StatusOutput(
+        {"op": "write", "path": str(tmp_path / "a/one.txt"), "chars": 6}
+    )
     assert "is no file" in ran[9].last
 
 
@@ -312,7 +314,7 @@ def test_zero_bytes_and_broken_text_pass_through(tmp_path: Path) -> None:
     seen = bytearray()
 
     async def work(made: World) -> None:
-        made.seen = lambda event: seen.extend(event.data) if isinstance(event, cells.Text) else None
+        made.seen = lambda event: seen.extend(event.data) if isinstance(event, cells.TextOutput) else None
         await made.kernels.run_python(
             "import os\nfor i in range(100): os.write(1, bytes(range(256)))", cwd=tmp_path, listen=made.seen
         )
@@ -387,7 +389,7 @@ def test_older_and_newer_pythons_run_cells_too(tmp_path: Path, python: str) -> N
         failed = await made.run("def f():\n    return 1 / 0\nf()")
         assert failed.last == "ZeroDivisionError: division by zero" and "guest" not in failed.text
         shown = await made.run("display({'a': 1}); write('x', tree()); counter('a\\nb')")
-        assert cells.Json({"a": 1}) in shown.events
+        assert cells.JsonOutput({"a": 1}) in shown.events
         stopped = await made.run("import time\ntime.sleep(60)", timeout_s=0.2)
         assert (stopped.end.status, stopped.end.lost) == ("interrupted", False)
         assert (await made.run("x")).text == "20\n"

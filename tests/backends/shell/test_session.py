@@ -320,7 +320,7 @@ def test_an_abort_ends_what_the_command_started_and_spares_what_was_there_before
 def test_where_processes_cannot_be_told_apart_an_abort_ends_all_of_the_shells_group(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tau.base.strays.can_be_found", lambda: False)
+    monkeypatch.setattr("tau.base.marked_processes.can_be_found", lambda: False)
 
     async def body(session: ShellSession) -> None:
         older = int((await done(session, "x=1; sleep 999 & echo $!")).text)

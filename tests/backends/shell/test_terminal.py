@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tau.backends.shell.session import ShellSession
 from tau.backends.shell.terminal import TerminalInput, feed
-from tau.base.run import Exit, Limits, Terminal
+from tau.base.run import Exit, Limits, Pty
 from tests.backends.shell.runs import Done, in_session
 
 
@@ -37,7 +37,7 @@ async def in_terminal(
     session: ShellSession, command: str, person: TerminalInput | None = None, timeout: float = 20
 ) -> Done:
     columns, rows = person.size if person is not None else (80, 24)
-    terminal = Terminal(columns=columns, rows=rows, echo=person is not None)
+    terminal = Pty(columns=columns, rows=rows, echo=person is not None)
     running = await session.start(command, terminal=terminal, limits=Limits(timeout=timeout))
     pieces = []
     async with asyncio.TaskGroup() as group, running.process as process:

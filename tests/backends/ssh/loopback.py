@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tau.backends.ssh.hosts import Host
+from tau.backends.ssh.hosts import SshHost
 
 SSHD = shutil.which("sshd") or shutil.which("/usr/sbin/sshd")
 SSH = shutil.which("ssh")
@@ -62,9 +62,9 @@ class Server:
     def key(self) -> Path:
         return self.folder / "user_key"
 
-    def host(self, name: str = "box", **fields: object) -> Host:
+    def host(self, name: str = "box", **fields: object) -> SshHost:
         usual = {"address": "127.0.0.1", "user": getpass.getuser(), "port": self.port, "key": self.key}
-        return Host(name=name, **{**usual, **fields})  # type: ignore[arg-type]
+        return SshHost(name=name, **{**usual, **fields})  # type: ignore[arg-type]
 
     def entry(self) -> dict[str, object]:
         """The same as a file says it."""

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tau.backends.ssh.connections import Connections
-from tau.backends.ssh.hosts import Host
+from tau.backends.ssh.hosts import SshHost
 from tau.base.errors import ToolError
 from tau.base.run import Exit, Limits, LocalRunner
 from tests.backends.ssh.loopback import Server, running_sshd
@@ -42,7 +42,7 @@ async def connected(folder: Path, *, idle_s: float = 60) -> AsyncIterator[Connec
 
 async def done(
     connections: Connections,
-    host: Host,
+    host: SshHost,
     command: str,
     *,
     cwd: str | None = None,
@@ -293,6 +293,6 @@ def test_without_ssh_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     async def main() -> None:
         async with connected(tmp_path) as connections:
             with pytest.raises(ToolError, match="install OpenSSH"):
-                await connections.info(Host(name="box", address="127.0.0.1"))
+                await connections.info(SshHost(name="box", address="127.0.0.1"))
 
     asyncio.run(main())

@@ -9,19 +9,19 @@ import pytest
 from tau.backends.ssh.arguments import command_words, master_words
 from tau.backends.ssh.command import RemoteCommand
 from tau.backends.ssh.forms import Form, form_of
-from tau.backends.ssh.hosts import Host
+from tau.backends.ssh.hosts import SshHost
 from tau.backends.ssh.info import ASK_UNIX, ASK_WINDOWS, HostInfo, InfoCache, probe
 from tau.base.errors import ToolError
 from tau.base.run import LocalRunner
 
-HOST = Host(name="box", address="h")
+HOST = SshHost(name="box", address="h")
 CMD = HostInfo(target="h", os="windows", shell="cmd")
 POWERSHELL = HostInfo(target="h", os="windows", shell="powershell")
 WITH_BASH = HostInfo(target="h", os="windows", shell="cmd", compat_shell="bash")
 UNKNOWN = HostInfo(target="h")
 
 
-def remote(info: HostInfo, command: str, cwd: str | None = None, host: Host = HOST) -> str:
+def remote(info: HostInfo, command: str, cwd: str | None = None, host: SshHost = HOST) -> str:
     form = form_of(info, host, command, cwd, "n")
     assert form.script is None and not form.holds
     return form.remote
@@ -47,11 +47,11 @@ def test_bash_on_windows_is_used_unless_the_host_says_no() -> None:
     form = form_of(WITH_BASH, HOST, "ls", "/c/x", "n")
     assert form.remote == "bash -s" and form.script is not None and not form.holds
     assert b"bash -c 'ls'" in form.script and b"watcher=$!" not in form.script
-    assert remote(WITH_BASH, "dir", None, Host(name="box", address="h", compat=False)) == "dir"
+    assert remote(WITH_BASH, "dir", None, SshHost(name="box", address="h", compat=False)) == "dir"
 
 
 def test_no_option_of_ssh_is_left_to_chance() -> None:
-    host = Host(name="box", address="::1", user="me", port=2222, key=Path("/k/100%"))
+    host = SshHost(name="box", address="::1", user="me", port=2222, key=Path("/k/100%"))
     words = command_words(host, "/s", "ls")
     assert words[-3:] == ["--", "::1", "ls"]
     text = " ".join(words)
@@ -61,7 +61,7 @@ def test_no_option_of_ssh_is_left_to_chance() -> None:
     assert "ForwardAgent" not in text
     assert "-N -M -S /s" in " ".join(master_words(host, "/s"))
     assert "-S none" in " ".join(command_words(host, None, "ls"))
-    stranger = Host(name="box", address="h", own=False)
+    stranger = SshHost(name="box", address="h", own=False)
     assert "ForwardAgent=no" in command_words(stranger, "/s", "ls")
 
 
@@ -99,7 +99,7 @@ def test_what_is_known_of_a_host_is_kept_until_the_host_is_another_one(tmp_path:
     InfoCache(tmp_path / "cache").put(HOST, info)
     cache = InfoCache(tmp_path / "cache")
     assert cache.get(HOST) == info and str(info) == "linux, bash"
-    assert cache.get(Host(name="box", address="other")) is None
+    assert cache.get(SshHost(name="box", address="other")) is None
     file = tmp_path / "cache" / "box.json"
     assert file.stat().st_mode & 0o077 == 0
     for content in (b"{", file.read_bytes().replace(b'"version":2', b'"version":1'), b"\xff"):

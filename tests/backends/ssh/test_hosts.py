@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tau.backends.ssh.hosts import Found, add_host, host_files, load_hosts, managed_file, remove_host
+from tau.backends.ssh.hosts import HostTable, add_host, host_files, load_hosts, managed_file, remove_host
 from tau.backends.ssh.keys import check_key
 from tau.base.errors import ConfigError, ToolError, UsageError
 from tau.config.paths import user_paths
@@ -30,7 +30,7 @@ def write(path: Path, hosts: Any, **more: Any) -> None:
     path.write_text(json.dumps({"hosts": hosts, **more}, indent=1))
 
 
-def load(cwd: Path, *, trusted: bool = False, **environ: str) -> Found:
+def load(cwd: Path, *, trusted: bool = False, **environ: str) -> HostTable:
     return load_hosts(user_paths(), cwd, {**os.environ, **environ}, trusted=trusted)
 
 
@@ -61,7 +61,7 @@ def test_a_host_with_all_its_fields_is_read(project: Path) -> None:
 
 
 def test_without_files_there_are_no_hosts(project: Path) -> None:
-    assert load(project) == Found({}, [])
+    assert load(project) == HostTable({}, [])
 
 
 def test_hosts_of_all_files_come_together_from_a_folder_inside(project: Path) -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.backends.syntax.blocks import resolve_block
-from tau.backends.syntax.trees import Span
+from tau.backends.syntax.trees import NodeSpan
 from tests.backends.syntax.samples import SAMPLES, Sample
 
 
@@ -31,7 +31,7 @@ def test_line_ends_do_not_matter(sample: Sample) -> None:
 
 
 def test_a_file_with_bare_carriage_returns_has_lines_too() -> None:
-    assert resolve_block("a.py", "x = 1\rdef f():\r    y\r    z\rw\r", 2) == Span(2, 4)
+    assert resolve_block("a.py", "x = 1\rdef f():\r    y\r    z\rw\r", 2) == NodeSpan(2, 4)
 
 
 def test_characters_of_several_bytes_do_not_shift_the_lines() -> None:
@@ -70,7 +70,7 @@ def test_a_block_with_a_syntax_error_is_refused(name: str, text: str, line: int)
 
 def test_an_error_elsewhere_does_not_matter() -> None:
     text = "def f():\n    x\n    y\n\ndef g(:\n    z\n"
-    assert resolve_block("a.py", text, 1) == Span(1, 3)
+    assert resolve_block("a.py", text, 1) == NodeSpan(1, 3)
 
 
 def test_a_block_whose_last_line_goes_on_with_something_else_is_refused() -> None:
@@ -80,21 +80,21 @@ def test_a_block_whose_last_line_goes_on_with_something_else_is_refused() -> Non
 
 
 def test_what_only_separates_or_explains_may_follow_a_block() -> None:
-    assert resolve_block("a.js", "x = {\n  a: {\n    b: 1\n  }, // why\n}\n", 2) == Span(2, 4)
-    assert resolve_block("a.py", "x = [\n    (\n        1,\n    ),  # why\n]\n", 2) == Span(2, 4)
+    assert resolve_block("a.js", "x = {\n  a: {\n    b: 1\n  }, // why\n}\n", 2) == NodeSpan(2, 4)
+    assert resolve_block("a.py", "x = [\n    (\n        1,\n    ),  # why\n]\n", 2) == NodeSpan(2, 4)
 
 
 def test_a_word_that_is_only_part_of_a_declaration_is_no_block() -> None:
     assert resolve_block("a.go", "package a\nfunc f(\n\tx int) int {\n\treturn x\n}\n", 3) is None
-    assert resolve_block("a.c", "static\nint f(void)\n{\n}\n", 1) == Span(1, 4)
+    assert resolve_block("a.c", "static\nint f(void)\n{\n}\n", 1) == NodeSpan(1, 4)
     assert resolve_block("a.c", "static\nint f(void)\n{\n}\n", 2) is None
 
 
 def test_the_closing_line_is_part_of_a_block_so_that_it_is_not_written_twice() -> None:
     text = "const a = useMemo(\n  () => ({\n    b,\n  }),\n  [b],\n);\nif (a) {\n  b();\n}\n"
-    assert resolve_block("a.ts", text, 1) == Span(1, 6)
-    assert resolve_block("a.ts", text, 2) == Span(2, 4)
-    assert resolve_block("a.ts", text, 7) == Span(7, 9)
+    assert resolve_block("a.ts", text, 1) == NodeSpan(1, 6)
+    assert resolve_block("a.ts", text, 2) == NodeSpan(2, 4)
+    assert resolve_block("a.ts", text, 7) == NodeSpan(7, 9)
 
 
 NAMES = [sample.name for sample in SAMPLES]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tau.backends.syntax.folds import FOLDS
+from tau.backends.syntax.fold_rules import FOLDS
 from tau.backends.syntax.languages import LANGUAGES, MAX_PARSED_CHARS, language_of
 from tau.backends.syntax.trees import parse
 from tests.backends.syntax.samples import SAMPLES

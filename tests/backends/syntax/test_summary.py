@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.backends.syntax.languages import MAX_SUMMARY_BYTES, MAX_SUMMARY_LINES
-from tau.backends.syntax.summary import Summary, SummaryOptions, render, summarize
+from tau.backends.syntax.summary import CodeSummary, SummaryOptions, render, summarize
 from tests.backends.syntax.samples import SAMPLES
 
 EVERYTHING = SummaryOptions(min_total_lines=1, unfold_until=0, unfold_limit=0)
@@ -18,7 +18,7 @@ def shown(name: str, text: str, options: SummaryOptions | None = None) -> str:
     return render(summary, text)
 
 
-def check(summary: Summary, text: str) -> None:
+def check(summary: CodeSummary, text: str) -> None:
     """The segments tell every line once and in order, and the counts agree with them."""
     assert summary.kept[0].first == 1
     assert summary.kept[-1].last == summary.lines_total

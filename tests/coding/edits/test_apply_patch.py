@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tau.base.errors import ToolError
 from tau.coding.edits import apply_patch
 from tau.coding.edits.change import summary
+from tau.coding.edits.multi_file_patch import apply_patch as apply_sections
 from tau.coding.edits.placement import patched
-from tau.coding.edits.plan import Written
-from tau.coding.edits.sections import apply_patch as apply_sections
 from tau.coding.edits.splices import spliced
+from tau.coding.edits.transaction import WrittenChange
 from tests.coding.context import CallContext
 
 CODE = """class Alpha:
@@ -35,7 +35,7 @@ class Beta:
 """
 
 
-def patch(ctx: CallContext, text: str) -> list[Written]:
+def patch(ctx: CallContext, text: str) -> list[WrittenChange]:
     return asyncio.run(apply_sections(apply_patch.parse(text, ctx.cwd), ctx))
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from tau.base.errors import ToolError
 from tau.coding.edits import apply_patch, unified
+from tau.coding.edits.multi_file_patch import apply_patch as apply_sections
 from tau.coding.edits.replace import Replacement, replace_text
-from tau.coding.edits.sections import apply_patch as apply_sections
 from tau.coding.tools.edit_hashline import HashlineEdit
 from tau.coding.tools.read import Read
 from tests.coding.context import CallContext, call_context, call_now, text_of

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.base.errors import ToolError
-from tau.coding.edits.hunks import Hunk, Row
-from tau.coding.edits.lines import Lines
+from tau.coding.edits.hunks import HunkRow, PatchHunk
+from tau.coding.edits.lines import TextLines
 from tau.coding.edits.placement import patched
 from tau.coding.edits.replace import Replacement, match
 from tau.coding.edits.splices import spliced
@@ -15,10 +15,10 @@ from tau.coding.edits.splices import spliced
 WORDS = st.sampled_from(["a", "a ", " a", "b", "", "“c”", '"c"', "d\r", "class K:", "    def f(self):"])
 ENDS = st.sampled_from(["\n", "\n", "\r\n", "\r"])
 TEXTS = st.lists(st.tuples(WORDS, ENDS), max_size=14).map(lambda rows: "".join(a + b for a, b in rows))
-ROWS = st.lists(st.builds(Row, st.sampled_from([" ", "-", "+"]), WORDS), min_size=1, max_size=6)
+ROWS = st.lists(st.builds(HunkRow, st.sampled_from([" ", "-", "+"]), WORDS), min_size=1, max_size=6)
 HUNKS = st.lists(
     st.builds(
-        lambda rows, scopes, line, at_end, unended: Hunk(
+        lambda rows, scopes, line, at_end, unended: PatchHunk(
             number=1,
             rows=tuple(rows),
             scopes=tuple(scopes),
@@ -42,7 +42,7 @@ def said(line: str) -> str:
 
 
 @given(TEXTS, HUNKS)
-def test_no_hunk_takes_away_a_line_that_it_does_not_name(text: str, hunks: list[Hunk]) -> None:
+def test_no_hunk_takes_away_a_line_that_it_does_not_name(text: str, hunks: list[PatchHunk]) -> None:
     try:
         found = patched(text, hunks, "f")
     except ToolError as error:
@@ -50,11 +50,11 @@ def test_no_hunk_takes_away_a_line_that_it_does_not_name(text: str, hunks: list[
         return
     new = spliced(text, found.splices)
     faithful = any("\r" in row.text for hunk in hunks for row in hunk.rows)
-    before = Counter(map(said, Lines(text, faithful=faithful).bodies))
-    after = Counter(map(said, Lines(new, faithful=faithful).bodies))
+    before = Counter(map(said, TextLines(text, faithful=faithful).bodies))
+    after = Counter(map(said, TextLines(new, faithful=faithful).bodies))
     removed = Counter(said(row.text) for hunk in hunks for row in hunk.rows if row.kind == "-")
     added = Counter(said(row.text) for hunk in hunks for row in hunk.rows if row.kind == "+")
-    if Lines(text, faithful=faithful).separator == Lines(new, faithful=faithful).separator:
+    if TextLines(text, faithful=faithful).separator == TextLines(new, faithful=faithful).separator:
         assert not before - removed - after
         assert not after - added - before
     assert all(left.end <= right.start for left, right in zip(found.splices, found.splices[1:], strict=False))

@@ -7,8 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tau.base.errors import ToolError
-from tau.coding.edits.approximate import says_little
 from tau.coding.edits.change import summary
+from tau.coding.edits.fuzzy_match import says_little
 from tau.coding.edits.indents import shift, shifted
 from tau.coding.edits.replace import Replacement, match, replace_text
 from tau.coding.edits.similar import similar_windows

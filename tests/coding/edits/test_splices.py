@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.coding.diff import MAX_DIFF_LINES
+from tau.coding.edits.diff import MAX_DIFF_LINES
 from tau.coding.edits.splice_diff import diff_of
 from tau.coding.edits.splices import Splice, composed, spliced
 

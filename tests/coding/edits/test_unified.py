@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tau.base.errors import ToolError
 from tau.coding.edits import unified
 from tau.coding.edits.change import summary
-from tau.coding.edits.plan import Written
-from tau.coding.edits.sections import apply_patch
+from tau.coding.edits.multi_file_patch import apply_patch
+from tau.coding.edits.transaction import WrittenChange
 from tests.coding.context import CallContext, call_context
 
 GIT = [
@@ -30,7 +30,7 @@ GIT = [
 ]
 
 
-def patch(ctx: CallContext, text: str) -> list[Written]:
+def patch(ctx: CallContext, text: str) -> list[WrittenChange]:
     return asyncio.run(apply_patch(unified.parse(text, ctx.cwd), ctx))
 
 

@@ -19,10 +19,10 @@ from tau.ai.wire import (
     Usage,
     UserMessage,
 )
+from tau.coding.cost_report.request_costs import UsageRow
+from tau.coding.cost_report.summary import UsageSummary, summarise
 from tau.coding.session import entries as s
-from tau.coding.session.log import SessionLog
-from tau.coding.usage.rows import UsageRow
-from tau.coding.usage.summary import UsageSummary, summarise
+from tau.coding.session.storage.log import SessionLog
 
 TIME = 1_790_000_000_000
 DIFF = """\

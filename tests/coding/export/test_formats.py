@@ -12,8 +12,8 @@ from tau.base.errors import UsageError
 from tau.coding.export.files import exported, format_of, write_export
 from tau.coding.export.markdown import fenced
 from tau.coding.session import entries as s
-from tau.coding.session.log import SessionLog
-from tau.coding.session.stats import Stats
+from tau.coding.session.stats import UsageStats
+from tau.coding.session.storage.log import SessionLog
 from tests.coding.export.sample import DIFF, TIME, answer, picture, sample_session
 from tests.coding.export.test_html import NASTY
 
@@ -78,7 +78,7 @@ def test_json_has_every_entry_of_every_branch_as_it_is_kept(tmp_path: Path) -> N
     document = msgspec.json.decode(b"".join(exported(log, "json", None)))
     assert document["header"]["id"] == log.header.id
     assert document["entries"] == [msgspec.json.decode(log.line(node)) for node in log.nodes()]
-    assert document["usage"]["session"] == msgspec.to_builtins(Stats(log).summary())
+    assert document["usage"]["session"] == msgspec.to_builtins(UsageStats(log).summary())
     log.close()
 
 

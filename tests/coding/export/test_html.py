@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from tau.ai.wire import ImageContent, TextContent, ThinkingContent, ToolCall, ToolResultMessage, UserMessage
-from tau.coding.export.colours import LANGUAGES, coloured, coloured_diff
 from tau.coding.export.files import exported
-from tau.coding.export.prose import prose
+from tau.coding.export.markdown_html import prose
 from tau.coding.export.secrets import Masker
+from tau.coding.export.syntax_colors import LANGUAGES, coloured, coloured_diff
 from tau.coding.session import entries as s
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.log import SessionLog
 from tests.coding.export.chromium import Page
 from tests.coding.export.sample import TIME, answer, picture, result, sample_session
 

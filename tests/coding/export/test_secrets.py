@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tau.ai.wire import ImageContent, TextContent, ThinkingContent, ToolCall, ToolResultMessage, UserMessage
-from tau.coding.export.files import Format, exported
+from tau.coding.export.files import ExportFormat, exported
 from tau.coding.export.secrets import Masker, known_secrets, secret_variables
 from tau.coding.session import entries as s
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.log import SessionLog
 from tests.coding.export.sample import TIME, answer, picture, result
 
 # Put together, so that nobody's scanner takes this file for a leak. None of them is real.
@@ -111,12 +111,12 @@ def planted_session(folder: Path | None = None) -> SessionLog:
     return log
 
 
-def text_of(log: SessionLog, format: Format, masker: Masker | None) -> str:
+def text_of(log: SessionLog, format: ExportFormat, masker: Masker | None) -> str:
     return b"".join(exported(log, format, masker)).decode()
 
 
 @pytest.mark.parametrize("format", ["html", "markdown", "json", "pi"])
-def test_no_planted_secret_is_left_and_the_number_is_told(format: Format) -> None:
+def test_no_planted_secret_is_left_and_the_number_is_told(format: ExportFormat) -> None:
     assert len(PLANTED) >= 20
     masker = Masker([OWN_KEY, STORED])
     shown = text_of(planted_session(), format, masker)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tau.base.errors import ToolError
 from tau.base.run import LocalRunner
 from tau.coding.search import engine, rg
-from tau.coding.search.patterns import across_line_ends, is_multiline, lenient
-from tau.coding.search.query import Query, Request, Scope
+from tau.coding.search.query import Query, SearchRequest, SearchScope
+from tau.coding.search.regex_repair import across_line_ends, is_multiline, lenient
 from tests.coding.search.worlds import asked_python, asked_rg, make, needs_rg
 
 atoms = st.sampled_from(
@@ -60,10 +60,10 @@ def test_both_engines_find_the_same_lines(
         pattern = across_line_ends(data.draw(parts) + r"\n" + data.draw(parts))
     root = make(tmp_path_factory.mktemp("both"), {f"f{index}": text for index, text in enumerate(files)})
     query = Query(pattern=lenient(pattern), ignore_case=ignore_case, multiline=is_multiline(pattern))
-    listing = Request(query=query, scope=Scope(roots=(str(root),)))
+    listing = SearchRequest(query=query, scope=SearchScope(roots=(str(root),)))
     assert asked_python(listing) == asked_rg(listing)
     roots = tuple(str(root / f"f{index}") for index in range(len(files)))
-    rows = Request(query=query, scope=Scope(roots=roots, gitignore=False), max_count=0)
+    rows = SearchRequest(query=query, scope=SearchScope(roots=roots, gitignore=False), max_count=0)
     assert asked_python(rows) == asked_rg(rows)
 
 
@@ -88,16 +88,16 @@ def test_both_engines_agree_on_odd_files(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("no_end")
     (tmp_path / os.fsdecode(b"b\xffd\n")).write_bytes(b"needle\n")
     for pattern in ("needle", "^needle", "needle$"):
-        request = Request(query=Query(pattern=pattern), scope=Scope(roots=(str(tmp_path),)))
+        request = SearchRequest(query=Query(pattern=pattern), scope=SearchScope(roots=(str(tmp_path),)))
         assert asked_python(request) == asked_rg(request)
     found = {os.path.relpath(path, tmp_path) for path in asked_rg(request)}
     assert not found & {"binary.dat", "large.txt", "ignored.txt", "link", "empty"}
     for scope in (
-        Scope(roots=(str(tmp_path),), gitignore=False),
-        Scope(roots=(str(tmp_path),), names=("*.txt", "no_?nd")),
-        Scope(roots=(str(tmp_path / "large.txt"), str(tmp_path / "link"))),
+        SearchScope(roots=(str(tmp_path),), gitignore=False),
+        SearchScope(roots=(str(tmp_path),), names=("*.txt", "no_?nd")),
+        SearchScope(roots=(str(tmp_path / "large.txt"), str(tmp_path / "link"))),
     ):
-        request = Request(query=Query(pattern="needle"), scope=scope)
+        request = SearchRequest(query=Query(pattern="needle"), scope=scope)
         answer = asked_rg(request)
         assert answer and asked_python(request) == answer
 
@@ -118,7 +118,9 @@ def test_files_and_lines_are_found_through_a_process(either: str, tmp_path: Path
 
     async def main() -> None:
         query = Query(pattern="needle")
-        found = await engine.matching_files(query, Scope(roots=(str(tmp_path),)), LocalRunner(), seconds=30)
+        found = await engine.matching_files(
+            query, SearchScope(roots=(str(tmp_path),)), LocalRunner(), seconds=30
+        )
         assert set(found.files) == {paths["a"], paths[odd]}
         assert not (found.timed_out or found.unreadable or found.capped)
         matched = await engine.matching_lines(
@@ -134,7 +136,7 @@ def test_a_wrong_pattern_is_told_in_words(either: str, tmp_path: Path, pattern: 
     async def main() -> None:
         query = Query(pattern=pattern)
         with pytest.raises(ToolError, match=f"Invalid regex: .*{words}"):
-            await engine.matching_files(query, Scope(roots=(str(tmp_path),)), LocalRunner(), seconds=30)
+            await engine.matching_files(query, SearchScope(roots=(str(tmp_path),)), LocalRunner(), seconds=30)
         make(tmp_path, {"a": "a"})
         with pytest.raises(ToolError, match="Invalid regex"):
             await engine.matching_lines(query, [str(tmp_path / "a")], LocalRunner(), max_count=1, seconds=30)
@@ -146,7 +148,9 @@ def test_what_only_ripgrep_can_do_is_told(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(rg, "locate", lambda: None)
     query = Query(pattern=r"\p{Greek}")
     with pytest.raises(ToolError, match="needs ripgrep"):
-        asyncio.run(engine.matching_files(query, Scope(roots=(str(tmp_path),)), LocalRunner(), seconds=30))
+        asyncio.run(
+            engine.matching_files(query, SearchScope(roots=(str(tmp_path),)), LocalRunner(), seconds=30)
+        )
 
 
 def test_a_pattern_that_never_ends_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +159,9 @@ def test_a_pattern_that_never_ends_is_stopped(tmp_path: Path, monkeypatch: pytes
 
     async def main() -> None:
         query = Query(pattern="needle|(a|aa)+$")
-        found = await engine.matching_files(query, Scope(roots=(str(tmp_path),)), LocalRunner(), seconds=1)
+        found = await engine.matching_files(
+            query, SearchScope(roots=(str(tmp_path),)), LocalRunner(), seconds=1
+        )
         assert found.timed_out
         assert {Path(name).name for name in found.files} <= {"a"}
 
@@ -177,7 +183,7 @@ def test_an_answer_without_end_is_stopped(tmp_path: Path, monkeypatch: pytest.Mo
 
     async def main() -> None:
         query = Query(pattern="a")
-        found = await engine.matching_files(query, Scope(roots=("/",)), LocalRunner(), seconds=30)
+        found = await engine.matching_files(query, SearchScope(roots=("/",)), LocalRunner(), seconds=30)
         assert found.capped and set(found.files) == {"/some/name"}
 
     asyncio.run(main())
@@ -187,7 +193,7 @@ def test_what_could_not_be_read_is_noted(tmp_path: Path, monkeypatch: pytest.Mon
     program = fake_rg(tmp_path, "import sys\nsys.stdout.write('/a\\0')\nsys.exit(2)")
     monkeypatch.setattr(rg, "locate", lambda: program)
     query = Query(pattern="a")
-    found = asyncio.run(engine.matching_files(query, Scope(roots=("/",)), LocalRunner(), seconds=30))
+    found = asyncio.run(engine.matching_files(query, SearchScope(roots=("/",)), LocalRunner(), seconds=30))
     assert found.files == ["/a"] and found.unreadable
 
 
@@ -200,7 +206,7 @@ def test_cancelling_ends_ripgrep_at_once(tmp_path: Path, monkeypatch: pytest.Mon
 
     async def main() -> None:
         query = Query(pattern="a")
-        work = engine.matching_files(query, Scope(roots=("/",)), LocalRunner(), seconds=30)
+        work = engine.matching_files(query, SearchScope(roots=("/",)), LocalRunner(), seconds=30)
         task = asyncio.create_task(work)
         while not mark.exists() or not mark.read_text():  # noqa: ASYNC110 - a file says it
             await asyncio.sleep(0.01)
@@ -239,7 +245,7 @@ def test_a_ripgrep_that_went_away_is_replaced(tmp_path: Path, monkeypatch: pytes
     (folder / "rg").unlink()
     query = Query(pattern="needle")
     found = asyncio.run(
-        engine.matching_files(query, Scope(roots=(str(tmp_path),)), LocalRunner(), seconds=30)
+        engine.matching_files(query, SearchScope(roots=(str(tmp_path),)), LocalRunner(), seconds=30)
     )
     assert found.files == [str(tmp_path / "a")]
     rg.locate.cache_clear()

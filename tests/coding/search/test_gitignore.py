@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tau.coding.search import rg
-from tau.coding.search.gitignore import Rules
-from tau.coding.search.query import Scope
-from tau.coding.search.tree import tree
-from tau.coding.walk import walk
+from tau.coding.search.gitignore import IgnoreRules
+from tau.coding.search.query import SearchScope
+from tau.coding.search.walk import tree, walk
 from tests.coding.search.worlds import make, needs_rg
 
 NAMES = [
@@ -75,7 +74,7 @@ def ours(root: Path, *, hidden: bool = True) -> set[str]:
 
 
 def theirs(root: Path, *flags: str) -> set[str]:
-    scope = Scope(roots=(str(root),), in_git=rg.is_in_git(root))
+    scope = SearchScope(roots=(str(root),), in_git=rg.is_in_git(root))
     argv = [rg.locate() or "", "--files", "--no-config", "--null", "--hidden", "--no-ignore-global"]
     argv += ["--glob=!.git", *rg.ignore_flags(scope), *flags, str(root)]
     done = subprocess.run(argv, cwd="/", capture_output=True, check=False)
@@ -158,12 +157,12 @@ def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytes
 
 def test_a_large_folder_comes_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(tmp_path, {f"{number}": "" for number in range(10)})
-    monkeypatch.setattr("tau.coding.search.tree.PIECE_ENTRIES", 4)
+    monkeypatch.setattr("tau.coding.search.walk.PIECE_ENTRIES", 4)
     assert [len(piece.entries) for piece in tree(str(tmp_path))] == [4, 4, 2]
 
 
 def test_the_last_line_that_matches_decides() -> None:
-    rules = Rules(["*.o", "!keep.o", "build/", r"\#x"], 0)
+    rules = IgnoreRules(["*.o", "!keep.o", "build/", r"\#x"], 0)
     assert rules.verdict("a.o", "a.o", False) is True
     assert rules.verdict("keep.o", "keep.o", False) is False
     assert rules.verdict("build", "build", True) is True

@@ -9,8 +9,8 @@ import pytest
 from tau.agent.ports import ToolContext
 from tau.coding.ports import Resource
 from tau.coding.search import rg
-from tau.coding.search.python import Files, matching_lines, text_of
-from tau.coding.search.query import Request
+from tau.coding.search.fallback_search import ScopeFiles, matching_lines, text_of
+from tau.coding.search.query import SearchRequest
 
 needs_rg = pytest.mark.skipif(rg.locate() is None, reason="ripgrep is not installed")
 
@@ -23,7 +23,7 @@ def make(root: Path, files: dict[str, bytes | str]) -> Path:
     return root
 
 
-def asked_rg(request: Request) -> set[str]:
+def asked_rg(request: SearchRequest) -> set[str]:
     """`path` or `path:line` for everything that ripgrep finds."""
     program = rg.locate()
     assert program is not None
@@ -38,10 +38,10 @@ def asked_rg(request: Request) -> set[str]:
     return rows
 
 
-def asked_python(request: Request) -> set[str]:
+def asked_python(request: SearchRequest) -> set[str]:
     """The same of the stand-in, without a process."""
     search = matching_lines(request.query)
-    files = Files(request.scope)
+    files = ScopeFiles(request.scope)
     found = set()
     for path in files:
         data = files.read(path)

@@ -13,25 +13,25 @@ from tau.agent.hooks import Hooks
 from tau.agent.loop import Outcome
 from tau.agent.queue import Queue
 from tau.ai.complete import complete
-from tau.ai.faux import FAUX_MODEL, Faux, Step
+from tau.ai.faux import FAUX_MODEL, Faux, FauxStep
 from tau.ai.model import Model
 from tau.ai.wire import ImageContent, TextContent, UserMessage
 from tau.base.errors import ProviderError
 from tau.base.run import LocalRunner
 from tau.coding.artifacts import TemporaryArtifacts
 from tau.coding.context import CodingWorld, ModelRoles
-from tau.coding.local_fs import LocalFileSystem
+from tau.coding.files.local_fs import LocalFileSystem
+from tau.coding.files.seen_files import SeenFiles
+from tau.coding.internal_urls.router import SchemeRouter
 from tau.coding.session.fallback import Fallbacks
-from tau.coding.session.log import SessionLog
-from tau.coding.session.runs import RoomReason
-from tau.coding.session.work import SessionParts, Work
-from tau.coding.snapshots import SeenFiles
-from tau.coding.todo_list import MemoryTodos
-from tau.coding.urls.router import SchemeRouter
-from tau.config.settings import Retry, Settings
+from tau.coding.session.session_loop import SessionLoop, SessionParts
+from tau.coding.session.storage.log import SessionLog
+from tau.coding.session.supervisor import RoomReason
+from tau.coding.todo.list import MemoryTodos
+from tau.config.settings import RetrySettings, Settings
 from tests.agent.world import Echo, names
 
-QUICK = Retry(max_retries=2, base_delay_ms=1)
+QUICK = RetrySettings(max_retries=2, base_delay_ms=1)
 PICTURE = ImageContent("iVBORw0KGgo=", "image/png")
 
 
@@ -48,9 +48,9 @@ class Driver:
 
     def __init__(
         self,
-        script: Sequence[Sequence[Step]],
+        script: Sequence[Sequence[FauxStep]],
         *,
-        retry: Retry = QUICK,
+        retry: RetrySettings = QUICK,
         log: SessionLog | None = None,
         model: Model = FAUX_MODEL,
         find: Callable[[str], Model | None] = other_model,
@@ -78,7 +78,7 @@ class Driver:
             todos=MemoryTodos(),
             conflicts=lambda: None,  # type: ignore[arg-type,return-value]
         )
-        self.work = Work(
+        self.work = SessionLoop(
             SessionParts(
                 log=self.log,
                 thinking="off",

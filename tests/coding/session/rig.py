@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
-from tau.ai.faux import Faux, Step
+from tau.ai.faux import Faux, FauxStep
 from tau.coding.session.session import Session
 from tau.sdk import SessionOptions, create_session
 
@@ -13,7 +13,7 @@ QUICK_RETRIES = {"retry.maxRetries": 2, "retry.baseDelayMs": 1}
 
 
 def scripted(
-    script: Sequence[Sequence[Step]], folder: Path, **options: Any
+    script: Sequence[Sequence[FauxStep]], folder: Path, **options: Any
 ) -> tuple[AbstractAsyncContextManager[Session], Faux]:
     """A session in `folder` whose model follows `script`."""
     faux = Faux(script)

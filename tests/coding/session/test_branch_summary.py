@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from tau.ai.complete import complete
 from tau.ai.dialect import Request
-from tau.ai.faux import FAUX_MODEL, Count, Fail, Faux, Say, Step
+from tau.ai.faux import FAUX_MODEL, Count, Fail, Faux, FauxStep, Say
 from tau.ai.model import Model
 from tau.ai.wire import (
     AppMessage,
@@ -20,7 +20,13 @@ from tau.ai.wire import (
     UserMessage,
 )
 from tau.base.errors import ProviderError
-from tau.coding.session.branch_summary import Branch, Summary, budget_tokens, summarise, summary_request
+from tau.coding.session.branch_summary import (
+    Branch,
+    BranchSummaryResult,
+    budget_tokens,
+    summarise,
+    summary_request,
+)
 from tau.coding.session.compaction.estimate import request_tokens
 from tau.coding.session.compaction.file_ops import FileOps
 
@@ -45,8 +51,8 @@ def asked(request: Request | None) -> str:
 
 
 def summary_of(
-    script: Sequence[Sequence[Step]], messages: Sequence[AppMessage], before: Sequence[FileOps] = ()
-) -> tuple[Summary | None, Faux]:
+    script: Sequence[Sequence[FauxStep]], messages: Sequence[AppMessage], before: Sequence[FileOps] = ()
+) -> tuple[BranchSummaryResult | None, Faux]:
     faux = Faux(script)
 
     async def ask(model: Model, request: Request) -> AssistantMessage:
@@ -110,7 +116,7 @@ def test_files_that_were_read_and_changed_are_listed_with_those_of_earlier_summa
         result("1", "read", "text"),
         result("2", "write", "Written."),
     ]
-    script: list[list[Step]] = [
+    script: list[list[FauxStep]] = [
         [Say("## Done\nBoth.\n\n<modified-files>\nmade-up.py\n</modified-files>"), Count(output=5)]
     ]
     summary, _ = summary_of(script, messages, [FileOps(("older.py",), ("before.py",))])

@@ -14,7 +14,7 @@ from tau.ai.wire import AssistantMessage, BranchSummaryMessage, CustomMessage, T
 from tau.base.errors import SessionError
 from tau.coding.session.checkpoints import MAX_WARNINGS, NOTHING_YET, WARNING
 from tau.coding.session.entries import BranchSummaryEntry
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.log import SessionLog
 from tests.coding.wired import Wired
 
 MARK = Use("checkpoint", goal="find the leak")

@@ -23,7 +23,6 @@ from tau.ai.wire import (
     Usage,
     UserMessage,
 )
-from tau.coding.session.blobs import MIN_CHARS
 from tau.coding.session.entries import (
     BranchSummaryEntry,
     CompactionEntry,
@@ -38,8 +37,9 @@ from tau.coding.session.entries import (
     ThinkingLevelChange,
 )
 from tau.coding.session.export_pi import pi_lines
-from tau.coding.session.fork import fork
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.blobs import MIN_CHARS
+from tau.coding.session.storage.fork import fork
+from tau.coding.session.storage.log import SessionLog
 
 FILES = Path(__file__).with_name("files")
 PI = os.environ.get("PI_OF_TESTER", "")

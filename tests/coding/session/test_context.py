@@ -15,7 +15,7 @@ from tau.ai.wire import (
 )
 from tau.coding.session import entries as s
 from tau.coding.session.context import Context, build_context
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.log import SessionLog
 
 
 def entry_of(chance: random.Random, ids: list[str]) -> s.KnownEntry:
@@ -30,7 +30,7 @@ def entry_of(chance: random.Random, ids: list[str]) -> s.KnownEntry:
     ]
     target = chance.choice(ids) if ids else "gone"
     content: str | list[TextContent] = text if chance.random() < 0.4 else [TextContent(text)]
-    replacement = None if chance.random() < 0.2 else s.Replacement(content)
+    replacement = None if chance.random() < 0.2 else s.ContentReplacement(content)
     kinds: list[s.KnownEntry] = [
         *(s.MessageEntry(message=message) for message in spoken),
         s.CustomMessageEntry(custom_type="note", content=text, display=True),
@@ -64,7 +64,7 @@ def test_an_edit_gives_another_list_and_leaves_the_other_messages_alone(tmp_path
     first, second = (log.append_message(UserMessage(text, 1)) for text in ("one", "two"))
     before = log.context()
     kept = before.items[0].message
-    log.append(s.ContextEdit(target_id=second, replacement=s.Replacement("gone")))
+    log.append(s.ContextEdit(target_id=second, replacement=s.ContentReplacement("gone")))
     after = log.context()
     assert [item.id for item in after.items] == [first, second]
     assert after.items is not before.items

@@ -10,23 +10,23 @@ from msgspec import to_builtins
 from tau.agent.abort import Abort
 from tau.agent.events import FallbackApplied, FallbackSucceeded
 from tau.ai.catalog import Catalog, ModelRow, Provider, model_from_row
-from tau.ai.faux import FAUX_MODEL, Fail, Say, Step, Think, Use
+from tau.ai.faux import FAUX_MODEL, Fail, FauxStep, Say, Think, Use
 from tau.ai.model import Model
 from tau.ai.wire import AssistantMessage
 from tau.base.errors import ProviderError, UsageError
 from tau.base.run import LocalRunner
 from tau.coding.session.fallback import resolver
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.log import SessionLog
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
-from tau.config.settings import Retry
+from tau.config.settings import RetrySettings
 from tests.coding.session.driver import Driver, busy, go, in_time, other_model
 
 CHAIN = {"default": ["a", "b"]}
 
 
-def impatient(**fields: Any) -> Retry:
-    return Retry(**{"max_retries": 1, "base_delay_ms": 1, "fallback_chains": CHAIN, **fields})
+def impatient(**fields: Any) -> RetrySettings:
+    return RetrySettings(**{"max_retries": 1, "base_delay_ms": 1, "fallback_chains": CHAIN, **fields})
 
 
 def test_only_models_with_a_key_are_found(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_without_a_chain_the_failure_stands(fields: dict[str, Any]) -> None:
 
 
 def test_the_first_model_comes_back_once_it_has_rested() -> None:
-    script: list[list[Step]] = [[Fail(busy(retry_after=3600))], [Say("1")], [Say("2")], [Say("3")]]
+    script: list[list[FauxStep]] = [[Fail(busy(retry_after=3600))], [Say("1")], [Say("2")], [Say("3")]]
     driver = Driver(script, retry=impatient())
     clock = [1_000_000]
     driver.fallbacks._clock_ms = lambda: clock[0]
@@ -224,7 +224,7 @@ def test_a_users_own_choice_of_a_model_ends_it() -> None:
 
 
 def test_the_other_model_gets_a_history_that_it_can_take() -> None:
-    script: list[list[Step]] = [
+    script: list[list[FauxStep]] = [
         [Think("Hm", "signed"), Use("echo", id="toolu_1", text="x")],
         [Fail(busy())],
         [Say("Here.")],

@@ -4,9 +4,9 @@ import pytest
 
 from tau.base.errors import ProviderError
 from tau.coding.session.retry import LONGEST_BACKOFF_MS, asks_too_much, backoff_ms, retry_delay_ms
-from tau.config.settings import Retry
+from tau.config.settings import RetrySettings
 
-RETRY = Retry()
+RETRY = RetrySettings()
 
 
 def busy(retry_after: float | None = None) -> ProviderError:
@@ -21,7 +21,7 @@ def test_each_wait_is_twice_the_one_before_with_some_jitter_up_to_a_limit(attemp
 
 
 def test_a_large_number_of_tries_does_not_make_a_large_number() -> None:
-    assert backoff_ms(Retry(max_retries=100), 100) <= LONGEST_BACKOFF_MS
+    assert backoff_ms(RetrySettings(max_retries=100), 100) <= LONGEST_BACKOFF_MS
 
 
 def test_what_the_server_asks_for_counts_and_after_a_failure_the_longer_of_both() -> None:
@@ -53,7 +53,7 @@ def test_what_does_not_pass_by_waiting_is_not_waited_for(error: ProviderError) -
 
 
 def test_patience_can_be_set() -> None:
-    assert retry_delay_ms(Retry(enabled=False), 1, busy()) is None
-    assert retry_delay_ms(Retry(max_retries=0), 1, busy()) is None
-    assert retry_delay_ms(Retry(max_retries=1), 2, busy()) is None
-    assert retry_delay_ms(Retry(max_delay_ms=10), 9, busy()) in range(7, 11)
+    assert retry_delay_ms(RetrySettings(enabled=False), 1, busy()) is None
+    assert retry_delay_ms(RetrySettings(max_retries=0), 1, busy()) is None
+    assert retry_delay_ms(RetrySettings(max_retries=1), 2, busy()) is None
+    assert retry_delay_ms(RetrySettings(max_delay_ms=10), 9, busy()) in range(7, 11)

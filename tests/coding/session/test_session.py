@@ -12,7 +12,7 @@ from tau.agent.hooks import Hooks, ToolQuestion
 from tau.ai.faux import Act, Fail, Faux, Say, Use, Wait
 from tau.ai.wire import AssistantMessage, TextContent, ToolResultMessage, UserMessage
 from tau.base.errors import ProviderError, TauError, UsageError
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.log import SessionLog
 from tau.hashline import tag_of
 from tau.sdk import SessionOptions, session_factory
 from tests.agent.world import names, until

@@ -24,9 +24,9 @@ from tau.ai.wire import (
     UserMessage,
 )
 from tau.coding.session import entries as s
-from tau.coding.session.fork import fork
-from tau.coding.session.log import SessionLog
-from tau.coding.session.stats import ModelUsage, Stats, added, booked, cache_hit_rate, counts
+from tau.coding.session.stats import ModelUsage, UsageStats, added, booked, cache_hit_rate, counts
+from tau.coding.session.storage.fork import fork
+from tau.coding.session.storage.log import SessionLog
 from tests.coding.session.rig import scripted
 
 COUNTS = st.integers(0, 10**9)
@@ -66,7 +66,7 @@ def tree() -> SessionLog:
 
 
 def test_the_figure_shown_is_the_sum_over_the_tree() -> None:
-    stats = Stats(tree())
+    stats = UsageStats(tree())
     assert stats.usage == Usage(127, 1_270, 12_700, 127_000, stats.usage.cost)
     assert stats.usage.cost.total == 127
     assert stats.summary().cost == 127
@@ -74,7 +74,7 @@ def test_the_figure_shown_is_the_sum_over_the_tree() -> None:
 
 
 def test_turns_and_models_each_add_up_to_the_whole() -> None:
-    stats = Stats(tree())
+    stats = UsageStats(tree())
     assert [(turn.requests, turn.usage.input) for turn in stats.turns] == [
         (5, 1 + 2 + 4 + 32 + 64),
         (2, 8 + 16),
@@ -87,7 +87,7 @@ def test_turns_and_models_each_add_up_to_the_whole() -> None:
 
 
 def test_messages_of_all_branches_are_counted() -> None:
-    summary = msgspec.to_builtins(Stats(tree()).summary())
+    summary = msgspec.to_builtins(UsageStats(tree()).summary())
     assert {
         name: summary[name] for name in ("userMessages", "assistantMessages", "toolCalls", "toolResults")
     } == {
@@ -103,16 +103,16 @@ def test_messages_of_all_branches_are_counted() -> None:
 
 def test_what_comes_later_is_counted_once_when_asked_again() -> None:
     log = tree()
-    stats = Stats(log)
+    stats = UsageStats(log)
     before = stats.usage
     assert stats.usage == before
     log.append_message(answer(128))
     assert stats.usage.input == before.input + 128
-    assert stats.usage == Stats(log).usage
+    assert stats.usage == UsageStats(log).usage
 
 
 def test_sessions_that_work_for_this_one_are_part_of_the_sum() -> None:
-    stats = Stats(
+    stats = UsageStats(
         tree(), lambda: [ModelUsage("p", "m", 3, usage(1_000)), ModelUsage("p", "sub", 1, usage(2_000))]
     )
     assert stats.usage.input == 127 + 3_000
@@ -126,7 +126,7 @@ def test_a_fork_shows_what_its_tree_holds(tmp_path: Path) -> None:
     log.append_message(UserMessage("one", 1))
     log.append_message(answer(1))
     copy = fork(log, tmp_path, Path("/"))
-    assert Stats(copy).usage == Stats(log).usage
+    assert UsageStats(copy).usage == UsageStats(log).usage
     copy.close()
     log.close()
 
@@ -144,7 +144,7 @@ def test_lines_that_cannot_be_read_are_not_counted_and_stop_nothing(tmp_path: Pa
             b'{"type":"message","id":"d","message":{"role":"assistant","usage":{"input":5},"new":1}}\n'
         )
     again = SessionLog.open(log.path, read_only=True)
-    assert Stats(again).usage.input == 1 + 5
+    assert UsageStats(again).usage.input == 1 + 5
     again.close()
 
 
@@ -169,7 +169,7 @@ def test_any_tree_adds_up(steps: list[tuple[int, int, Usage]]) -> None:
             case _:
                 log.append(s.BranchSummaryEntry(from_id="x", summary="s", usage=used))
         expected = added(expected, used)
-    stats = Stats(log)
+    stats = UsageStats(log)
     assert stats.usage == expected
     for parts in (stats.turns, stats.models):
         assert sum(part.usage.input for part in parts) == expected.input
@@ -235,4 +235,4 @@ def test_what_a_tool_asks_on_the_side_is_counted(tmp_path: Path) -> None:
     asyncio.run(
         booked(complete, log, "handoff")(FAUX_MODEL, Request(system="", messages=[], tools=[], max_tokens=1))
     )
-    assert (Stats(log).usage.input, Stats(log).usage.output) == (7, 2)
+    assert (UsageStats(log).usage.input, UsageStats(log).usage.output) == (7, 2)

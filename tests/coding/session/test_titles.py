@@ -11,27 +11,27 @@ from hypothesis import strategies as st
 from tau.agent.abort import Abort
 from tau.ai.complete import complete
 from tau.ai.dialect import Request
-from tau.ai.faux import FAUX_MODEL, Act, Count, Fail, Faux, Say, Step, Wait
+from tau.ai.faux import FAUX_MODEL, Act, Count, Fail, Faux, FauxStep, Say, Wait
 from tau.ai.model import Model
 from tau.ai.wire import AssistantMessage, ImageContent, Usage, UserMessage
 from tau.base import log as log_file
 from tau.base.errors import ProviderError, SessionError
 from tau.base.text import clean_line
 from tau.coding.session import entries as s
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.titles import (
     READ_CHARS,
     TITLE_CHARS,
     UNTITLED,
     Complete,
-    Names,
+    SessionTitle,
     clean_title,
     first_words,
     make_title,
 )
 
 
-def asking(script: Sequence[Sequence[Step]]) -> tuple[Complete, Faux]:
+def asking(script: Sequence[Sequence[FauxStep]]) -> tuple[Complete, Faux]:
     faux = Faux(script)
 
     async def ask(model: Model, request: Request) -> AssistantMessage:
@@ -40,15 +40,15 @@ def asking(script: Sequence[Sequence[Step]]) -> tuple[Complete, Faux]:
     return ask, faux
 
 
-def names_of(script: Sequence[Sequence[Step]], *messages: str) -> tuple[Names, SessionLog, Faux]:
+def names_of(script: Sequence[Sequence[FauxStep]], *messages: str) -> tuple[SessionTitle, SessionLog, Faux]:
     ask, faux = asking(script)
     log = SessionLog.new(None, Path("/project"))
     for message in messages:
         log.append_message(UserMessage(message, 0))
-    return Names(log, ask, lambda: FAUX_MODEL), log, faux
+    return SessionTitle(log, ask, lambda: FAUX_MODEL), log, faux
 
 
-def suggest(names: Names, abort: Abort | None = None) -> str | None:
+def suggest(names: SessionTitle, abort: Abort | None = None) -> str | None:
     async def main() -> str | None:
         async with asyncio.timeout(30):
             return await names.suggest(abort or Abort())
@@ -124,7 +124,7 @@ def test_a_title_comes_from_the_beginning_of_the_message_and_a_short_request() -
 
 
 @pytest.mark.parametrize("script", [[[Fail(ProviderError("Down."))]], [[Say("")]], [[Say("Sorry, no.")]]])
-def test_a_model_that_fails_or_talks_gives_way_to_the_message(script: list[list[Step]]) -> None:
+def test_a_model_that_fails_or_talks_gives_way_to_the_message(script: list[list[FauxStep]]) -> None:
     ask, _ = asking(script)
     title, _ = asyncio.run(make_title(ask, FAUX_MODEL, "Repair the dates"))
     assert title == "Repair the dates"
@@ -150,7 +150,7 @@ def test_a_session_is_named_once() -> None:
     names, log, faux = names_of([[Say("Repair dates")]], "Repair the dates")
     suggest(names)
     assert suggest(names) is None and len(faux.requests) == 1
-    other = Names(log, asking([[Say("Other")]])[0], lambda: FAUX_MODEL)
+    other = SessionTitle(log, asking([[Say("Other")]])[0], lambda: FAUX_MODEL)
     assert suggest(other) is None and log.name == "Repair dates"
 
 
@@ -171,7 +171,7 @@ def test_a_name_that_is_typed_while_the_model_thinks_stays() -> None:
     ask, _ = asking([[Act(lambda: names.rename("Mine")), Say("Title"), Count(output=4)]])
     log = SessionLog.new(None, Path("/project"))
     log.append_message(UserMessage("Repair it", 0))
-    names = Names(log, ask, lambda: FAUX_MODEL)
+    names = SessionTitle(log, ask, lambda: FAUX_MODEL)
     assert suggest(names) is None and log.name == "Mine"
     assert kinds(log) == ["message", "session_info", "usage"]
 
@@ -193,7 +193,7 @@ def test_the_same_name_is_not_written_twice() -> None:
 def test_a_name_survives_in_the_file(tmp_path: Path) -> None:
     log = SessionLog.new(tmp_path, Path("/project"))
     log.append_message(UserMessage("Repair it", 0))
-    suggest(Names(log, asking([[Say("Title")]])[0], lambda: FAUX_MODEL))
+    suggest(SessionTitle(log, asking([[Say("Title")]])[0], lambda: FAUX_MODEL))
     log.close()
     again = SessionLog.open(log.path or Path())
     assert again.name == "Title"
@@ -240,5 +240,5 @@ def test_errors_are_logged_and_not_raised(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_message_of_pictures_only_gives_a_name_too() -> None:
     log = SessionLog.new(None, Path("/project"))
     log.append_message(UserMessage([ImageContent("aGk=", "image/png")], 0))
-    names = Names(log, asking([[Fail(ProviderError("Down."))]])[0], lambda: FAUX_MODEL)
+    names = SessionTitle(log, asking([[Fail(ProviderError("Down."))]])[0], lambda: FAUX_MODEL)
     assert suggest(names) == "(image)"

@@ -12,9 +12,9 @@ from tau.ai.faux import Act, Fail, Say, Stop, Use
 from tau.ai.wire import CustomMessage, UserMessage
 from tau.base.errors import ProviderError, TauError
 from tau.coding.session.entries import CompactionEntry, CustomEntry
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.todos import TodoAutoClear, TodoReminder, TodoRules
-from tau.coding.todo_list import MAX_TASKS, TodoItem, TodoOp, TodoPhase, tasks_of
+from tau.coding.todo.list import MAX_TASKS, TodoItem, TodoOp, TodoPhase, tasks_of
 from tests.coding.wired import Wired
 
 INIT = Use("todo", ops=[{"op": "init", "list": [{"phase": "Work", "items": ["a", "b"]}]}])

@@ -36,9 +36,9 @@ from tau.ai.model import Model
 from tau.ai.wire import AssistantMessage, TextContent, Usage
 from tau.base.errors import ToolError
 from tau.coding.context import ModelRoles
-from tau.coding.tools import TOOLS, Parts, ToolSettings
-from tau.coding.urls.docs import DocsUrls
-from tau.coding.urls.local import LocalUrls
+from tau.coding.internal_urls.docs import DocsUrls
+from tau.coding.internal_urls.local import LocalUrls
+from tau.coding.tools import TOOLS, ToolParts, ToolSettings
 from tests.coding.context import CallContext, call_now, text_of
 
 LEADS = {
@@ -127,7 +127,7 @@ class Stage:
         self._given = 0
         self._answer = ""
         self._tools: dict[tuple[str, str], Tool[Any]] = {}
-        self._parts: dict[str, Parts] = {}
+        self._parts: dict[str, ToolParts] = {}
         ctx.models = ModelRoles(SEEING)
         ctx.urls.register(DocsUrls())
         ctx.urls.register(LocalUrls(ctx.artifacts))
@@ -175,7 +175,7 @@ class Stage:
         return "error" if output.is_error else "result", text_of(output).removesuffix("\n")
 
     def _tool(self, name: str, mode: Any) -> Tool[Any]:
-        parts = self._parts.setdefault(mode, Parts(ToolSettings(edit_mode=mode), self._complete))
+        parts = self._parts.setdefault(mode, ToolParts(ToolSettings(edit_mode=mode), self._complete))
         if (name, mode) not in self._tools:
             self._tools[name, mode] = TOOLS[name](parts)
         return self._tools[name, mode]

@@ -10,8 +10,8 @@ from tau.base.errors import ToolError
 from tau.coding.tools.ask import (
     DONE,
     OTHER,
-    Answer,
     Ask,
+    AskAnswer,
     AskDetails,
     AskQuestion,
     answer_of,
@@ -52,14 +52,14 @@ class Person(FakeUi):
 class Screen(FakeUi):
     """Shows all questions together."""
 
-    def __init__(self, result: list[Answer] | None) -> None:
+    def __init__(self, result: list[AskAnswer] | None) -> None:
         super().__init__([])
         self.result = result
         self.seen: tuple[Sequence[AskQuestion], float | None] | None = None
 
     async def ask_questions(
         self, asked: Sequence[AskQuestion], timeout_s: float | None
-    ) -> list[Answer] | None:
+    ) -> list[AskAnswer] | None:
         self.seen = (asked, timeout_s)
         return self.result
 

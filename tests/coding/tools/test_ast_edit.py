@@ -12,8 +12,8 @@ from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.agent.ports import Stat
 from tau.base.errors import ToolError
-from tau.coding.local_fs import LocalFileSystem
-from tau.coding.previews import Preview, Previews
+from tau.coding.files.local_fs import LocalFileSystem
+from tau.coding.pending_changes import PendingChange, PendingChanges
 from tau.coding.tools import ast_edit as module
 from tau.coding.tools import create_tools
 from tau.coding.tools.ast_edit import AstEdit, AstEditParams, Rewrite
@@ -26,7 +26,7 @@ class Pair:
 
     def __init__(self, ctx: CallContext) -> None:
         self.ctx = ctx
-        self.previews = Previews()
+        self.previews = PendingChanges()
 
     def edit(self, *ops: tuple[str, str], paths: str | list[str] = ".") -> ToolOutput:
         named = [{"pat": pat, "out": out} for pat, out in ops]
@@ -246,9 +246,9 @@ def test_any_tool_can_wait_for_an_answer() -> None:
     async def apply(ctx: Any) -> ToolOutput:
         return ToolOutput.text("done")
 
-    previews = Previews()
-    first = Preview(title="first", paths=(), apply=apply)
-    second = Preview(title="second", paths=(), apply=apply)
+    previews = PendingChanges()
+    first = PendingChange(title="first", paths=(), apply=apply)
+    second = PendingChange(title="second", paths=(), apply=apply)
     assert previews.propose(first) is None
     assert previews.propose(second) is first
     assert previews.pending is second

@@ -8,7 +8,7 @@ import pytest
 from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.base.errors import ToolError
-from tau.coding import code_files
+from tau.coding.files import source_files
 from tau.coding.tools.ast_grep import AstGrep, AstGrepParams
 from tests.coding.context import CallContext, call_now, text_of
 
@@ -123,14 +123,14 @@ def test_a_file_reached_by_two_ways_is_looked_at_once(ctx: CallContext) -> None:
 
 
 def test_the_number_of_files_is_bounded(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(code_files, "MAX_FILES", 3)
+    monkeypatch.setattr(source_files, "MAX_FILES", 3)
     write(ctx, {f"f{n}.py": "foo(1)\n" for n in range(6)})
     output = ast_grep(ctx, "foo($A)")
     assert output.details.file_count == 3 and "files were looked at; narrow `paths`" in text_of(output)
 
 
 def test_when_time_is_up_what_was_found_is_told(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(code_files, "SECONDS", -1.0)
+    monkeypatch.setattr(source_files, "SECONDS", -1.0)
     write(ctx, {f"f{n}.py": "foo(1)\n" for n in range(6)})
     output = ast_grep(ctx, "foo($A)")
     assert output.details.timed_out is True and output.details.file_count == 1

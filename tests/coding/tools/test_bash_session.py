@@ -13,11 +13,11 @@ from tau.agent.output import ToolOutput
 from tau.backends.shell.session import ShellSession
 from tau.base.errors import ToolError
 from tau.base.run import LocalRunner
-from tau.coding.jobs import SessionJobs
+from tau.coding.internal_urls.local import LocalUrls
+from tau.coding.jobs.session_jobs import SessionJobs
 from tau.coding.output import ARTIFACT_CAP_BYTES, OutputSink
 from tau.coding.tools import ToolSettings
 from tau.coding.tools.bash import Bash, BashOptions, BashParams
-from tau.coding.urls.local import LocalUrls
 from tests.backends.shell.runs import lives, until
 from tests.coding.context import CallContext, call, text_of
 

@@ -9,7 +9,7 @@ from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.clock import from_iso
 from tau.base.errors import ToolError
-from tau.coding.checkpoints import Checkpoint, Checkpoints
+from tau.coding.ports import Checkpoint, Checkpoints
 from tau.coding.tools.checkpoint import MarkCheckpoint
 from tests.coding.context import FakeCheckpoints, text_of
 

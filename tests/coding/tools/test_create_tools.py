@@ -2,9 +2,9 @@
 
 import pytest
 
-from tau.backends.ssh.hosts import Host
+from tau.backends.ssh.hosts import SshHost
 from tau.base.errors import UsageError
-from tau.coding.outside import Outside
+from tau.coding.resources import SessionResources
 from tau.coding.tools import EDIT_MODES, TOOLS, ToolSettings, create_tools
 
 
@@ -13,7 +13,7 @@ def test_all_tools_in_their_fixed_order() -> None:
     names += ["job", "eval", "todo"]
     assert [tool.name for tool in create_tools()] == names
     everything = ToolSettings(inspect_images=True, checkpoint=True, can_ask=True)
-    hosts = Outside(hosts={"box": Host(name="box", address="box")})
+    hosts = SessionResources(hosts={"box": SshHost(name="box", address="box")})
     assert [tool.name for tool in create_tools(settings=everything, outside=hosts)] == list(TOOLS)
     assert [tool.name for tool in create_tools(["inspect_image"])] == ["inspect_image"]
 

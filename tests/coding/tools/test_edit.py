@@ -15,7 +15,7 @@ from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.agent.ports import Stat
 from tau.base.errors import ToolError
-from tau.coding.local_fs import LocalFileSystem
+from tau.coding.files.local_fs import LocalFileSystem
 from tau.coding.tools.edit import Edit, EditParams
 from tau.coding.tools.read import Read
 from tests.coding.context import CallContext, call, call_context, call_now, text_of

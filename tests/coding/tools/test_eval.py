@@ -20,12 +20,12 @@ from tau.base.errors import ProviderError, ToolError
 from tau.coding.context import ModelRoles
 from tau.coding.output import OutputLimits
 from tau.coding.tools import ToolSettings
-from tau.coding.tools.eval import Eval, EvalSettings
+from tau.coding.tools.eval import Eval, EvalOptions
 from tau.coding.tools.eval_output import as_markdown
 from tests.coding.context import CallContext, call, call_now, text_of
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
-OWN = EvalSettings(interpreter=sys.executable)
+OWN = EvalOptions(interpreter=sys.executable)
 
 
 def py(code: str, **more: Any) -> dict[str, Any]:
@@ -192,7 +192,7 @@ def test_an_abort_stops_the_cell_and_the_last_update_tells_it(ctx: CallContext) 
 def test_a_language_that_is_switched_off_or_missing_is_refused(
     ctx: CallContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    off = Eval(cells=EvalSettings(py=False, js=False))
+    off = Eval(cells=EvalOptions(py=False, js=False))
     for cell, setting in ((py("1"), "eval.py"), (js("1"), "eval.js")):
         with pytest.raises(ToolError, match=f"{setting} is false"):
             run(ctx, cell, tool=off)
@@ -204,7 +204,7 @@ def test_a_language_that_is_switched_off_or_missing_is_refused(
 
 
 def test_a_kernel_that_cannot_start_is_a_failed_cell(ctx: CallContext) -> None:
-    output = run(ctx, py("1"), tool=Eval(cells=EvalSettings(interpreter="no-such-python")))
+    output = run(ctx, py("1"), tool=Eval(cells=EvalOptions(interpreter="no-such-python")))
     assert 'python.interpreter is "no-such-python"' in text_of(output) and output.is_error
 
 

@@ -187,7 +187,7 @@ def test_grouping_keeps_the_order_and_puts_loose_paths_first() -> None:
 
 def test_it_can_be_aborted(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) -> None:
     make(ctx.cwd, {f"d{number}/f": "" for number in range(200)})
-    monkeypatch.setattr("tau.coding.walk.PAUSE_S", 0)
+    monkeypatch.setattr("tau.coding.search.walk.PAUSE_S", 0)
 
     async def main() -> None:
         task = asyncio.create_task(call(Find(), ctx, paths=["."]))

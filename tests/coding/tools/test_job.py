@@ -13,9 +13,9 @@ from tau.ai.faux import FAUX_MODEL, Act, Faux, Say, Use, Wait
 from tau.ai.wire import CustomMessage, ToolCall, ToolResultMessage
 from tau.ai.wire import text_of as words_in
 from tau.base.errors import ToolError
-from tau.coding.job_texts import JobSnapshot, put_result, take_back_result
-from tau.coding.jobs import SessionJobs
-from tau.coding.ports import Report
+from tau.coding.jobs.delivery import JobSnapshot, put_result, take_back_result
+from tau.coding.jobs.session_jobs import SessionJobs
+from tau.coding.ports import JobReport
 from tau.coding.tools.job import CancelOutcome, JobParams, JobTool
 from tests.coding.background import Clock, Desk, endless, failing, run, saying, settle, waiting
 from tests.coding.context import CallContext, call, call_now, text_of
@@ -27,7 +27,7 @@ def plain_details(output: ToolOutput) -> Any:
 
 def test_a_poll_shows_what_has_ended_and_what_still_runs(ctx: CallContext) -> None:
     async def main() -> None:
-        async def serving(report: Report) -> str:
+        async def serving(report: JobReport) -> str:
             report("listening on 8000\n")
             return await endless(report)
 
@@ -216,7 +216,7 @@ def test_cancelling_comes_before_polling(ctx: CallContext) -> None:
 
 def test_what_a_cancelled_job_had_reported_is_shown(ctx: CallContext) -> None:
     async def main() -> None:
-        async def serving(report: Report) -> str:
+        async def serving(report: JobReport) -> str:
             report("listening")
             return await endless(report)
 

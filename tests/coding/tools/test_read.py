@@ -20,7 +20,7 @@ from tau.ai.wire import ImageContent
 from tau.base.errors import ToolError
 from tau.coding.tools import ToolSettings
 from tau.coding.tools.read import Read, ReadDetails, ReadParams
-from tau.config.settings import Summarize
+from tau.config.settings import SummarizeSettings
 from tests.coding.context import CallContext, call_context, call_now, text_of
 
 PNG = base64.b64decode(
@@ -275,7 +275,7 @@ def test_a_short_file_is_shown_in_brief_where_that_is_set(ctx: CallContext) -> N
     (ctx.cwd / "a.py").write_text(
         "".join(f"def f{i}():\n    a = 1\n    b = 2\n    return a\n" for i in range(12))
     )
-    brief = Summarize(min_total_lines=10, min_body_lines=2, unfold_until=0, unfold_limit=0)
+    brief = SummarizeSettings(min_total_lines=10, min_body_lines=2, unfold_until=0, unfold_limit=0)
     assert "lines elided" in text_of(call_now(Read(ToolSettings(summaries=brief)), ctx, path="a.py"))
     assert "lines elided" not in read(ctx, "a.py")
 

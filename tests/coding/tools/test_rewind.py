@@ -3,7 +3,7 @@
 import pytest
 
 from tau.base.errors import ToolError
-from tau.coding.checkpoints import MAX_REPORT_CHARS, Checkpoint
+from tau.coding.ports import MAX_REPORT_CHARS, Checkpoint
 from tau.coding.tools.rewind import Rewind, RewindDetails
 from tests.coding.context import FakeCheckpoints, text_of
 from tests.coding.tools.test_checkpoint import call

@@ -314,9 +314,9 @@ def test_when_time_is_up_what_was_found_is_shown(
 
 def test_unreadable_folders_are_named(ctx: CallContext, monkeypatch: pytest.MonkeyPatch) -> None:
     make(ctx.cwd, {"a": "needle\n", "secret/b": "needle\n"})
-    answer = engine.Found(files=[str(ctx.cwd / "a")], unreadable=True)
+    answer = engine.MatchingFiles(files=[str(ctx.cwd / "a")], unreadable=True)
 
-    async def found(*_: Any, **__: Any) -> engine.Found:
+    async def found(*_: Any, **__: Any) -> engine.MatchingFiles:
         return answer
 
     scan = os.scandir

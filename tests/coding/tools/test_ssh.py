@@ -13,7 +13,7 @@ from tau.agent.abort import Abort, Aborted
 from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.backends.ssh.connections import Connections
-from tau.backends.ssh.hosts import Host
+from tau.backends.ssh.hosts import SshHost
 from tau.base.errors import ToolError
 from tau.base.tasks import spawn
 from tau.coding.output import OutputLimits
@@ -22,7 +22,7 @@ from tests.backends.ssh.loopback import Server, running_sshd
 from tests.coding.context import CallContext, call, text_of
 
 T = TypeVar("T")
-FAR = Host(name="far", address="far.example", user="me", description="Build machine")
+FAR = SshHost(name="far", address="far.example", user="me", description="Build machine")
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def server(sshd: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
 
 def with_tool(
     ctx: CallContext,
-    hosts: list[Host],
+    hosts: list[SshHost],
     use: Callable[[Ssh], Awaitable[T]],
     limits: OutputLimits | None = None,
 ) -> T:

@@ -8,7 +8,7 @@ import pytest
 
 from tau.agent.output import ToolOutput
 from tau.base.errors import ToolError
-from tau.coding.todo_list import Completed, MemoryTodos, TodoItem, TodoPhase
+from tau.coding.todo.list import CompletedTask, MemoryTodos, TodoItem, TodoPhase
 from tau.coding.tools.todo import Todo, TodoDetails
 from tests.coding.context import text_of
 
@@ -58,7 +58,7 @@ def test_details_hold_the_list_and_what_was_just_completed() -> None:
     desk = Desk()
     first, second = call(desk, INIT), call(desk, {"op": "done", "task": "parse"})
     assert first.details.storage == "memory" and not first.details.completed_tasks
-    assert second.details.completed_tasks == [Completed("Build", "parse")]
+    assert second.details.completed_tasks == [CompletedTask("Build", "parse")]
     assert second.details.phases == desk.todos.phases
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tau.tui.terminal.virtual import Answers
 from tests.e2e.program import FAKE, TAU, Program
 from tests.support.pty_terminal import PtyTerminal, run_in_terminal
+from tests.support.terminal.virtual import Answers
 
 QUIET: dict[str, Any] = {"retry.enabled": False, "titles.enabled": False}
 SEE_SECONDS = 20.0

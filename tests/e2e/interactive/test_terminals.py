@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tau.tui.terminal.virtual import Answers
 from tests.e2e.interactive.desk import SEE_SECONDS, WELCOME, Desk, Seat
 from tests.e2e.program import FAKE, TAU
 from tests.support.fake_answers import Answer, Call, Status, Text
+from tests.support.terminal.virtual import Answers
 
 COLOR = re.compile(rb"\x1b\[[0-9;:]*m")
 

@@ -10,18 +10,18 @@ from typing import Any
 from msgspec.structs import replace
 
 from tau.agent.ui import Ui
-from tau.ai.faux import Faux, Step
+from tau.ai.faux import Faux, FauxStep
 from tau.base.errors import TauError
 from tau.coding.session.session import Session
-from tau.config.layers import Given, load_settings
+from tau.config.layers import RunOverrides, load_settings
 from tau.config.paths import user_paths
-from tau.modes.interactive.app import App, Change
-from tau.modes.interactive.front import Front
-from tau.modes.interactive.themes.looks import look_of
-from tau.modes.prompt import Prompt
+from tau.modes.interactive.app import App, SessionSwitch
+from tau.modes.interactive.early_screen import EarlyScreen
+from tau.modes.interactive.themes.appearance import look_of
+from tau.modes.prompt import UserPrompt
 from tau.sdk import SessionOptions, create_session
-from tau.tui.terminal.virtual import VirtualTerminal
 from tau.tui.timer import Timer
+from tests.support.terminal.virtual import VirtualTerminal
 
 PATIENCE_S = 8.0
 
@@ -85,7 +85,7 @@ class Rig:
 @asynccontextmanager
 async def rigged(
     folder: Path,
-    answers: Sequence[Sequence[Step]] = (),
+    answers: Sequence[Sequence[FauxStep]] = (),
     *,
     columns: int = 80,
     rows: int = 24,
@@ -106,14 +106,14 @@ async def rigged(
     paths = user_paths(os.environ)
     flags = {"titles.enabled": False, **(settings or {})}
     made = SessionOptions(cwd=folder, stream=faux.stream, settings=flags, **options)
-    given = Given(made.config_files, flags)
+    given = RunOverrides(made.config_files, flags)
     loaded = load_settings(paths, folder, files=given.files, flags=given.flags).settings
     look = look_of(loaded, terminal.capabilities, os.environ)
-    front = Front(terminal, look, timer=timer or asyncio.get_running_loop(), cwd=folder)
+    front = EarlyScreen(terminal, look, timer=timer or asyncio.get_running_loop(), cwd=folder)
     refusing = list(refusals)
 
     @asynccontextmanager
-    async def opening(change: Change, ui: Ui) -> AsyncIterator[Session]:
+    async def opening(change: SessionSwitch, ui: Ui) -> AsyncIterator[Session]:
         if refusing:
             raise refusing.pop(0)
         wanted = replace(made, ui=ui)
@@ -131,7 +131,7 @@ async def rigged(
     try:
         async with asyncio.TaskGroup() as tasks:
             app = App(front, loaded, paths, tasks, given)
-            running = tasks.create_task(app.run(opening, [Prompt(text) for text in prompts]))
+            running = tasks.create_task(app.run(opening, [UserPrompt(text) for text in prompts]))
             rig = Rig(app, terminal, faux)
             await rig.until(
                 lambda: app.session is not None or app.dialogs.open or running.done(), "a session"

@@ -7,7 +7,7 @@ import pytest
 
 from tau.agent.calls import NOT_STARTED, STOPPED
 from tau.agent.events import ToolResult
-from tau.ai.apis.failure import ANOTHER_KEY, ANOTHER_MODEL
+from tau.ai.apis.error_response import ANOTHER_KEY, ANOTHER_MODEL
 from tau.ai.wire import (
     BashExecutionMessage,
     ImageContent,
@@ -17,19 +17,19 @@ from tau.ai.wire import (
     ToolResultMessage,
     Usage,
 )
-from tau.modes.interactive.bindings import APP_BINDINGS
-from tau.modes.interactive.blocks.assistant import TextBlock
-from tau.modes.interactive.blocks.call import Call
-from tau.modes.interactive.blocks.notice import NoticeBlock
-from tau.modes.interactive.blocks.piece import KEPT_CHARS, first_lines, kept
-from tau.modes.interactive.blocks.scene import Scene
-from tau.modes.interactive.blocks.shell_line import ShellLine
-from tau.modes.interactive.blocks.summary import CustomBlock, SummaryBlock, compaction_title
-from tau.modes.interactive.blocks.thinking import TAIL_ROWS, ThinkingBlock
-from tau.modes.interactive.blocks.tool import ToolBlock, plainly_drawn
-from tau.modes.interactive.blocks.turn_end import TurnEnd, UsageLine
-from tau.modes.interactive.blocks.user import FOLDED_LINES, UserBlock
-from tau.modes.interactive.view import ToolView
+from tau.modes.interactive.key_bindings import APP_BINDINGS
+from tau.modes.interactive.tool_views.view import ToolCallView
+from tau.modes.interactive.transcript.assistant import TextBlock
+from tau.modes.interactive.transcript.block import KEPT_CHARS, first_lines, kept
+from tau.modes.interactive.transcript.block_context import BlockContext
+from tau.modes.interactive.transcript.notice import NoticeBlock
+from tau.modes.interactive.transcript.summary import CustomBlock, SummaryBlock, compaction_title
+from tau.modes.interactive.transcript.thinking import TAIL_ROWS, ThinkingBlock
+from tau.modes.interactive.transcript.tool import ToolBlock, plainly_drawn
+from tau.modes.interactive.transcript.tool_call import ToolCallState
+from tau.modes.interactive.transcript.turn_end import TurnEndBlock, UsageLine
+from tau.modes.interactive.transcript.user import FOLDED_LINES, UserBlock
+from tau.modes.interactive.transcript.user_execution import UserExecutionBlock
 from tau.tui.input.bindings import Keymap
 from tau.tui.style import ASCII, DARK_TOKENS, PLAIN, Theme
 from tau.tui.text.clean import strip_styles
@@ -45,7 +45,7 @@ class Stage:
 
     def __init__(self, theme: Theme | None = None) -> None:
         self.timer = FakeTimer()
-        self.scene = Scene(
+        self.scene = BlockContext(
             theme or Theme(PLAIN, depth="none"),
             Keymap({}, extra=APP_BINDINGS),
             cwd=lambda: Path("/project"),
@@ -70,8 +70,8 @@ def ran(command: str = "ls", output: str = "out", code: int | None = 0, **more: 
     return BashExecutionMessage(command, output, code, more.get("cancelled", False), False, 0)
 
 
-def running(scene: Scene, name: str = "other_tool") -> tuple[Call, ToolBlock]:
-    call = Call(scene, "c1", name, {"command": "make all"})
+def running(scene: BlockContext, name: str = "other_tool") -> tuple[ToolCallState, ToolBlock]:
+    call = ToolCallState(scene, "c1", name, {"command": "make all"})
     block = ToolBlock(scene, call)
     call.start({"command": "make all"})
     return call, block
@@ -150,7 +150,7 @@ def test_thoughts_that_the_provider_withholds_are_told_of(stage: Stage) -> None:
 
 
 def test_arguments_appear_while_they_stream_and_are_read_only_when_looked_at(stage: Stage) -> None:
-    call = Call(stage.scene, "c1", "other_tool")
+    call = ToolCallState(stage.scene, "c1", "other_tool")
     block = ToolBlock(stage.scene, call)
     call.feed('{"path": "src/ta')
     assert "src/ta" in shown(block)[0]
@@ -162,7 +162,7 @@ def test_arguments_appear_while_they_stream_and_are_read_only_when_looked_at(sta
 
 
 def test_long_arguments_are_not_read_again_for_every_piece(stage: Stage) -> None:
-    call = Call(stage.scene, "c1", "write")
+    call = ToolCallState(stage.scene, "c1", "write")
     call.feed('{"content": "' + "x" * 100_000)
     read = call.view(expanded=False).args["content"]
     before = call.changed
@@ -175,7 +175,7 @@ def test_long_arguments_are_not_read_again_for_every_piece(stage: Stage) -> None
 
 
 def test_broken_arguments_show_nothing_and_break_nothing(stage: Stage) -> None:
-    call = Call(stage.scene, "c1", "other_tool")
+    call = ToolCallState(stage.scene, "c1", "other_tool")
     call.feed("[1, nonsense")
     assert call.view(expanded=False).args == {}
 
@@ -242,9 +242,9 @@ def test_a_call_that_never_ran_took_no_time(stage: Stage) -> None:
 
 
 def test_reads_that_follow_each_other_share_a_block(stage: Stage) -> None:
-    first = Call(stage.scene, "r1", "read", {"path": "a.py"})
+    first = ToolCallState(stage.scene, "r1", "read", {"path": "a.py"})
     block = ToolBlock(stage.scene, first)
-    second = Call(stage.scene, "r2", "read", {"path": "b.py"})
+    second = ToolCallState(stage.scene, "r2", "read", {"path": "b.py"})
     block.add(second)
     for call in (first, second):
         call.start(call.args)
@@ -257,9 +257,9 @@ def test_reads_that_follow_each_other_share_a_block(stage: Stage) -> None:
 
 
 def test_a_list_with_a_failed_read_is_not_shown_as_done(stage: Stage) -> None:
-    first = Call(stage.scene, "r1", "read", {"path": "a.py"})
+    first = ToolCallState(stage.scene, "r1", "read", {"path": "a.py"})
     block = ToolBlock(stage.scene, first)
-    block.add(Call(stage.scene, "r2", "read", {"path": "b.py"}))
+    block.add(ToolCallState(stage.scene, "r2", "read", {"path": "b.py"}))
     first.finish(ToolResultMessage("r1", "read", [TextContent("No.")], True, 0))
     block._calls[1].finish(ToolResultMessage("r2", "read", [TextContent("1:x")], False, 0))
     assert shown(block)[0].startswith("✗ ")
@@ -293,7 +293,7 @@ def test_a_renderer_that_fails_leaves_a_plain_form(stage: Stage, monkeypatch: py
     def broken(*_: object) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("tau.modes.interactive.render.table.draw", broken)
+    monkeypatch.setattr("tau.modes.interactive.tool_views.registry.draw", broken)
     call, block = running(stage.scene)
     call.finish(result("\n".join(f"line {number}" for number in range(30))))
     rows = shown(block)
@@ -304,7 +304,7 @@ def test_a_renderer_that_fails_leaves_a_plain_form(stage: Stage, monkeypatch: py
 def test_the_plain_form_shows_the_last_lines_or_all() -> None:
     theme = Theme(PLAIN, depth="none")
     text = "\n".join(f"line {number}" for number in range(30))
-    view = ToolView("x", {"a": 1, "b": [2]}, "done", Path("/"), [TextContent(text)])
+    view = ToolCallView("x", {"a": 1, "b": [2]}, "done", Path("/"), [TextContent(text)])
     assert len(plainly_drawn(view, theme).body[0].render(40)) == 6
     assert len(plainly_drawn(view._replace(expanded=True), theme).body[0].render(40)) == 30
     assert '{"a":1,"b":[2]}' in strip_styles(plainly_drawn(view, theme).title)
@@ -312,7 +312,7 @@ def test_the_plain_form_shows_the_last_lines_or_all() -> None:
 
 def test_a_shell_line_shows_the_end_of_its_output_and_how_it_ended(stage: Stage) -> None:
     changes: list[int] = []
-    line = ShellLine(stage.scene, "bash", "make test", on_change=lambda: changes.append(1))
+    line = UserExecutionBlock(stage.scene, "bash", "make test", on_change=lambda: changes.append(1))
     line.write("".join(f"line {number}\n" for number in range(30)))
     rows = shown(line)
     assert rows[0] == "! make test"
@@ -339,13 +339,13 @@ def test_a_shell_line_tells_what_is_only_in_the_file(stage: Stage) -> None:
         timestamp=1,
         full_output_path="/tmp/0.bash.log",
     )
-    rows = shown(ShellLine.of(stage.scene, message))
+    rows = shown(UserExecutionBlock.of(stage.scene, message))
     assert rows[1] == "  … 999,980 more lines (Ctrl+O shows 2,980 of them)"
     assert rows[-1] == "  all of it is in /tmp/0.bash.log"
 
 
 def test_a_shell_line_that_says_more_than_is_kept_tells_so_while_it_runs(stage: Stage) -> None:
-    line = ShellLine(stage.scene, "bash", "yes")
+    line = UserExecutionBlock(stage.scene, "bash", "yes")
     for _ in range(600):
         line.write("y\n" * 500)
     assert shown(line)[1].startswith("  … 299,980 more lines (Ctrl+O shows ")
@@ -353,7 +353,7 @@ def test_a_shell_line_that_says_more_than_is_kept_tells_so_while_it_runs(stage: 
 
 def test_a_shell_line_keeps_colours_and_nothing_else_of_what_a_program_writes() -> None:
     stage = Stage(Theme(DARK_TOKENS, depth="256"))
-    line = ShellLine(stage.scene, "bash", "x")
+    line = UserExecutionBlock(stage.scene, "bash", "x")
     line.write("\x1b[31mred\x1b[0m\x1b[2J\n10%\r100%\n")
     rows = list(line.render(40))
     assert "\x1b[31m" in "".join(rows) and "\x1b[2J" not in "".join(rows)
@@ -361,24 +361,24 @@ def test_a_shell_line_keeps_colours_and_nothing_else_of_what_a_program_writes() 
 
 
 def test_a_shell_line_that_is_stopped_or_refused_says_so(stage: Stage) -> None:
-    stopped = ShellLine.of(stage.scene, ran("sleep 9", "", None, cancelled=True))
+    stopped = UserExecutionBlock.of(stage.scene, ran("sleep 9", "", None, cancelled=True))
     assert shown(stopped) == ["! sleep 9", "  stopped"]
-    refused = ShellLine(stage.scene, "bash", "rm -rf /")
+    refused = UserExecutionBlock(stage.scene, "bash", "rm -rf /")
     refused.fail("It was refused.")
     assert shown(refused) == ["! rm -rf /", "  It was refused."]
     assert refused.is_final()
-    left = ShellLine(stage.scene, "python", "1 + 1")
+    left = UserExecutionBlock(stage.scene, "python", "1 + 1")
     left.finish()
     assert shown(left) == ["$ 1 + 1", "  Stopped."]
 
 
 def test_a_python_line_that_the_model_is_not_told_of_says_so(stage: Stage) -> None:
     message = PythonExecutionMessage("1 + 1", "2\n", 0, False, False, 0, exclude_from_context=True)
-    assert shown(ShellLine.of(stage.scene, message)) == ["$ 1 + 1", "  2", "  the model is not told"]
+    assert shown(UserExecutionBlock.of(stage.scene, message)) == ["$ 1 + 1", "  2", "  the model is not told"]
 
 
 def test_output_without_end_is_bounded_while_it_comes(stage: Stage) -> None:
-    line = ShellLine(stage.scene, "bash", "yes")
+    line = UserExecutionBlock(stage.scene, "bash", "yes")
     for _ in range(40):
         line.write("y\n" * 20_000)
     assert len(line._output) <= 2 * KEPT_CHARS
@@ -394,24 +394,24 @@ def test_notices_tell_their_level_by_sign_and_in_words_for_a_screen_reader(stage
 
 def test_each_way_to_end_looks_different_and_says_what_to_do(stage: Stage) -> None:
     scene = stage.scene
-    assert shown(TurnEnd(scene, "stopped")) == ["! Stopped. Type to go on, or /retry."]
-    assert shown(TurnEnd(scene, "cut off", "It is cut off.")) == [
+    assert shown(TurnEndBlock(scene, "stopped")) == ["! Stopped. Type to go on, or /retry."]
+    assert shown(TurnEndBlock(scene, "cut off", "It is cut off.")) == [
         '! It is cut off. Type "go on" for the rest.'
     ]
-    failed = TurnEnd(scene, "failed", "It broke", is_open=True)
+    failed = TurnEndBlock(scene, "failed", "It broke", is_open=True)
     assert shown(failed) == ["✗ Failed: It broke."]
     assert not failed.is_final()
     failed.settle()
     assert shown(failed) == ["✗ Failed: It broke.", "  Type to go on, or /retry to send it again."]
     assert failed.is_final()
-    refused = TurnEnd(scene, "failed", f"Example refused the API key (401): wrong. {ANOTHER_KEY}")
+    refused = TurnEndBlock(scene, "failed", f"Example refused the API key (401): wrong. {ANOTHER_KEY}")
     assert shown(refused, 99)[0].endswith("the API key (401): wrong. /login gives tau another one.")
-    lacking = TurnEnd(scene, "failed", f"Example answered 404: there is no model x. {ANOTHER_MODEL}")
+    lacking = TurnEndBlock(scene, "failed", f"Example answered 404: there is no model x. {ANOTHER_MODEL}")
     assert shown(lacking) == [
         "✗ Failed: Example answered 404: there is no model x.",
         "  /model chooses another one; /retry sends it again then.",
     ]
-    retried = TurnEnd(scene, "failed", "It broke", is_open=True)
+    retried = TurnEndBlock(scene, "failed", "It broke", is_open=True)
     retried.retried()
     assert shown(retried) == ["! It broke. It was tried again."]
     assert not retried.is_final() and not retried.again("It broke elsewhere")
@@ -449,24 +449,24 @@ def test_words_of_others_are_folded_to_a_few_lines(stage: Stage) -> None:
     ]
 
 
-MAKERS: Sequence[Callable[[Scene], Block]] = (
+MAKERS: Sequence[Callable[[BlockContext], Block]] = (
     lambda scene: UserBlock(scene, ENDLESS),
     lambda scene: TextBlock(scene, ENDLESS),
     lambda scene: ThinkingBlock(scene, ENDLESS),
     lambda scene: NoticeBlock(scene, ENDLESS, "error"),
-    lambda scene: TurnEnd(scene, "failed", ENDLESS),
+    lambda scene: TurnEndBlock(scene, "failed", ENDLESS),
     lambda scene: UsageLine(scene, Usage(input=123456, output=3, cache_read=4, cache_write=5)),
     lambda scene: SummaryBlock(scene, ENDLESS, ENDLESS),
     lambda scene: CustomBlock(scene, ENDLESS, ENDLESS),
-    lambda scene: ShellLine.of(scene, ran(ENDLESS, ENDLESS, 1)),
+    lambda scene: UserExecutionBlock.of(scene, ran(ENDLESS, ENDLESS, 1)),
     lambda scene: _finished_call(scene, "unknown_tool"),
     lambda scene: _finished_call(scene, "bash"),
     lambda scene: _finished_call(scene, "read"),
 )
 
 
-def _finished_call(scene: Scene, name: str) -> Block:
-    call = Call(scene, "c1", name, {"command": ENDLESS, "path": ENDLESS})
+def _finished_call(scene: BlockContext, name: str) -> Block:
+    call = ToolCallState(scene, "c1", name, {"command": ENDLESS, "path": ENDLESS})
     block = ToolBlock(scene, call)
     call.finish(result(ENDLESS, name=name, is_error=True))
     return block
@@ -475,7 +475,7 @@ def _finished_call(scene: Scene, name: str) -> Block:
 @pytest.mark.parametrize("theme", ["dark", "ascii", "linear"])
 @pytest.mark.parametrize("make", MAKERS)
 def test_no_row_is_wider_than_the_screen_whatever_is_in_it(
-    make: Callable[[Scene], Block], theme: str
+    make: Callable[[BlockContext], Block], theme: str
 ) -> None:
     themes = {
         "dark": Theme(DARK_TOKENS, depth="256"),

@@ -10,11 +10,11 @@ import pytest
 
 from tau.agent import events as e
 from tau.ai import stream_events as se
-from tau.ai.faux import Say, Step, Think, Use, Wait
+from tau.ai.faux import FauxStep, Say, Think, Use, Wait
 from tau.ai.wire import BashExecutionMessage, ImageContent, ToolCall, ToolResultMessage
-from tau.tui.terminal.virtual import VirtualTerminal
 from tests.modes.interactive.rig import Rig, rigged, run
-from tests.modes.interactive.test_events import Script, answer, tell, update
+from tests.modes.interactive.test_event_controller import Script, answer, tell, update
+from tests.support.terminal.virtual import VirtualTerminal
 
 
 def test_resizing_while_an_answer_streams_loses_no_line(tmp_path: Path) -> None:
@@ -24,7 +24,7 @@ def test_resizing_while_an_answer_streams_loses_no_line(tmp_path: Path) -> None:
         """The last line that is to be seen."""
         return max((number for number, line in enumerate(lines) if line in rig.screen()), default=-1)
 
-    steps: list[Step] = [step for line in lines for step in (Say(f"{line}\n\n"), Wait(0.01))]
+    steps: list[FauxStep] = [step for line in lines for step in (Say(f"{line}\n\n"), Wait(0.01))]
 
     async def test() -> None:
         async with rigged(tmp_path, [steps], rows=12) as rig:

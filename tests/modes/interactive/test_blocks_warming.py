@@ -3,15 +3,15 @@
 import subprocess
 import sys
 
-from tau.modes.interactive.blocks.warming import DELAY_S, Warming
+from tau.modes.interactive.transcript.markdown_preload import DELAY_S, MarkdownPreload
 from tau.tui.timer import FakeTimer
 
 SCRIPT = """
 import sys, threading
-from tau.modes.interactive.blocks.warming import DELAY_S, Warming
+from tau.modes.interactive.transcript.markdown_preload import DELAY_S, MarkdownPreload
 from tau.tui.timer import FakeTimer
 timer = FakeTimer()
-warming = Warming(timer)
+warming = MarkdownPreload(timer)
 warming.soon()
 assert "markdown_it" not in sys.modules
 timer.advance(DELAY_S)
@@ -31,7 +31,7 @@ def test_markdown_is_loaded_once_beside_the_loop() -> None:
 
 def test_it_is_put_off_when_the_run_is_over_before() -> None:
     timer = FakeTimer()
-    warming = Warming(timer)
+    warming = MarkdownPreload(timer)
     warming.soon()
     warming.cancel()
     timer.advance(2 * DELAY_S)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tau.ai import raw_events
+from tau.ai import exchange_log
 from tau.ai.faux import Say
 from tau.base import log
 from tau.modes.interactive.debug import caches, menu, profiling
@@ -24,9 +24,9 @@ SECRET = "sk-ant-api03-Zx81kQpLm2vNw7RtYb4"
 
 @pytest.fixture(autouse=True)
 def fresh_record() -> Iterator[None]:
-    raw_events.forget()
+    exchange_log.forget()
     yield
-    raw_events.forget()
+    exchange_log.forget()
 
 
 async def opened(rig: Rig, label: str) -> None:
@@ -84,7 +84,7 @@ def test_records_of_several_lines_stay_together_and_old_files_come_first(tmp_pat
 def test_answers_are_shown_as_they_came_with_secrets_masked(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, columns=120) as rig:
-            record = raw_events.kept()
+            record = exchange_log.kept()
             assert record is not None
             exchange = record.begin("POST", "https://api.example.com/v1/messages?key=abc")
             exchange.status = 200

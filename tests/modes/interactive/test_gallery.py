@@ -6,13 +6,13 @@ import sys
 
 import pytest
 
-from tau.modes.interactive.gallery import run
-from tau.modes.interactive.specimens.catalogue import SPECIMENS
-from tau.modes.interactive.specimens.walk import Walk
-from tau.tui.gallery.printed import theme_of
 from tau.tui.terminal.port import Capabilities
-from tau.tui.terminal.virtual import VirtualTerminal
+from tests.support.terminal.virtual import VirtualTerminal
 from tests.tui.walking import Walking
+from tools.gallery.specimens.catalogue import SPECIMENS
+from tools.gallery.specimens.walk import Walk
+from tools.gallery.tool_views import run
+from tools.gallery.widgets.printed import theme_of
 
 
 def test_all_names_are_listed(capfd: pytest.CaptureFixture[str]) -> None:

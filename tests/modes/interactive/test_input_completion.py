@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tau.modes.interactive.editing import files as files_module
-from tau.tui.widgets.autocomplete import Item, Suggestions
+from tau.modes.interactive.composer import file_index as files_module
+from tau.tui.widgets.autocomplete import CompletionItem, Suggestions
 from tests.modes.interactive.rig import Rig, rigged, run
 
 
@@ -151,7 +151,7 @@ def test_what_is_known_is_offered_while_the_rest_is_looked_for(
     async def never(self: Any, index: Any, folder: Path) -> None:
         await asyncio.sleep(0)
 
-    monkeypatch.setattr(files_module.Files, "_build", never)
+    monkeypatch.setattr(files_module.WorkspaceFiles, "_build", never)
 
     async def test() -> None:
         async with rigged(project) as rig:
@@ -253,7 +253,7 @@ def test_commands_answer_for_what_begins_with_a_slash(project: Path) -> None:
 
             def complete(text: str, cursor: int) -> Suggestions | None:
                 asked.append((text, cursor))
-                model = Item("/model", "/model ", "Choose a model")
+                model = CompletionItem("/model", "/model ", "Choose a model")
                 return Suggestions(0, [model]) if len(text) < 4 else None
 
             rig.app.commands.complete = complete  # type: ignore[method-assign]

@@ -11,9 +11,9 @@ import pytest
 
 from tau.ai.faux import Say
 from tau.ai.wire import ImageContent, TextContent
-from tau.modes.interactive.editing import keeping
+from tau.modes.interactive.composer import drafts
 from tests.e2e.program import Program
-from tests.modes.interactive.editing.test_pictures import png
+from tests.modes.interactive.composer.test_attachments import png
 from tests.modes.interactive.rig import rigged, run
 from tests.support.fake_server import FakeServer
 
@@ -25,7 +25,7 @@ def kept() -> list[Path]:
 
 @pytest.fixture
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeping, "PAUSE_S", 0.01)
+    monkeypatch.setattr(drafts, "PAUSE_S", 0.01)
 
 
 @pytest.mark.usefixtures("quickly")
@@ -89,9 +89,9 @@ def test_nothing_is_made_where_nothing_was_written(tmp_path: Path) -> None:
 def test_a_draft_does_not_mix_with_what_is_being_typed_already(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    restore = keeping.DraftKeeper.restore
+    restore = drafts.DraftAutosave.restore
 
-    def typed_first(keeper: keeping.DraftKeeper) -> None:
+    def typed_first(keeper: drafts.DraftAutosave) -> None:
         keeper._app.editor.insert("already typing")
         restore(keeper)
 
@@ -99,7 +99,7 @@ def test_a_draft_does_not_mix_with_what_is_being_typed_already(
         async with rigged(tmp_path) as rig:
             await rig.type("the old draft")
             await rig.until(lambda: len(kept()) == 1, "the draft")
-        monkeypatch.setattr(keeping.DraftKeeper, "restore", typed_first)
+        monkeypatch.setattr(drafts.DraftAutosave, "restore", typed_first)
         async with rigged(tmp_path) as rig:
             await rig.show("is in the history")
             assert rig.app.editor.text == "already typing"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tau.ai.faux import Wait
 from tests.modes.interactive.commands.asking import said
-from tests.modes.interactive.commands.test_program import home, put
+from tests.modes.interactive.commands.test_general import home, put
 from tests.modes.interactive.rig import Rig, rigged, run
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from tau.config.paths import user_paths
-from tau.modes.interactive.themes import watching
-from tau.modes.interactive.themes.looks import use_theme
+from tau.modes.interactive.themes import theme_watcher
+from tau.modes.interactive.themes.appearance import use_theme
 from tests.modes.interactive.rig import Rig, rigged, run
 
 
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "EVERY_S", 0.02)
+    monkeypatch.setattr(theme_watcher, "EVERY_S", 0.02)
 
 
 def save(accent: str, name: str = "mine") -> Path:
@@ -151,7 +151,7 @@ def test_the_terminal_coming_to_the_front_looks_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def test() -> None:
-        monkeypatch.setattr(watching, "EVERY_S", 3600)
+        monkeypatch.setattr(theme_watcher, "EVERY_S", 3600)
         save("#111111")
         async with in_mine(tmp_path) as rig:
             save("#2222aa")

@@ -11,7 +11,7 @@ from tau.base.errors import ConfigError
 from tau.config.layers import load_settings
 from tau.config.paths import user_paths
 from tau.config.settings import Settings
-from tau.modes.interactive.themes.looks import load_theme, look_of, theme_names, tokens_of, use_theme
+from tau.modes.interactive.themes.appearance import load_theme, look_of, theme_names, tokens_of, use_theme
 from tau.modes.interactive.themes.tokens import ROLES, TOKENS
 from tau.tui.style import DARK_TOKENS, compiled
 from tau.tui.terminal.port import Capabilities

@@ -4,10 +4,10 @@ from tau.tui.images.budget import ImageBudget
 from tau.tui.render.screen import Screen
 from tau.tui.style import Theme
 from tau.tui.terminal.port import Capabilities, ImageProtocol
-from tau.tui.terminal.virtual import VirtualTerminal
 from tau.tui.timer import FakeTimer
 from tau.tui.widgets.image import Image
 from tau.tui.widgets.text import Text
+from tests.support.terminal.virtual import VirtualTerminal
 from tests.tui.images.pictures import png
 
 THEME = Theme({}, depth="none")

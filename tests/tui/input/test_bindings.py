@@ -2,7 +2,7 @@
 
 import pytest
 
-from tau.tui.input.bindings import BINDINGS, Binding, Conflict, Keymap
+from tau.tui.input.bindings import BINDINGS, Binding, KeyConflict, Keymap
 from tau.tui.input.key import Key, Paste
 from tau.tui.input.names import label, normalized
 
@@ -47,7 +47,7 @@ def test_an_empty_list_unbinds_the_action() -> None:
 
 def test_the_users_key_is_taken_from_the_action_that_had_it_by_default() -> None:
     keymap = Keymap({UNDO: ["ctrl+k"]})
-    assert keymap.conflicts == [Conflict("ctrl+k", (UNDO, "tui.editor.deleteToLineEnd"), "editor")]
+    assert keymap.conflicts == [KeyConflict("ctrl+k", (UNDO, "tui.editor.deleteToLineEnd"), "editor")]
     assert str(keymap.conflicts[0]) == (
         "Ctrl+K is a key of tui.editor.undo and of tui.editor.deleteToLineEnd; tui.editor.undo wins."
     )
@@ -111,7 +111,7 @@ def test_an_applications_actions_share_the_editors_scope_unless_they_say_otherwi
         "app.tree.fold": Binding(("ctrl+o",), "Fold", scope="tree"),
     }
     keymap = Keymap({UNDO: ["ctrl+o"]}, extra=extra)
-    assert keymap.conflicts == [Conflict("ctrl+o", (UNDO, "app.tools.expand"), "editor")]
+    assert keymap.conflicts == [KeyConflict("ctrl+o", (UNDO, "app.tools.expand"), "editor")]
     assert keymap.label("app.tools.expand") == ""
     assert keymap.label("app.tree.fold") == "Ctrl+O"
 

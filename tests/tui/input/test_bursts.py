@@ -2,8 +2,8 @@
 
 import pytest
 
-from tau.tui.input.burst import Burst
 from tau.tui.input.key import Key, Paste
+from tau.tui.input.paste_detector import PasteDetector
 from tau.tui.terminal.replies import DeviceAttributes
 from tests.tui.input.typed import END, START, Typed
 
@@ -11,12 +11,12 @@ LINES = b"first line of it\rsecond line\rthe third\r"
 
 
 def test_lines_that_come_at_once_are_a_paste_where_pastes_are_not_marked() -> None:
-    typed = Typed().feed(LINES, Burst.QUIET_MS + 1)
+    typed = Typed().feed(LINES, PasteDetector.QUIET_MS + 1)
     assert typed.events == [Paste("first line of it\nsecond line\nthe third\n")]
 
 
 def test_enter_submits_after_the_silence() -> None:
-    typed = Typed().feed(LINES, Burst.QUIET_MS + 1).feed(b"\r")
+    typed = Typed().feed(LINES, PasteDetector.QUIET_MS + 1).feed(b"\r")
     assert typed.names == ["enter"]
 
 

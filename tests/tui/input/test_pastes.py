@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from tau.tui.input import buffer as buffer_module
-from tau.tui.input.buffer import PASTE_MS
+from tau.tui.input import decoder as buffer_module
+from tau.tui.input.decoder import PASTE_MS
 from tau.tui.input.key import Key, Paste
 from tests.tui.input.typed import END, START, Typed
 

@@ -12,13 +12,13 @@ from tau.tui.terminal.replies import (
     ModeReport,
     NotificationSupport,
     OtherReply,
-    Reply,
     SchemeReport,
     SizeReport,
+    TerminalReply,
 )
 from tests.tui.input.typed import Typed
 
-REPLIES: list[tuple[bytes, Reply]] = [
+REPLIES: list[tuple[bytes, TerminalReply]] = [
     (b"\x1b[?62;4;22c", DeviceAttributes((62, 4, 22))),
     (b"\x1b[?6c", DeviceAttributes((6,))),
     (b"\x1b[?7u", KeyboardFlags(7)),
@@ -45,7 +45,7 @@ REPLIES: list[tuple[bytes, Reply]] = [
 
 
 @pytest.mark.parametrize(("data", "reply"), REPLIES)
-def test_a_reply_is_a_value_and_never_a_key_however_it_is_cut(data: bytes, reply: Reply) -> None:
+def test_a_reply_is_a_value_and_never_a_key_however_it_is_cut(data: bytes, reply: TerminalReply) -> None:
     assert Typed().feed(b"a" + data + b"b").events == [Key("a", "a", raw="a"), reply, Key("b", "b", raw="b")]
     for cut in range(1, len(data)):
         assert Typed().feed(data[:cut], 1).feed(data[cut:]).events == [reply]

@@ -1,8 +1,8 @@
 """A buffer with a clock that is moved by hand, and what came out of it."""
 
-from tau.tui.input.buffer import StdinBuffer
+from tau.tui.input.decoder import InputDecoder
 from tau.tui.input.key import InputEvent, Key, Paste
-from tau.tui.terminal.replies import Reply
+from tau.tui.terminal.replies import TerminalReply
 from tau.tui.timer import FakeTimer
 
 START, END = b"\x1b[200~", b"\x1b[201~"
@@ -13,11 +13,11 @@ class Typed:
 
     def __init__(self, **options: object) -> None:
         self.timer = FakeTimer(100.0)
-        self.events: list[InputEvent | Reply] = []
+        self.events: list[InputEvent | TerminalReply] = []
         self.calls = 0
-        self.buffer = StdinBuffer(self._take, self.timer, **options)  # type: ignore[arg-type]
+        self.buffer = InputDecoder(self._take, self.timer, **options)  # type: ignore[arg-type]
 
-    def _take(self, events: list[InputEvent | Reply]) -> None:
+    def _take(self, events: list[InputEvent | TerminalReply]) -> None:
         assert events
         self.calls += 1
         self.events += events
@@ -45,5 +45,5 @@ class Typed:
         return [event.text for event in self.events if isinstance(event, Paste)]
 
     @property
-    def replies(self) -> list[InputEvent | Reply]:
+    def replies(self) -> list[InputEvent | TerminalReply]:
         return [event for event in self.events if not isinstance(event, Key | Paste)]

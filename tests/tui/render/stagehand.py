@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tau.tui.component import CURSOR_MARKER, Component, Seam
+from tau.tui.component import CURSOR_MARKER, CommitBoundary, Component
 from tau.tui.input.key import InputEvent, Key
 from tau.tui.render.screen import Screen
 from tau.tui.style import Theme
-from tau.tui.terminal.virtual import VirtualTerminal
 from tau.tui.timer import FakeTimer
 from tau.tui.widgets.transcript import Block, Transcript
+from tests.support.terminal.virtual import VirtualTerminal
 
 
 class Lines(Component):
@@ -73,8 +73,8 @@ class Field(Component):
             return True
         return False
 
-    def seam(self) -> Seam:
-        return Seam(0)
+    def seam(self) -> CommitBoundary:
+        return CommitBoundary(0)
 
 
 class Stagehand:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tau.base import log
-from tau.tui.component import CURSOR_MARKER, Component, Seam
+from tau.tui.component import CURSOR_MARKER, CommitBoundary, Component
 from tau.tui.render.compose import Composer, Frame, joined, take_marker
 from tau.tui.rows import Rows
 from tests.tui.render.stagehand import Lines
@@ -13,11 +13,11 @@ from tests.tui.render.stagehand import Lines
 class Seamed(Lines):
     """Says where its final rows end."""
 
-    def __init__(self, seam: Seam, *rows: str) -> None:
+    def __init__(self, seam: CommitBoundary, *rows: str) -> None:
         super().__init__(*rows)
         self.where = seam
 
-    def seam(self) -> Seam:
+    def seam(self) -> CommitBoundary:
         return self.where
 
 
@@ -38,14 +38,14 @@ def test_without_a_seam_every_row_may_be_final() -> None:
 
 
 def test_the_first_seam_counts_from_the_top_of_the_frame() -> None:
-    frame = joined([["a"], ["b", "c", "d"], ["e"]], [None, Seam(1, 2), Seam(0)])
+    frame = joined([["a"], ["b", "c", "d"], ["e"]], [None, CommitBoundary(1, 2), CommitBoundary(0)])
     assert (frame.live_start, frame.boundary, frame.content_end) == (2, 3, 4)
 
 
 def test_a_seam_beyond_its_rows_is_kept_within_them() -> None:
-    frame = joined([["a", "b"], ["c"]], [Seam(9, 12), None])
+    frame = joined([["a", "b"], ["c"]], [CommitBoundary(9, 12), None])
     assert (frame.live_start, frame.boundary) == (2, 2)
-    assert joined([["a", "b"]], [Seam(2, 1)]).boundary == 2
+    assert joined([["a", "b"]], [CommitBoundary(2, 1)]).boundary == 2
 
 
 def test_the_same_parts_give_the_same_frame() -> None:
@@ -57,9 +57,9 @@ def test_the_same_parts_give_the_same_frame() -> None:
 
 
 def test_a_seam_that_moved_gives_another_frame() -> None:
-    composer, child = Composer(), Seamed(Seam(0), "a", "b")
+    composer, child = Composer(), Seamed(CommitBoundary(0), "a", "b")
     first = composer.compose([child], 10)
-    child.where = Seam(1)
+    child.where = CommitBoundary(1)
     assert composer.compose([child], 10) != first
 
 

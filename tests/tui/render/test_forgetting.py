@@ -4,10 +4,10 @@ import pytest
 
 from tau.tui.render.screen import Screen
 from tau.tui.style import PLAIN, Theme
-from tau.tui.terminal.virtual import VirtualTerminal
 from tau.tui.timer import FakeTimer
 from tau.tui.widgets.text import Text
 from tau.tui.widgets.transcript import Transcript
+from tests.support.terminal.virtual import VirtualTerminal
 
 
 class Stage:

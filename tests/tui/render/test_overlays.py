@@ -3,7 +3,7 @@
 import pytest
 
 from tau.tui.component import CURSOR_MARKER
-from tau.tui.render.overlays import Anchor, Box, OverlayOptions, cells, placed
+from tau.tui.render.overlays import Anchor, OverlayOptions, Rect, cells, placed
 from tests.tui.render.stagehand import Growing, Lines, Stagehand, numbered
 
 
@@ -23,12 +23,12 @@ from tests.tui.render.stagehand import Growing, Lines, Stagehand, numbered
 )
 def test_the_anchor_tells_where_it_stands(anchor: Anchor, column: int, row: int) -> None:
     options = OverlayOptions(width=10, min_width=1, anchor=anchor)
-    assert placed(options, 3, 20, 10) == Box(column, row, 10, 3)
+    assert placed(options, 3, 20, 10) == Rect(column, row, 10, 3)
 
 
 def test_sizes_are_cells_or_shares_of_the_screen() -> None:
     assert (cells(7, 20), cells("50%", 21), cells("9", 20), cells("wide", 20)) == (7, 10, 9, 20)
-    assert placed(OverlayOptions(width="50%", min_width=1, max_height="30%"), 9, 40, 10) == Box(10, 3, 20, 3)
+    assert placed(OverlayOptions(width="50%", min_width=1, max_height="30%"), 9, 40, 10) == Rect(10, 3, 20, 3)
 
 
 def test_it_stays_on_the_screen_whatever_is_asked_for() -> None:

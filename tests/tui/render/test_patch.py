@@ -3,10 +3,10 @@
 from random import Random
 
 from tau.tui.render.patch import patch
-from tau.tui.render.prepare import Gate, Line
-from tau.tui.terminal.virtual import VirtualTerminal
+from tau.tui.render.row_sanitizer import RowSanitizer, SafeRow
+from tests.support.terminal.virtual import VirtualTerminal
 
-GATE = Gate(30)
+GATE = RowSanitizer(30)
 
 
 def after(old: str, new: str) -> tuple[VirtualTerminal, str]:
@@ -58,8 +58,8 @@ def test_a_full_row_loses_nothing_to_erasing() -> None:
 
 
 def test_rows_with_pictures_are_written_whole() -> None:
-    picture = Line("\x1b_Ga=p,i=1\x1b\\abcdefgh", 8, True)
-    assert patch(Line("abcdefgh", 8), picture).endswith(picture.text)
+    picture = SafeRow("\x1b_Ga=p,i=1\x1b\\abcdefgh", 8, True)
+    assert patch(SafeRow("abcdefgh", 8), picture).endswith(picture.text)
 
 
 def test_random_rows_become_each_other() -> None:

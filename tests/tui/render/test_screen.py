@@ -12,7 +12,7 @@ from tau.tui.component import Component
 from tau.tui.render.screen import Screen
 from tau.tui.style import Theme
 from tau.tui.terminal.port import Capabilities
-from tau.tui.terminal.virtual import VirtualTerminal
+from tests.support.terminal.virtual import VirtualTerminal
 from tests.tui.render.stagehand import Field, Growing, Lines, Stagehand, Wrapped, numbered
 
 _CLEARS = re.compile(r"\x1b\[(?:[123]|22)J|\x1b\[[0-9;]*[Hf]|\x1bc|\x1b\[\?1049")

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from tau.tui.terminal.virtual import Habits, VirtualTerminal
+from tests.support.terminal.virtual import Habits, VirtualTerminal
 
 Event = tuple[str, str] | tuple[str, int, int]
 """("write", text) or ("resize", columns, rows)."""

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.tui.terminal.virtual import VirtualTerminal
+from tests.support.terminal.virtual import VirtualTerminal
 from tests.tui.second_opinion.recording import LIKE_XTERM_JS, Event, Recording, play, tape_of
 from tests.tui.second_opinion.xterm import Xterm
 

@@ -4,7 +4,7 @@ import struct
 from binascii import crc32
 from collections.abc import Sequence
 
-from tau.tui.component import CURSOR_MARKER, Component, Seam
+from tau.tui.component import CURSOR_MARKER, CommitBoundary, Component
 from tau.tui.input.key import InputEvent, Key
 from tau.tui.widgets.image import Image
 from tau.tui.widgets.transcript import Block
@@ -54,8 +54,8 @@ class Passage(Block):
     def invalidate(self) -> None:
         self._rows = None
 
-    def seam(self) -> Seam | None:
-        return Seam(self._steady_rows) if self.steady else None
+    def seam(self) -> CommitBoundary | None:
+        return CommitBoundary(self._steady_rows) if self.steady else None
 
 
 class Picture(Passage):

@@ -9,10 +9,10 @@ from tau.tui.component import CURSOR_MARKER
 from tau.tui.images import kitty
 from tau.tui.render import compose, emit, ledger, paint
 from tau.tui.render.audit import Audit
+from tau.tui.render.frame_loop import FrameLoop
 from tau.tui.render.paint import Painter
 from tau.tui.render.patch import patch as patch_row
-from tau.tui.render.prepare import Gate, Line
-from tau.tui.render.stage import Stage
+from tau.tui.render.row_sanitizer import RowSanitizer, SafeRow
 from tau.tui.widgets.transcript import Transcript
 
 
@@ -99,11 +99,11 @@ def scroll_an_overlay_away(patch: MonkeyPatch) -> None:
 
 
 def leak_the_cursor_mark(patch: MonkeyPatch) -> None:
-    def line(self: Gate, row: str) -> Line:
+    def line(self: RowSanitizer, row: str) -> SafeRow:
         head, mark, tail = row.partition(CURSOR_MARKER)
-        return GATE_LINE(self, row) if not mark else Line(row, len(head) + len(tail))
+        return GATE_LINE(self, row) if not mark else SafeRow(row, len(head) + len(tail))
 
-    patch.setattr(Gate, "line", line)
+    patch.setattr(RowSanitizer, "line", line)
     patch.setattr(paint, "take_marker", lambda rows: TAKE_MARKER(list(rows)))
 
 
@@ -177,7 +177,7 @@ def write_over_what_was_taken_back(patch: MonkeyPatch) -> None:
 
 
 def trust_what_was_written_before_a_resize(patch: MonkeyPatch) -> None:
-    patch.setattr(Stage, "_trusted", lambda self: None)
+    patch.setattr(FrameLoop, "_trusted", lambda self: None)
 
 
 def forget_hidden_rows_at_the_end(patch: MonkeyPatch) -> None:
@@ -199,18 +199,18 @@ def let_final_blocks_change(patch: MonkeyPatch) -> None:
 def half_a_background(patch: MonkeyPatch) -> None:
     """Blanks at the end are not written, whatever their colour."""
 
-    def line(self: Gate, row: str) -> Line:
+    def line(self: RowSanitizer, row: str) -> SafeRow:
         found = GATE_LINE(self, row)
         bare = found.text.replace(" " * 8, "")
-        return Line(bare, min(found.width, len(bare))) if "\x1b[48" in row and not found.image else found
+        return SafeRow(bare, min(found.width, len(bare))) if "\x1b[48" in row and not found.image else found
 
-    patch.setattr(Gate, "line", line)
+    patch.setattr(RowSanitizer, "line", line)
 
 
 ADVANCE, JOINED = ledger.advance, compose.joined
 UPDATED, FIND_TOP, TARGET, LEAVE = Painter._updated, Painter._find_top, Painter._target, Painter.leave
 TO, PATCH, IN_SYNC, TAKE_MARKER = emit.Pen.to, patch_row, paint._in_sync, compose.take_marker
-GATE_LINE, PLACE, RENDER = Gate.line, kitty.place, Transcript.render
+GATE_LINE, PLACE, RENDER = RowSanitizer.line, kitty.place, Transcript.render
 
 BUGS = (
     Bug("off by one", "The first row of a chunk never gets into the history.", skip_a_row_of_the_chunk),

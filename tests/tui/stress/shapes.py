@@ -3,8 +3,8 @@
 from random import Random
 from typing import NamedTuple
 
-from tau.tui.terminal.emulator.resize import TakesBack
 from tau.tui.terminal.port import Capabilities, ImageProtocol
+from tests.support.terminal.emulator.resize import TakesBack
 
 
 class Shape(NamedTuple):

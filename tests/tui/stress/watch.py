@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from tau.tui.component import Component, Seam
-from tau.tui.terminal.virtual import VirtualTerminal
+from tau.tui.component import CommitBoundary, Component
+from tests.support.terminal.virtual import VirtualTerminal
 from tests.tui.second_opinion.recording import Event
 
 
@@ -65,7 +65,7 @@ class Seen:
     def __init__(self) -> None:
         self.renders = 0
         self._rows: dict[Component, Sequence[str]] = {}
-        self._seams: dict[Component, Seam | None] = {}
+        self._seams: dict[Component, CommitBoundary | None] = {}
 
     def watch(self, component: Component) -> None:
         """Note what this component gives from now on."""
@@ -76,7 +76,7 @@ class Seen:
             self._rows[component] = rows = render(width)
             return rows
 
-        def watched_seam() -> Seam | None:
+        def watched_seam() -> CommitBoundary | None:
             self._seams[component] = found = seam()
             return found
 

@@ -7,7 +7,7 @@ import pytest
 from tau.tui.terminal.clipboard import MAX_COPY_BYTES, copy_sequence
 from tau.tui.terminal.notify import notification
 from tau.tui.terminal.sequences import title
-from tau.tui.terminal.virtual import VirtualTerminal
+from tests.support.terminal.virtual import VirtualTerminal
 
 HOSTILE = "a\x1b]0;owned\x07b\x9c\nc\x1b\\d\u202e"
 

@@ -87,7 +87,7 @@ def test_without_a_loop_it_only_writes_and_needs_no_asyncio() -> None:
         "terminal = ProcessTerminal()\n"
         "terminal.write('frame ü\\n')\n"
         "terminal.stop()\n"
-        "heavy = {'asyncio', 'termios', 'signal', 'select', 'tau.tui.terminal.live'}\n"
+        "heavy = {'asyncio', 'termios', 'signal', 'select', 'tau.tui.terminal.active_terminal'}\n"
         "print(sorted(heavy & set(sys.modules)))\n"
     )
     shown = subprocess.run(

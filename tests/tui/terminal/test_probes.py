@@ -2,13 +2,13 @@
 
 import pytest
 
-from tau.tui.input.buffer import StdinBuffer
+from tau.tui.input.decoder import InputDecoder
 from tau.tui.input.key import InputEvent, Key, Paste
 from tau.tui.terminal import sequences
 from tau.tui.terminal.probes import EXPIRY_MS, KEYBOARD_MS, Probes, kinds_to_ask
-from tau.tui.terminal.replies import Reply
-from tau.tui.terminal.virtual import Answers, VirtualTerminal
+from tau.tui.terminal.replies import TerminalReply
 from tau.tui.timer import FakeTimer
+from tests.support.terminal.virtual import Answers, VirtualTerminal
 from tests.tui.terminal.watching import Kept
 
 XTERM = {"TERM": "xterm-256color"}
@@ -31,13 +31,13 @@ class Asked:
         self.kept = Kept()
         self.written = ""
         self.probes = Probes(self._write, self.timer, self.kept, env or XTERM, "linux")
-        self.buffer = StdinBuffer(self._events, self.timer)
+        self.buffer = InputDecoder(self._events, self.timer)
         self.probes.ask()
 
     def _write(self, text: str) -> None:
         self.written += text
 
-    def _events(self, events: list[InputEvent | Reply]) -> None:
+    def _events(self, events: list[InputEvent | TerminalReply]) -> None:
         for event in events:
             if isinstance(event, Key | Paste):
                 self.kept.on_input([event])

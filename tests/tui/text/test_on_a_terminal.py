@@ -3,11 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.tui.terminal.virtual import VirtualTerminal
 from tau.tui.text.clean import clean, clean_styled
 from tau.tui.text.cut import cut, truncate
 from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap
+from tests.support.terminal.virtual import VirtualTerminal
 from tests.tui.text.strategies import anything
 
 

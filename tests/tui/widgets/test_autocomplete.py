@@ -9,7 +9,14 @@ import pytest
 from tau.tui.style import Theme
 from tau.tui.text.width import visible_width
 from tau.tui.timer import FakeTimer
-from tau.tui.widgets.autocomplete import DEBOUNCE_S, Answer, Autocomplete, Item, Suggestions, popup_rows
+from tau.tui.widgets.autocomplete import (
+    DEBOUNCE_S,
+    Answer,
+    Autocomplete,
+    CompletionItem,
+    Suggestions,
+    popup_rows,
+)
 from tau.tui.widgets.editor.editor import Editor
 from tests.tui.widgets.editor.hands import editor, paste, plain_rows, press, typed
 
@@ -29,7 +36,9 @@ class Commands:
         if start < 0:
             return None
         word = text[start + 1 : cursor]
-        items = [Item(name, f"/{name}", f"Runs {name}") for name in COMMANDS if name.startswith(word)]
+        items = [
+            CompletionItem(name, f"/{name}", f"Runs {name}") for name in COMMANDS if name.startswith(word)
+        ]
         return Suggestions(start, items, **self.options)
 
 
@@ -98,7 +107,7 @@ def test_arrows_move_round_and_pages_stop_at_the_ends() -> None:
     edited = editor(completions=Commands())
     typed(edited, "/m")
     press(edited, "up")
-    assert edited.completing.chosen == Item("memory", "/memory", "Runs memory")
+    assert edited.completing.chosen == CompletionItem("memory", "/memory", "Runs memory")
     press(edited, "down", "down")
     assert edited.completing.at == 1
     press(edited, "pageDown")
@@ -185,7 +194,7 @@ def test_an_item_can_lead_to_more() -> None:
         def complete(self, text: str, cursor: int) -> Answer:
             names = {"": "src/", "src/": "src/main.py"}
             found = names.get(text[:cursor])
-            return Suggestions(0, [Item(found, found, more=found.endswith("/"))]) if found else None
+            return Suggestions(0, [CompletionItem(found, found, more=found.endswith("/"))]) if found else None
 
     edited = editor(completions=Folders())
     press(edited, "tab")
@@ -196,7 +205,7 @@ def test_an_item_can_lead_to_more() -> None:
 def test_values_from_outside_are_cleaned_and_a_start_behind_the_cursor_inserts() -> None:
     class Bad:
         def complete(self, text: str, cursor: int) -> Answer:
-            return Suggestions(99, [Item("\x1b[2J\n", "x\x1b[31my\x07", "\x9b1m", "\x1b]0;t\x07")])
+            return Suggestions(99, [CompletionItem("\x1b[2J\n", "x\x1b[31my\x07", "\x9b1m", "\x1b]0;t\x07")])
 
     edited = editor(completions=Bad())
     typed(edited, "a")
@@ -300,7 +309,9 @@ def test_an_awaited_source_needs_a_way_to_run() -> None:
 
 
 def items(count: int, groups: int = 1) -> Suggestions:
-    return Suggestions(0, [Item(f"i{n}", f"i{n}", group=f"g{n * groups // count}") for n in range(count)])
+    return Suggestions(
+        0, [CompletionItem(f"i{n}", f"i{n}", group=f"g{n * groups // count}") for n in range(count)]
+    )
 
 
 def test_the_list_stays_within_its_rows_and_says_where_one_is() -> None:
@@ -322,12 +333,16 @@ def test_groups_have_headings() -> None:
 
 def test_linear_mode_says_it_in_words() -> None:
     rows = popup_rows(
-        Theme({}, linear=True), Suggestions(0, [Item("a", "a", "first"), Item("b", "b")]), 0, 30, 8
+        Theme({}, linear=True),
+        Suggestions(0, [CompletionItem("a", "a", "first"), CompletionItem("b", "b")]),
+        0,
+        30,
+        8,
     )
     assert rows == ["Chosen: a: first", "b"]
 
 
 def test_rows_of_the_list_fit_every_width() -> None:
-    wide = Suggestions(0, [Item("日本語" * 5, "x", "説明" * 20, "グループ" * 5)] * 12)
+    wide = Suggestions(0, [CompletionItem("日本語" * 5, "x", "説明" * 20, "グループ" * 5)] * 12)
     for width in range(1, 40):
         assert all(visible_width(row) <= width for row in popup_rows(Theme({}), wide, 3, width, 5))

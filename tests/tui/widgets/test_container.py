@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from tau.tui.component import Component, Seam
+from tau.tui.component import CommitBoundary, Component
 from tau.tui.widgets.container import Container
 from tau.tui.widgets.spacer import Spacer
 
 
 class Fixed(Component):
-    def __init__(self, *rows: str, seam: Seam | None = None) -> None:
+    def __init__(self, *rows: str, seam: CommitBoundary | None = None) -> None:
         self.rows: list[str] = list(rows)
         self.its_seam = seam
         self.invalidated = 0
@@ -19,7 +19,7 @@ class Fixed(Component):
     def invalidate(self) -> None:
         self.invalidated += 1
 
-    def seam(self) -> Seam | None:
+    def seam(self) -> CommitBoundary | None:
         return self.its_seam
 
 
@@ -64,24 +64,24 @@ def test_children_come_and_go() -> None:
 
 
 def test_the_first_child_with_a_seam_decides() -> None:
-    live = Fixed("c", "d", seam=Seam(1, 2))
-    container = Container([Fixed("a", "b"), live, Fixed("e", seam=Seam(0))])
+    live = Fixed("c", "d", seam=CommitBoundary(1, 2))
+    container = Container([Fixed("a", "b"), live, Fixed("e", seam=CommitBoundary(0))])
     container.render(10)
-    assert container.seam() == Seam(3, 4)
-    live.its_seam = Seam(0)
-    assert container.seam() == Seam(2, None)
+    assert container.seam() == CommitBoundary(3, 4)
+    live.its_seam = CommitBoundary(0)
+    assert container.seam() == CommitBoundary(2, None)
     live.its_seam = None
-    assert container.seam() == Seam(4, None)
+    assert container.seam() == CommitBoundary(4, None)
     container.remove(container.children[-1])
     container.render(10)
     assert container.seam() is None
 
 
 def test_containers_nest() -> None:
-    inner = Container([Fixed("b"), Fixed("c", seam=Seam(0))])
+    inner = Container([Fixed("b"), Fixed("c", seam=CommitBoundary(0))])
     outer = Container([Fixed("a"), inner])
     assert list(outer.render(10)) == ["a", "b", "c"]
-    assert outer.seam() == Seam(2, None)
+    assert outer.seam() == CommitBoundary(2, None)
     assert outer.render(10) is outer.render(10)
 
 

@@ -11,7 +11,7 @@ from tau.tui.style import DARK_TOKENS, PLAIN, StyleSpec, Theme
 from tau.tui.text.clean import strip_styles
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.diff import DiffView, changed_words
-from tau.tui.widgets.diff_hunks import DiffLine, Hunk, hunks_between, parse_unified_diff
+from tau.tui.widgets.diff_hunks import DiffHunk, DiffLine, hunks_between, parse_unified_diff
 
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 OLD = "".join(f"line {n} of the file\n" for n in range(1, 31))
@@ -149,7 +149,7 @@ def test_a_unified_diff_of_git_is_read() -> None:
         DiffLine("note", "No newline at end of file"),
     )
     assert [line.text for line in note.lines][-1] == "rename to z"
-    assert second == Hunk((DiffLine("same", "c", 1, 1), DiffLine("added", "d", None, 2)), "", "z")
+    assert second == DiffHunk((DiffLine("same", "c", 1, 1), DiffLine("added", "d", None, 2)), "", "z")
 
 
 def test_a_diff_without_numbers_is_shown_without_them() -> None:
@@ -160,7 +160,7 @@ def test_a_diff_without_numbers_is_shown_without_them() -> None:
 def test_controls_in_a_diff_are_gone() -> None:
     rows = DiffView(Theme(PLAIN), diff="+++ b/\x1b[2Jx\n@@ -1 +1 @@ \x9b1m\n+\x1b]0;t\x07a\n").render(40)
     assert all(row.isprintable() for row in rows)
-    hunk = Hunk((DiffLine("added", "\x1b[2Jb\nc"),), "s\x07", "p\x1b")
+    hunk = DiffHunk((DiffLine("added", "\x1b[2Jb\nc"),), "s\x07", "p\x1b")
     assert all(row.isprintable() for row in DiffView(Theme(PLAIN), diff=[hunk]).render(40))
 
 

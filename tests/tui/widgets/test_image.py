@@ -7,9 +7,9 @@ from tau.tui.images.kitty import PLACEHOLDER
 from tau.tui.images.marks import ImageSequences
 from tau.tui.style import Theme
 from tau.tui.terminal.port import Capabilities, ImageProtocol
-from tau.tui.terminal.virtual import VirtualTerminal
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.image import Image
+from tests.support.terminal.virtual import VirtualTerminal
 from tests.tui.images.pictures import made, png
 
 PLAIN = Theme({}, depth="none")

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.tui.component import CURSOR_MARKER, Seam
+from tau.tui.component import CURSOR_MARKER, CommitBoundary
 from tau.tui.style import StyleSpec, Theme
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.input_field import MAX_CHARS, InputField
@@ -131,7 +131,7 @@ def test_the_same_rows_come_back_until_something_changes() -> None:
     assert made.render(10) is rows
     made.set_message("Wrong.")
     assert made.render(10) is not rows
-    assert made.seam() == Seam(0)
+    assert made.seam() == CommitBoundary(0)
 
 
 @given(

@@ -12,10 +12,10 @@ from tau.tui.style import DARK_TOKENS, PLAIN, StyleSpec, Theme
 from tau.tui.text.clean import strip_styles
 from tau.tui.text.width import visible_width
 from tau.tui.widgets import highlight
-from tau.tui.widgets.markdown import Markdown, build, cutting, document, inline, parse, pieces
-from tau.tui.widgets.markdown.document import Document
-from tau.tui.widgets.markdown.inline import Look
-from tau.tui.widgets.markdown.layout import Layout
+from tau.tui.widgets.markdown import Markdown, build, document, inline, paragraph_chunks, parse, stable_prefix
+from tau.tui.widgets.markdown.document import MarkdownDocument
+from tau.tui.widgets.markdown.inline import MarkdownStyle
+from tau.tui.widgets.markdown.layout import ShapeLayout
 
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 THEME = Theme(DARK_TOKENS)
@@ -69,18 +69,18 @@ def read_whole(text: str) -> list[str]:
     """The rows of a text that is read in one go, with nothing settled before."""
     definitions: dict[str, object] = {}
     for _ in range(2):
-        whole = Document(Look(THEME), definitions, settle_chars=10**9)  # type: ignore[arg-type]
+        whole = MarkdownDocument(MarkdownStyle(THEME), definitions, settle_chars=10**9)  # type: ignore[arg-type]
         whole.feed(text)
         shapes = [*whole.settle(), *whole.finish()]
         definitions = dict(whole.definitions)
-    return Layout(THEME, 40).rows(shapes)
+    return ShapeLayout(THEME, 40).rows(shapes)
 
 
 def read_streamed(text: str, seed: int, definitions: object = None) -> list[str]:
     """The rows of a text that arrives in pieces and is settled as early as possible."""
     rng = random.Random(seed)
-    growing = Document(Look(THEME), definitions, settle_chars=0)  # type: ignore[arg-type]
-    layout = Layout(THEME, 40)
+    growing = MarkdownDocument(MarkdownStyle(THEME), definitions, settle_chars=0)  # type: ignore[arg-type]
+    layout = ShapeLayout(THEME, 40)
     rows: list[str] = []
     for chunk in chunks(text, seed):
         growing.feed(chunk)
@@ -96,7 +96,7 @@ def read_streamed(text: str, seed: int, definitions: object = None) -> list[str]
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits that short texts reach too."""
     small = {"LONG_CHARS": 14, "PARAGRAPH_CHARS": 28, "PIECE_CHARS": 8, "SAMPLE_ROWS": 2, "MAX_LEVEL": 8}
-    for module in (build, cutting, document, inline, parse, pieces):
+    for module in (build, stable_prefix, document, inline, parse, paragraph_chunks):
         for name, value in small.items():
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, value)

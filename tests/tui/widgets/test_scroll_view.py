@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.tui.component import Component, Seam
+from tau.tui.component import CommitBoundary, Component
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import InputEvent, Key
 from tau.tui.style import ASCII, DARK_TOKENS, Theme
@@ -97,7 +97,7 @@ def test_it_keeps_its_rows_until_something_changes() -> None:
     assert view.render(20) == ["line 2", "line 3", "^v 2-3 of 10"]
     view.invalidate()
     assert len(view.render(20)) == 3
-    assert view.seam() == Seam(0)
+    assert view.seam() == CommitBoundary(0)
 
 
 def test_a_screen_reader_gets_words() -> None:

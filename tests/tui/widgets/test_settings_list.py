@@ -10,8 +10,8 @@ from tau.tui.input.key import InputEvent, Key, Paste
 from tau.tui.style import DARK_TOKENS, Theme
 from tau.tui.text.clean import strip_styles
 from tau.tui.text.width import visible_width
-from tau.tui.widgets.setting import Done
-from tau.tui.widgets.settings_list import Setting, SettingsList, Value
+from tau.tui.widgets.setting import SettingDone
+from tau.tui.widgets.settings_list import SettingRow, SettingsList, Value
 
 KEYS = Keymap()
 PLAIN = Theme({}, depth="none")
@@ -20,7 +20,7 @@ PLAIN = Theme({}, depth="none")
 class Confirm(Component):
     """A submenu: y says "yes", anything else leaves."""
 
-    def __init__(self, done: Done) -> None:
+    def __init__(self, done: SettingDone) -> None:
         self._done = done
 
     def render(self, width: int) -> list[str]:
@@ -31,21 +31,21 @@ class Confirm(Component):
         return True
 
 
-def confirm(setting: Setting, done: Done) -> Component:
+def confirm(setting: SettingRow, done: SettingDone) -> Component:
     return Confirm(done)
 
 
 SETTINGS = [
-    Setting("compact", "Auto-compact", True, "toggle", "Shrinks a long session.", "Session"),
-    Setting("theme", "Theme", "dark", "choice", "Colours.", "Look", choices=["dark", "light", "none"]),
-    Setting("limit", "Output lines", 50, "number", "At most.", "Look", minimum=1, maximum=100, step=10),
-    Setting("name", "Name", "", "text", "What it is called.", "Session"),
-    Setting("reset", "Reset", "no", "submenu", "Asks first.", "Session", submenu=confirm),
+    SettingRow("compact", "Auto-compact", True, "toggle", "Shrinks a long session.", "Session"),
+    SettingRow("theme", "Theme", "dark", "choice", "Colours.", "Look", choices=["dark", "light", "none"]),
+    SettingRow("limit", "Output lines", 50, "number", "At most.", "Look", minimum=1, maximum=100, step=10),
+    SettingRow("name", "Name", "", "text", "What it is called.", "Session"),
+    SettingRow("reset", "Reset", "no", "submenu", "Asks first.", "Session", submenu=confirm),
 ]
 
 
 class Stage:
-    def __init__(self, *settings: Setting, theme: Theme = PLAIN, max_rows: int = 20) -> None:
+    def __init__(self, *settings: SettingRow, theme: Theme = PLAIN, max_rows: int = 20) -> None:
         self.told: list[tuple[str, Value]] = []
         self.seen: list[tuple[str, Value]] = []
         self.left = 0
@@ -112,7 +112,7 @@ def test_choices_step_or_open_with_a_preview() -> None:
 
 
 def test_two_choices_just_swap() -> None:
-    stage = Stage(Setting("a", "A", 1, "choice", choices=[1, 2], names=["one", "two"]))
+    stage = Stage(SettingRow("a", "A", 1, "choice", choices=[1, 2], names=["one", "two"]))
     assert stage.shown()[1] == "❯ A  one"
     stage.press("enter")
     assert stage.told == [("a", 2)]
@@ -150,7 +150,7 @@ def test_a_number_is_edited_in_place_and_checked() -> None:
     ],
 )
 def test_what_is_no_good_number_is_refused_with_a_sentence(typed: str, message: str) -> None:
-    stage = Stage(Setting("n", "N", 5, "number", minimum=1))
+    stage = Stage(SettingRow("n", "N", 5, "number", minimum=1))
     stage.press("enter", "ctrl+u")
     if typed:
         assert stage.list.handle_input(Paste(typed))
@@ -162,14 +162,14 @@ def test_what_is_no_good_number_is_refused_with_a_sentence(typed: str, message: 
 
 
 def test_fractions_are_kept_where_steps_are_fractions() -> None:
-    stage = Stage(Setting("t", "T", 0.3, "number", minimum=0, maximum=1, step=0.1))
+    stage = Stage(SettingRow("t", "T", 0.3, "number", minimum=0, maximum=1, step=0.1))
     stage.press("right", "right")
     assert stage.told == [("t", 0.4), ("t", 0.5)]
 
 
 def test_a_text_is_cleaned_and_a_secret_is_not_shown() -> None:
     stage = Stage(
-        Setting("s", "Key", "sk-123", "text", secret=True), Setting("t", "Text", "a\x1b[2Jb", "text")
+        SettingRow("s", "Key", "sk-123", "text", secret=True), SettingRow("t", "Text", "a\x1b[2Jb", "text")
     )
     assert stage.shown()[1:] == ["❯ Key   set", "  Text  ab"]
     stage.press("enter")
@@ -248,7 +248,7 @@ def widest(rows: Callable[[int], object], width: int) -> int:
 @pytest.mark.parametrize("width", [1, 2, 3, 9, 17, 80])
 @pytest.mark.parametrize("linear", [False, True])
 def test_rows_never_exceed_the_width(width: int, linear: bool) -> None:
-    wide = Setting("w", "漢字 👩‍👩‍👧", "値" * 30, "text", "説明 " * 20, "組")
+    wide = SettingRow("w", "漢字 👩‍👩‍👧", "値" * 30, "text", "説明 " * 20, "組")
     stage = Stage(*SETTINGS, wide, theme=Theme(DARK_TOKENS, linear=linear), max_rows=4)
     for _ in range(len(SETTINGS) + 1):
         assert widest(stage.list.render, width) <= width

@@ -29,7 +29,7 @@ from tau.ai.transport import Transport
 from tau.ai.wire import new_call_id
 from tau.base.late import late
 
-failure = late("tau.ai.apis.failure")
+error_response = late("tau.ai.apis.error_response")
 
 VERSION = "2023-06-01"
 
@@ -51,7 +51,7 @@ async def stream(
         "POST", url(endpoint.base_url), headers=_headers(endpoint), body=encode(build_body(model, request))
     ) as response:
         if not is_stream(response):
-            raise await failure.refusal(response, provider=model.provider, key=endpoint.key)
+            raise await error_response.refusal(response, provider=model.provider, key=endpoint.key)
         answer = _Answer(model.provider, endpoint.key)
         async for _, data in events(response):
             event = answer.decode(data)
@@ -74,7 +74,7 @@ async def stream(
                 yield other
             if answer.done:
                 return
-    raise failure.cut_off(model.provider)
+    raise error_response.cut_off(model.provider)
 
 
 def url(base_url: str) -> str:
@@ -209,7 +209,7 @@ class _Answer:
                 self.done = True
                 yield Done("toolUse" if self._reason == "stop" and self._called else self._reason)
             case "error":
-                raise failure.stream_failure(data, provider=self._provider, key=self._key)
+                raise error_response.stream_failure(data, provider=self._provider, key=self._key)
             case _:
                 pass
 
@@ -243,7 +243,9 @@ class _Answer:
 
     def _stopped(self, reason: str) -> Literal["stop", "length", "toolUse"]:
         if reason == "refusal":
-            raise failure.refused(self._provider, "the model will not do this. Word the request differently.")
+            raise error_response.refused(
+                self._provider, "the model will not do this. Word the request differently."
+            )
         return STOP_REASONS.get(reason, "stop")
 
 

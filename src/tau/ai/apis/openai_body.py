@@ -7,8 +7,8 @@ import msgspec
 
 from tau.ai.apis.request import room
 from tau.ai.dialect import Request, ToolSpec
-from tau.ai.history import NO_OUTPUT
 from tau.ai.model import Model, ThinkingLevel
+from tau.ai.normalization import NO_OUTPUT
 from tau.ai.wire import (
     AssistantMessage,
     ImageContent,

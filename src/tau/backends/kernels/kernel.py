@@ -13,10 +13,27 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tau.backends.kernels import cells
-from tau.backends.kernels.cells import LABELS, CellEnd, CellEvent, Host, KernelError, Language, Listen
-from tau.backends.kernels.channel import VARIABLE, Call, Channel, Done, Message, Pong, Ready, Show
+from tau.backends.kernels.cells import (
+    LABELS,
+    CellEnd,
+    CellEvent,
+    CellHost,
+    KernelError,
+    KernelLanguage,
+    Listen,
+)
+from tau.backends.kernels.channel import (
+    VARIABLE,
+    CellDone,
+    Channel,
+    HostCall,
+    KernelMessage,
+    KernelReady,
+    Pong,
+    Show,
+)
 from tau.backends.kernels.marks import Marks
-from tau.backends.kernels.running import Running
+from tau.backends.kernels.running import RunningCell
 from tau.base import log
 from tau.base.run import ABORT_GRACE_S, Exit, Process, Runner
 from tau.base.sizes import KIB
@@ -29,10 +46,10 @@ CLOSE_S = 2.0
 MAX_LATE_BYTES = 64 * KIB
 
 
-class Launch(Struct, frozen=True, kw_only=True):
+class KernelLaunch(Struct, frozen=True, kw_only=True):
     """What to start; `env` is added to our own environment."""
 
-    language: Language
+    language: KernelLanguage
     argv: Sequence[str]
     env: Mapping[str, str]
 
@@ -44,7 +61,7 @@ class Kernel:
     the kernel would not let go of a cell and was ended for that.
     """
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: KernelLaunch) -> None:
         self.language = launch.language
         self.version = ""
         self.exit: Exit | None = None
@@ -55,9 +72,9 @@ class Kernel:
         self._gone = asyncio.Event()
         self._marks: Marks | None = None
         self._late = bytearray()  # output that came while no cell ran
-        self._shown: dict[int, Show | Done] = {}
+        self._shown: dict[int, Show | CellDone] = {}
         self._news = asyncio.Event()
-        self._running: Running | None = None
+        self._running: RunningCell | None = None
         self._calls: asyncio.TaskGroup | None = None
         self._count = 0
         self._pings = self._pongs = 0
@@ -92,15 +109,15 @@ class Kernel:
             said = f" It said: {shortened(clean_line(lines[-1]), 300)}" if lines else ""
             raise KernelError(f"The {label} kernel ({self._launch.argv[0]}) ended as it was started.{said}")
 
-    async def run(self, code: str, timeout_s: float, listen: Listen, host: Host) -> CellEnd:
+    async def run(self, code: str, timeout_s: float, listen: Listen, host: CellHost) -> CellEnd:
         """Run a cell; what it shows goes to `listen` at once. A cancellation stops it, then is raised.
 
         Nobody waits longer than a moment for one that does not obey; it is stopped while they go on.
         """
         self._count += 1
-        self._running = running = Running(self._count, listen, host)
+        self._running = running = RunningCell(self._count, listen, host)
         if self._late:
-            self._tell(cells.Text(bytes(self._late)))
+            self._tell(cells.TextOutput(bytes(self._late)))
             self._late.clear()
         try:
             async with asyncio.TaskGroup() as calls:
@@ -192,14 +209,14 @@ class Kernel:
                 self._news.clear()
                 await self._news.wait()
             message = self._shown.pop(piece, None)
-            if isinstance(message, Done):
+            if isinstance(message, CellDone):
                 self._finish(message)
             elif message is not None and (event := _event(message)) is not None:
                 self._tell(event)
 
     def _keep(self, data: bytes) -> None:
         if self._running is not None:
-            self._tell(cells.Text(data))
+            self._tell(cells.TextOutput(data))
         else:
             self._late += data
             del self._late[:-MAX_LATE_BYTES]
@@ -211,29 +228,29 @@ class Kernel:
             except Exception as error:
                 log.error("What a cell shows could not be taken.", error)
 
-    def _finish(self, done: Done) -> None:
+    def _finish(self, done: CellDone) -> None:
         running = self._running
         if running is not None and running.id == done.id:
             status = "interrupted" if running.stopping else done.status
             running.finish(CellEnd(status=status, exit_code=done.exit, stdin_wanted=done.stdin))
 
-    def _take(self, message: Message) -> None:
+    def _take(self, message: KernelMessage) -> None:
         """A message over the channel."""
         match message:
-            case Show() | Done():
+            case Show() | CellDone():
                 self._shown[message.seq] = message
                 self._news.set()
-            case Call():
+            case HostCall():
                 self._on_call(message)
             case Pong():
                 self._pongs = message.id
                 self._news.set()
-            case Ready():
+            case KernelReady():
                 self.version = message.version
                 self._marks = Marks(message.mark)
                 self._begun.set()
             case _:
-                self._tell(cells.Status(message.event))
+                self._tell(cells.StatusOutput(message.event))
 
     def _lost(self) -> None:
         """Without its channel a kernel is of no use; it ends itself, or is ended."""
@@ -243,18 +260,18 @@ class Kernel:
             with suppress(OSError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
-    def _on_call(self, call: Call) -> None:
+    def _on_call(self, call: HostCall) -> None:
         running = self._running
         if running is not None and not running.stopping and self._calls is not None:
             running.begin(spawn(self._calls, running.answer(call, self._reply, self)))
         else:
             self._reply(call, ok=False, error="No cell is running.")
 
-    def _reply(self, call: Call, **fields: Any) -> None:
+    def _reply(self, call: HostCall, **fields: Any) -> None:
         if self._channel is not None:
             self._channel.send("reply", id=call.id, **fields)
 
-    async def _end_of(self, running: Running, timeout_s: float) -> CellEnd:
+    async def _end_of(self, running: RunningCell, timeout_s: float) -> CellEnd:
         try:
             async with asyncio.timeout(timeout_s) as running.clock:
                 await running.over.wait()
@@ -271,7 +288,7 @@ class Kernel:
             running.clock = None
         return running.end
 
-    async def _stop(self, running: Running) -> None:
+    async def _stop(self, running: RunningCell) -> None:
         """Interrupt the cell as Ctrl+C does; a kernel that does not obey is ended."""
         running.stopping = True
         for task in running.tasks:
@@ -324,13 +341,13 @@ def how_it_ended(exited: Exit | None) -> str:
 def _event(show: Show) -> CellEvent | None:
     match show.kind:
         case "json":
-            return cells.Json(show.value)
+            return cells.JsonOutput(show.value)
         case "image":
-            return cells.Picture(show.data, show.mime)
+            return cells.ImageOutput(show.data, show.mime)
         case "markdown":
-            return cells.Markdown(show.text)
+            return cells.MarkdownOutput(show.text)
         case "html":
-            return cells.Html(show.text)
+            return cells.HtmlOutput(show.text)
         case "text":
-            return cells.Text(show.text.encode("utf-8", "replace"))
+            return cells.TextOutput(show.text.encode("utf-8", "replace"))
     return None

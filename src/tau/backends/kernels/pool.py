@@ -9,7 +9,16 @@ from typing import Literal, Self
 from msgspec import Struct
 
 from tau.backends.kernels import cells
-from tau.backends.kernels.cells import LABELS, Cell, CellEnd, Host, KernelError, Language, Listen, NoHost
+from tau.backends.kernels.cells import (
+    LABELS,
+    Cell,
+    CellEnd,
+    CellHost,
+    KernelError,
+    KernelLanguage,
+    Listen,
+    NoHost,
+)
 from tau.base.late import late
 from tau.base.run import Runner
 from tau.base.tasks import shielded, spawn
@@ -47,9 +56,9 @@ class PythonResult(Struct, frozen=True, kw_only=True):
 class _Slot:
     """The place of one kernel; it stays when the kernel goes."""
 
-    def __init__(self, session: str, language: Language) -> None:
+    def __init__(self, session: str, language: KernelLanguage) -> None:
         self.session = session
-        self.language: Language = language
+        self.language: KernelLanguage = language
         self.lock = asyncio.Lock()
         self.kernel: Kernel | None = None
         self.deaths = 0
@@ -83,7 +92,7 @@ class Kernels:
         self._limits = limits or KernelLimits()
         self._clock = clock
         self._group: asyncio.TaskGroup | None = None
-        self._slots: dict[tuple[str, Language], _Slot] = {}
+        self._slots: dict[tuple[str, KernelLanguage], _Slot] = {}
         self._watch: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -102,7 +111,7 @@ class Kernels:
             await group.__aexit__(None, None, None)
 
     async def run(
-        self, cell: Cell, listen: Listen, host: Host, *, cwd: Path, session: str = MAIN_SESSION
+        self, cell: Cell, listen: Listen, host: CellHost, *, cwd: Path, session: str = MAIN_SESSION
     ) -> CellEnd:
         """Run a cell in the kernel of its session and language, after those that wait there already.
 
@@ -119,7 +128,7 @@ class Kernels:
                 slot.gone = ""
             kernel = await self._kernel(slot, cwd)
             if slot.gone:
-                listen(cells.Text(f"[{slot.gone} All variables are gone.]\n".encode()))
+                listen(cells.TextOutput(f"[{slot.gone} All variables are gone.]\n".encode()))
                 slot.gone = ""
             try:
                 end: CellEnd = await kernel.run(cell.code, cell.timeout_s, listen, host)
@@ -143,7 +152,7 @@ class Kernels:
         timeout_s: float = cells.DEFAULT_TIMEOUT_S,
         reset: bool = False,
         session: str = MAIN_SESSION,
-        host: Host | None = None,
+        host: CellHost | None = None,
         listen: Listen | None = None,
         max_chars: int = 1_000_000,
     ) -> PythonResult:
@@ -152,7 +161,7 @@ class Kernels:
         shown: list[cells.CellEvent] = []
 
         def take(event: cells.CellEvent) -> None:
-            if not isinstance(event, cells.Text):
+            if not isinstance(event, cells.TextOutput):
                 shown.append(event)
             elif len(text) < max_chars:
                 text.extend(event.data[: max_chars - len(text)])
@@ -201,7 +210,7 @@ class Kernels:
             self._watch = spawn(self._group, self._look_after(), name="kernels")
         return kernel
 
-    async def _make_room(self, language: Language) -> None:
+    async def _make_room(self, language: KernelLanguage) -> None:
         """End the kernel that was not used for the longest time, if there are as many as there may be."""
         there = [one for one in self._slots.values() if one.language == language and one.kernel is not None]
         if len(there) < self._limits.count:

@@ -5,9 +5,9 @@ from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any, Protocol
 
-from tau.backends.kernels.bridge import answer
-from tau.backends.kernels.cells import CellEnd, Host, Listen
-from tau.backends.kernels.channel import Call
+from tau.backends.kernels.cells import CellEnd, CellHost, Listen
+from tau.backends.kernels.channel import HostCall
+from tau.backends.kernels.host_calls import answer
 from tau.base import log
 from tau.base.errors import TauError
 
@@ -16,13 +16,13 @@ WAITING: ContextVar[tuple[object, ...]] = ContextVar("WAITING", default=())
 
 
 class Reply(Protocol):
-    def __call__(self, call: Call, **fields: Any) -> None: ...
+    def __call__(self, call: HostCall, **fields: Any) -> None: ...
 
 
-class Running:
+class RunningCell:
     """`over` is set when `end` says how it ended."""
 
-    def __init__(self, id: int, listen: Listen, host: Host) -> None:
+    def __init__(self, id: int, listen: Listen, host: CellHost) -> None:
         self.id = id
         self.listen = listen
         self.host = host
@@ -44,7 +44,7 @@ class Running:
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
-    async def answer(self, call: Call, reply: Reply, kernel: object) -> None:
+    async def answer(self, call: HostCall, reply: Reply, kernel: object) -> None:
         WAITING.set((*WAITING.get(), kernel))
         self.begin_call()
         try:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tau.base.pipe import Pipe
-from tau.base.run import ABORT_GRACE_S, Exit, Family, Limits, Process
+from tau.base.run import ABORT_GRACE_S, Exit, Limits, Process, ProcessTree
 from tau.base.tasks import shielded
 
 
-class Host(Protocol):
+class ShellHost(Protocol):
     """The shell that a command runs in."""
 
     @property
@@ -33,10 +33,10 @@ class ShellCall:
 
     def __init__(
         self,
-        host: Host,
+        host: ShellHost,
         place: Path,
         limits: Limits,
-        family: Family,
+        family: ProcessTree,
         start: Callable[[Coroutine[Any, Any, None]], object],
     ) -> None:
         os.mkfifo(place, 0o600)

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from tau.backends.shell.call import ShellCall
 from tau.backends.shell.kinds import ShellKind, change_folder, exports
-from tau.base.run import RUN_ID, Exit, Family, Limits, Process, Runner
+from tau.base.run import RUN_ID, Exit, Limits, Process, ProcessTree, Runner
 from tau.base.sizes import KIB
 
 READY_S = 5.0
@@ -21,7 +21,7 @@ GOODBYE_S = 0.2
 INLINE_CHARS = 4 * KIB  # a shell reads a pipe byte by byte: longer commands go through a file
 
 
-class Request(Struct, frozen=True, kw_only=True):
+class ShellRequest(Struct, frozen=True, kw_only=True):
     """`folder` is where to go before; with `back`, where to go afterwards; `save_to` is for the state."""
 
     command: str
@@ -32,13 +32,13 @@ class Request(Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
 
 
-class Surroundings(Struct, frozen=True, kw_only=True):
+class ShellEnvironment(Struct, frozen=True, kw_only=True):
     """What a shell of a session is given by it: a private folder, its family, and whom to tell the news."""
 
     runner: Runner
     kind: ShellKind
     folder: Path
-    family: Family
+    family: ProcessTree
     start: Callable[[Coroutine[Any, Any, None]], object]  # work that nobody waits for
     moved: Callable[["LiveShell", Path], None]  # a command ended in this folder
     saved: Callable[["LiveShell", Path], None]  # its state is in this file
@@ -47,7 +47,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
 class LiveShell:
     """Runs one command at a time. It is over when its process is; whoever owns it starts another one."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: ShellEnvironment) -> None:
         self._around = around
         self._run_id = os.urandom(8).hex()
         self._process: Process | None = None
@@ -105,7 +105,7 @@ class LiveShell:
             await self.close()
         return self.alive
 
-    async def run(self, request: Request) -> ShellCall:
+    async def run(self, request: ShellRequest) -> ShellCall:
         assert self._call is None and self.alive
         self._requests += 1
         place = self._around.folder / f"{self._run_id}.{self._requests}"
@@ -192,7 +192,7 @@ class LiveShell:
             self._hear()
 
 
-def _encoded(request: Request, place: Path, kind: ShellKind) -> bytes:
+def _encoded(request: ShellRequest, place: Path, kind: ShellKind) -> bytes:
     first = [] if request.folder is None else [change_folder(str(request.folder))]
     command = kind.with_variables(request.command, request.env)
     if len(command) > INLINE_CHARS:

@@ -17,14 +17,14 @@ from msgspec import Struct
 from tau.base import log
 from tau.base.files import temporary_folder
 from tau.base.late import late
-from tau.base.run import IN_TERMINAL, QUIET, RUN_ID, Family, Limits, Process, Runner, Terminal
+from tau.base.run import IN_TERMINAL, QUIET, RUN_ID, Limits, Process, ProcessTree, Pty, Runner
 from tau.base.tasks import shielded, spawn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tau.backends.shell.kinds import ShellKind
-    from tau.backends.shell.live import LiveShell, Request
-    from tau.backends.shell.snapshot import Snapshot
+    from tau.backends.shell.live import LiveShell, ShellRequest
+    from tau.backends.shell.snapshot import ShellSnapshot
 
 kinds = late("tau.backends.shell.kinds")
 live = late("tau.backends.shell.live")
@@ -32,7 +32,7 @@ shlex = late("shlex")
 snapshots = late("tau.backends.shell.snapshot")
 
 
-class Running(Struct, frozen=True, kw_only=True):
+class RunningShellCommand(Struct, frozen=True, kw_only=True):
     """A command that was started. Use `process` as `async with`; `notes` is what there is to say then."""
 
     process: Process
@@ -57,13 +57,13 @@ class ShellSession:
         self._home = cwd
         self._cwd = cwd
         self._cache = cache  # for snapshots of the rc file; without it, that file is not read
-        self._family: Family | None = None
+        self._family: ProcessTree | None = None
         self._group: asyncio.TaskGroup | None = None
         self._folder: Path | None = None
         self._shell: LiveShell | None = None
         self._retired: list[LiveShell] = []
         self._opening = False
-        self._snapshot: Snapshot | None = None  # None: not looked for yet
+        self._snapshot: ShellSnapshot | None = None  # None: not looked for yet
         self._state: Path | None = None
         self._saves = 0
 
@@ -105,8 +105,8 @@ class ShellSession:
         limits: Limits | None = None,
         fresh: bool = False,
         beside: bool = False,
-        terminal: Terminal | None = None,
-    ) -> Running:
+        terminal: Pty | None = None,
+    ) -> RunningShellCommand:
         """Start a command in `cwd`, or where the last one ended; with `stay` the shell stays in `cwd`.
 
         `fresh` asks for a shell that knows nothing of earlier commands, `beside` for one that begins like the
@@ -128,7 +128,7 @@ class ShellSession:
                 shell = await self._open_shell(kind, remarks)
                 if shell is not None:
                     call = await shell.run(self._request(command, cwd, stay, env or {}, wanted))
-                    return Running(process=call, cwd=begin, shell=shell, remarks=remarks)
+                    return RunningShellCommand(process=call, cwd=begin, shell=shell, remarks=remarks)
             finally:
                 self._opening = False
         state = None
@@ -147,9 +147,9 @@ class ShellSession:
             _unlink(state)
             raise
         process.when_gone(lambda _: _unlink(state))
-        return Running(process=process, cwd=begin, remarks=remarks)
+        return RunningShellCommand(process=process, cwd=begin, remarks=remarks)
 
-    def let_go(self, running: Running) -> None:
+    def let_go(self, running: RunningShellCommand) -> None:
         """The command goes on by itself: its shell is its own from now on, and later commands get another."""
         if self._shell is not None and running.shell is self._shell:
             self._shell.retired = True
@@ -163,7 +163,7 @@ class ShellSession:
         state: Path | None,
         remarks: list[str],
         env: Mapping[str, str],
-        terminal: Terminal | None,
+        terminal: Pty | None,
     ) -> list[str]:
         """What starts a shell for one command, with the state of the session if there is one."""
         if kind is None:
@@ -183,9 +183,9 @@ class ShellSession:
 
     def _request(
         self, command: str, cwd: Path | None, stay: bool, env: Mapping[str, str], limits: Limits
-    ) -> "Request":
+    ) -> "ShellRequest":
         self._saves += 1
-        request: Request = live.Request(
+        request: ShellRequest = live.ShellRequest(
             command=command,
             save_to=self._made_folder() / f"state.{self._saves}",
             env=env,
@@ -211,7 +211,7 @@ class ShellSession:
             known = (await self._rc(kind, remarks)).file
         group = self._group
         assert group is not None
-        around = live.Surroundings(
+        around = live.ShellEnvironment(
             runner=self._runner,
             kind=kind,
             folder=self._made_folder(),
@@ -252,9 +252,9 @@ class ShellSession:
         reading: str = kinds.read_in(str(file))
         return f"{reading}; {kinds.exports(QUIET)}" if quiet else reading
 
-    async def _rc(self, kind: "ShellKind", remarks: list[str]) -> "Snapshot":
+    async def _rc(self, kind: "ShellKind", remarks: list[str]) -> "ShellSnapshot":
         if self._snapshot is None:
-            found: Snapshot = snapshots.NONE
+            found: ShellSnapshot = snapshots.NONE
             self._snapshot = found  # a second command does not wait for it
             if self._cache is not None:
                 found = await snapshots.snapshot(self._runner, kind, self._cache, _home_folder(self._home))
@@ -285,7 +285,7 @@ class ShellSession:
         self._cwd = self._home
         return True
 
-    def _kin(self) -> Family:
+    def _kin(self) -> ProcessTree:
         if self._family is None:
             self._family = self._runner.family()
         return self._family

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from tau.backends.shell.kinds import ShellKind
 from tau.base.files import make_private, write_atomic
-from tau.base.run import QUIET, Captured, Limits, Runner, capture
+from tau.base.run import QUIET, CapturedOutput, Limits, Runner, capture
 from tau.base.sizes import MIB
 
 TIME_LIMIT_S = 5.0
@@ -36,17 +36,17 @@ _OPTIONS = re.compile(
 _ASKING = re.compile(r"alias (-- )?(rm|cp|mv|ln)=.*\s-\w*i")
 
 
-class Snapshot(Struct, frozen=True):
+class ShellSnapshot(Struct, frozen=True):
     """`file` is None if there is nothing to read in; `note` says why, if there should have been."""
 
     file: Path | None = None
     note: str = ""
 
 
-NONE = Snapshot()
+NONE = ShellSnapshot()
 
 
-async def snapshot(runner: Runner, kind: ShellKind, cache: Path, home: Path) -> Snapshot:
+async def snapshot(runner: Runner, kind: ShellKind, cache: Path, home: Path) -> ShellSnapshot:
     """The snapshot of the user's rc file as it is now, made if there is none in the folder `cache`."""
     rc = next((home / name for name in kind.rc_files if (home / name).is_file()), None)
     if rc is None:
@@ -59,10 +59,10 @@ async def snapshot(runner: Runner, kind: ShellKind, cache: Path, home: Path) -> 
             known = opened.read(len(_LEFT_OUT))
     except OSError:
         return await _made(runner, kind, rc, file)
-    return NONE if known == _LEFT_OUT else Snapshot(file)
+    return NONE if known == _LEFT_OUT else ShellSnapshot(file)
 
 
-async def _made(runner: Runner, kind: ShellKind, rc: Path, file: Path) -> Snapshot:
+async def _made(runner: Runner, kind: ShellKind, rc: Path, file: Path) -> ShellSnapshot:
     script = (
         f". {quote(str(rc))} </dev/null >/dev/null 2>&1; "
         f"builtin printf '\\0tau snapshot\\0'; {{ {kind.definitions}; }} 2>/dev/null; "
@@ -76,7 +76,7 @@ async def _made(runner: Runner, kind: ShellKind, rc: Path, file: Path) -> Snapsh
             done = await capture(process, max_bytes=MAX_BYTES)
             await process.kill()  # what it may have left in the background
     except OSError as error:
-        return Snapshot(note=f"{rc} was left out: {error.strerror}.")
+        return ShellSnapshot(note=f"{rc} was left out: {error.strerror}.")
     reason = _failure(done)
     text = f"{_LEFT_OUT}{reason}\n" if reason else _text(done.output, kind)
     try:
@@ -84,13 +84,13 @@ async def _made(runner: Runner, kind: ShellKind, rc: Path, file: Path) -> Snapsh
         write_atomic(file, text.encode(errors="surrogateescape"), mode=0o600)
         _remove_others(file, kind)
     except OSError as error:
-        return Snapshot(note=f"{rc} was left out: {file} cannot be written ({error.strerror}).")
+        return ShellSnapshot(note=f"{rc} was left out: {file} cannot be written ({error.strerror}).")
     if reason:
-        return Snapshot(note=f"{rc} was left out: {reason}. Change it, and it is tried again.")
-    return Snapshot(file)
+        return ShellSnapshot(note=f"{rc} was left out: {reason}. Change it, and it is tried again.")
+    return ShellSnapshot(file)
 
 
-def _failure(done: Captured) -> str:
+def _failure(done: CapturedOutput) -> str:
     if done.exit.timed_out:
         return f"it took longer than {TIME_LIMIT_S:g} s"
     if done.dropped_bytes:

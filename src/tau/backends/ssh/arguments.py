@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tau.backends.ssh.hosts import Host
+from tau.backends.ssh.hosts import SshHost
 
 CONNECT_S = 15
 ALIVE_S = 15
@@ -19,22 +19,22 @@ ALWAYS = (
 FOR_PROJECT_HOSTS = ("ForwardAgent=no", "GSSAPIDelegateCredentials=no")
 
 
-def master_words(host: Host, socket: str) -> list[str]:
+def master_words(host: SshHost, socket: str) -> list[str]:
     """A connection that stays, and lets others through while it lives."""
     return ["ssh", "-N", "-M", "-S", socket, *_options(host), "--", host.address]
 
 
-def command_words(host: Host, socket: str | None, remote: str) -> list[str]:
+def command_words(host: SshHost, socket: str | None, remote: str) -> list[str]:
     """One remote command, through a kept connection where there is one."""
     return [*session_words(host, socket), "--", host.address, remote]
 
 
-def session_words(host: Host, socket: str | None) -> list[str]:
+def session_words(host: SshHost, socket: str | None) -> list[str]:
     """The same without the host: what goes before it."""
     return ["ssh", *_options(host), "-o", "ControlMaster=no", "-S", socket or "none"]
 
 
-def _options(host: Host) -> Sequence[str]:
+def _options(host: SshHost) -> Sequence[str]:
     options = list(ALWAYS)
     if not host.own:
         options += FOR_PROJECT_HOSTS

@@ -12,7 +12,7 @@ from pathlib import Path
 from tau.backends.ssh import arguments
 from tau.backends.ssh.command import RemoteCommand
 from tau.backends.ssh.forms import Form, form_of
-from tau.backends.ssh.hosts import Host
+from tau.backends.ssh.hosts import SshHost
 from tau.backends.ssh.info import ASK_UNIX, HostInfo, InfoCache, probe
 from tau.backends.ssh.keys import check_key
 from tau.backends.ssh.mounts import Mounts
@@ -68,18 +68,18 @@ class Connections:
                 self._runner.tidied(self._folder)
                 self._folder = None
 
-    def known(self, host: Host) -> HostInfo | None:
+    def known(self, host: SshHost) -> HostInfo | None:
         """What is known of a host without asking it."""
         return self._cache.get(host)
 
-    async def info(self, host: Host, *, again: bool = False) -> HostInfo:
+    async def info(self, host: SshHost, *, again: bool = False) -> HostInfo:
         """What kind of machine it is, asked if nobody knows. Raises ToolError if it cannot be reached."""
         async with self._way(host) as socket:
             return await self._info(host, socket, again=again)
 
     @asynccontextmanager
     async def start(
-        self, host: Host, command: str, *, cwd: str | None = None, limits: Limits | None = None
+        self, host: SshHost, command: str, *, cwd: str | None = None, limits: Limits | None = None
     ) -> AsyncIterator[RemoteCommand]:
         """A remote command that runs, and ends with the block. The time limit begins when it starts.
 
@@ -93,12 +93,12 @@ class Connections:
             async with await self._started(host, socket, form, limits) as running:
                 yield running
 
-    def mounted(self, host: Host) -> Path | None:
+    def mounted(self, host: SshHost) -> Path | None:
         """The folder that shows the host's files, if it is there."""
         return None if self._mounts is None else self._mounts.folder_of(host)
 
     @asynccontextmanager
-    async def _way(self, host: Host) -> AsyncIterator[str | None]:
+    async def _way(self, host: SshHost) -> AsyncIterator[str | None]:
         """The socket of a connection that is kept at least as long as the block; None where none can be."""
         check_key(host)
         async with self._locks.setdefault(host.name, asyncio.Lock()):
@@ -111,7 +111,7 @@ class Connections:
             if master is not None:
                 master.end()
 
-    async def _info(self, host: Host, socket: str | None, *, again: bool = False) -> HostInfo:
+    async def _info(self, host: SshHost, socket: str | None, *, again: bool = False) -> HostInfo:
         info = None if again else self._cache.get(host)
         if info is None:
 
@@ -122,7 +122,7 @@ class Connections:
             self._cache.put(host, info)
         return info
 
-    async def _answer(self, host: Host, socket: str | None, remote: str) -> str:
+    async def _answer(self, host: SshHost, socket: str | None, remote: str) -> str:
         words = arguments.command_words(host, socket, remote)
         async with await self._launch(words, Limits(timeout=PROBE_S)) as process:
             answer = await capture(process, max_bytes=ERROR_BYTES)
@@ -132,7 +132,7 @@ class Connections:
         return text
 
     async def _started(
-        self, host: Host, socket: str | None, form: Form, limits: Limits | None
+        self, host: SshHost, socket: str | None, form: Form, limits: Limits | None
     ) -> RemoteCommand:
         words = arguments.command_words(host, socket, form.remote)
         process = await self._launch(words, limits, scripted=form.script is not None)
@@ -158,7 +158,7 @@ class Connections:
                 raise
             raise ToolError("The program ssh is not on the PATH; install OpenSSH.") from None
 
-    async def _master(self, host: Host) -> "Master | None":
+    async def _master(self, host: SshHost) -> "Master | None":
         """The kept connection, made if there is none. None where connections cannot be kept."""
         old = self._masters.get(host.name)
         if old is not None and old.is_ready and old.host == host:
@@ -203,7 +203,7 @@ class Connections:
 class Master:
     """One kept connection: an ssh of ours that runs until we, or an hour without use, end it."""
 
-    def __init__(self, host: Host, process: Process, socket: str, idle_s: float) -> None:
+    def __init__(self, host: SshHost, process: Process, socket: str, idle_s: float) -> None:
         self.host = host
         self.socket = socket
         self.task: asyncio.Task[None] | None = None
@@ -265,6 +265,6 @@ class Master:
                 self._deadline.reschedule(when)
 
 
-def _unreachable(host: Host, said: str) -> ToolError:
+def _unreachable(host: SshHost, said: str) -> ToolError:
     reason = shortened(clean_line(said), ERROR_CHARS).rstrip(".") or "ssh gave no reason"
     return ToolError(f'No connection to "{host.name}" ({host.target}): {reason}.')

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from tau.backends.ssh.hosts import Host
+from tau.backends.ssh.hosts import SshHost
 from tau.backends.ssh.info import HostInfo
 from tau.base.errors import ToolError
 from tau.base.run import QUIET
@@ -59,7 +59,7 @@ class Form(Struct, frozen=True, kw_only=True):
 
 
 def form_of(
-    info: HostInfo, host: Host, command: str, cwd: str | None, nonce: str, env: Mapping[str, str] = QUIET
+    info: HostInfo, host: SshHost, command: str, cwd: str | None, nonce: str, env: Mapping[str, str] = QUIET
 ) -> Form:
     compat = info.compat(host)
     if info.kind == "posix" or compat is not None:

@@ -17,9 +17,9 @@ from msgspec import Raw, Struct, json
 from tau.base.errors import ConfigError, UsageError
 from tau.base.files import typed_path
 from tau.base.text import clean_line, shortened
+from tau.config.descriptions import show_value
 from tau.config.json_file import JsonFile, change_json, read_json
 from tau.config.paths import PROJECT_FOLDER, Paths, project_dir, repo_root
-from tau.config.words import show_value
 
 MAX_HOSTS = 100
 MAX_WARNINGS = 20
@@ -33,10 +33,10 @@ ADDRESS = r"[A-Za-z0-9_:\[][A-Za-z0-9_.:%\[\]-]{0,252}"
 USER = r"[A-Za-z0-9_][A-Za-z0-9_.@+\\-]{0,63}"
 _VARIABLE = r"\$(?:\{(\w+)\}|(\w+))"
 
-Scope = Literal["user", "project"]
+HostScope = Literal["user", "project"]
 
 
-class Host(Struct, frozen=True, kw_only=True):
+class SshHost(Struct, frozen=True, kw_only=True):
     """Where to connect. What is None is left to ssh and the user's own ssh_config.
 
     `own`: the user vouches for it. `compat`: whether a Windows host shall be used through its bash or sh.
@@ -60,10 +60,10 @@ class Host(Struct, frozen=True, kw_only=True):
         return who if self.port is None else f"{who}:{self.port}"
 
 
-class Found(Struct, frozen=True):
+class HostTable(Struct, frozen=True):
     """Hosts by name, and what in the files could not be used."""
 
-    hosts: dict[str, Host]
+    hosts: dict[str, SshHost]
     warnings: list[str]
 
 
@@ -76,13 +76,13 @@ class _Source(Struct, frozen=True):
 
 def load_hosts(
     paths: Paths, cwd: Path, environ: Mapping[str, str] = os.environ, *, trusted: bool = False
-) -> Found:
+) -> HostTable:
     """The hosts that a session in `cwd` can use. Never fails: what is wrong is told and left out.
 
     The first file that has a name wins: `.tau/ssh.json`, the user's own, then `ssh.json` and `.ssh.json` of
     the repository. Unless the project is `trusted`, the user's own file comes first.
     """
-    hosts: dict[str, Host] = {}
+    hosts: dict[str, SshHost] = {}
     warnings: list[str] = []
     for source in _sources(paths, cwd, trusted):
         try:
@@ -105,7 +105,7 @@ def load_hosts(
     if len(warnings) > MAX_WARNINGS:
         more = len(warnings) - MAX_WARNINGS
         warnings[MAX_WARNINGS:] = [f"The ssh.json files have {more} more mistakes like these."]
-    return Found(hosts, warnings)
+    return HostTable(hosts, warnings)
 
 
 def host_files(paths: Paths, cwd: Path) -> list[Path]:
@@ -113,7 +113,7 @@ def host_files(paths: Paths, cwd: Path) -> list[Path]:
     return [source.path for source in _sources(paths, cwd, False)]
 
 
-def managed_file(scope: Scope, paths: Paths, cwd: Path) -> Path:
+def managed_file(scope: HostScope, paths: Paths, cwd: Path) -> Path:
     """The file that `add_host` and `remove_host` write."""
     if scope == "user":
         return paths.home / "ssh.json"
@@ -173,7 +173,7 @@ def _sources(paths: Paths, cwd: Path, trusted: bool) -> Iterator[_Source]:
         yield _Source(root / name, trusted, root)
 
 
-def _hosts_of(file: JsonFile, source: _Source, environ: Mapping[str, str]) -> Iterator[Host | ConfigError]:
+def _hosts_of(file: JsonFile, source: _Source, environ: Mapping[str, str]) -> Iterator[SshHost | ConfigError]:
     """Every host of a file, or what is wrong with it; hosts with wrong parts that do not matter are both."""
     for key in file.content:
         if key not in ("hosts", "$schema"):
@@ -194,7 +194,7 @@ def _hosts_of(file: JsonFile, source: _Source, environ: Mapping[str, str]) -> It
             yield error
 
 
-def _host(file: JsonFile, source: _Source, name: str, entry: Any, environ: Mapping[str, str]) -> Host:
+def _host(file: JsonFile, source: _Source, name: str, entry: Any, environ: Mapping[str, str]) -> SshHost:
     def wrong(problem: str) -> ConfigError:
         keys = ("hosts", name) if file.data else ()
         return file.error(f'Host "{shortened(clean_line(name), 80)}" {source.refusal}: {problem}', *keys)
@@ -223,7 +223,7 @@ def _host(file: JsonFile, source: _Source, name: str, entry: Any, environ: Mappi
         raise wrong(f"username is no name of a user: {show_value(user)}.")
     key = text("keyPath", "key")
     try:
-        return Host(
+        return SshHost(
             name=name,
             address=address,
             user=user,

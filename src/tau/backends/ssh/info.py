@@ -8,14 +8,14 @@ from typing import Literal, TypeAlias
 
 from msgspec import DecodeError, Struct, json
 
-from tau.backends.ssh.hosts import Host
+from tau.backends.ssh.hosts import SshHost
 from tau.base.files import make_private, write_atomic
 from tau.config.paths import Paths
 
 VERSION = 2
 MAX_CACHE_BYTES = 4096
 Os = Literal["linux", "macos", "unix", "windows", "unknown"]
-Kind = Literal["posix", "cmd", "powershell", "unknown"]
+_Kind = Literal["posix", "cmd", "powershell", "unknown"]
 
 # Each shell of the world understands at least one of these. Login files may print beside the answers.
 ASK_UNIX = "uname -s; echo $SHELL"
@@ -28,7 +28,7 @@ _UNAMES: tuple[tuple[str, Os], ...] = (
     (r"\w*BSD|DragonFly|SunOS|AIX|HP-UX|GNU\S*|Haiku|Minix", "unix"),
 )
 
-Ask: TypeAlias = Callable[[str], Awaitable[str]]  # runs a remote command; gives what it printed
+_Ask: TypeAlias = Callable[[str], Awaitable[str]]  # runs a remote command; gives what it printed
 
 
 class HostInfo(Struct, frozen=True, rename="camel", kw_only=True):
@@ -41,12 +41,12 @@ class HostInfo(Struct, frozen=True, rename="camel", kw_only=True):
     compat_shell: Literal["bash", "sh"] | None = None
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> _Kind:
         if self.shell in ("cmd", "powershell"):
             return "cmd" if self.shell == "cmd" else "powershell"
         return "unknown" if self.os == "unknown" else "posix"
 
-    def compat(self, host: Host) -> str | None:
+    def compat(self, host: SshHost) -> str | None:
         """The shell through which a Windows host is used, if it is."""
         return None if host.compat is False or self.kind == "posix" else self.compat_shell
 
@@ -57,7 +57,7 @@ class HostInfo(Struct, frozen=True, rename="camel", kw_only=True):
         return ", ".join(known) or "unknown system"
 
 
-async def probe(host: Host, ask: Ask) -> HostInfo:
+async def probe(host: SshHost, ask: _Ask) -> HostInfo:
     """Ask the machine. Raises what `ask` raises; a machine that gives no known answer is "unknown"."""
     system, shell = _unix(await ask(ASK_UNIX))
     if system not in ("unknown", "windows") or shell:
@@ -104,14 +104,14 @@ class InfoCache:
         self._folder = folder
         self._known: dict[str, HostInfo] = {}
 
-    def get(self, host: Host) -> HostInfo | None:
+    def get(self, host: SshHost) -> HostInfo | None:
         info = self._known.get(host.name) or self._read(host)
         if info is None or info.target != host.target:
             return None
         self._known[host.name] = info
         return info
 
-    def put(self, host: Host, info: HostInfo) -> None:
+    def put(self, host: SshHost, info: HostInfo) -> None:
         self._known[host.name] = info
         if info.kind == "unknown":  # perhaps it answers better next time
             return
@@ -119,12 +119,12 @@ class InfoCache:
             make_private(self._folder)
             write_atomic(self._path(host), json.encode(info) + b"\n", mode=0o600, sync=False)
 
-    def forget(self, host: Host) -> None:
+    def forget(self, host: SshHost) -> None:
         self._known.pop(host.name, None)
         with suppress(OSError):
             self._path(host).unlink()
 
-    def _read(self, host: Host) -> HostInfo | None:
+    def _read(self, host: SshHost) -> HostInfo | None:
         try:
             with self._path(host).open("rb") as file:
                 info = json.decode(file.read(MAX_CACHE_BYTES), type=HostInfo)
@@ -132,5 +132,5 @@ class InfoCache:
             return None
         return info if info.version == VERSION else None
 
-    def _path(self, host: Host) -> Path:
+    def _path(self, host: SshHost) -> Path:
         return self._folder / f"{host.name}.json"

@@ -3,11 +3,11 @@
 import os
 import stat
 
-from tau.backends.ssh.hosts import Host
+from tau.backends.ssh.hosts import SshHost
 from tau.base.errors import ToolError
 
 
-def check_key(host: Host) -> None:
+def check_key(host: SshHost) -> None:
     """Raises ToolError where ssh would refuse the key, or silently go on without it."""
     if host.key is None:
         return

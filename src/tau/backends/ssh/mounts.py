@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 from tau.backends.ssh import arguments
-from tau.backends.ssh.hosts import Host
+from tau.backends.ssh.hosts import SshHost
 from tau.base import log
 from tau.base.files import make_private
 from tau.base.run import Limits, Process, Runner, capture
@@ -46,10 +46,10 @@ class Mounts:
             await self._unmount(path)
         self._mounted.clear()
 
-    def folder_of(self, host: Host) -> Path | None:
+    def folder_of(self, host: SshHost) -> Path | None:
         return self._mounted.get(host.name)
 
-    async def mount(self, host: Host, socket: str) -> None:
+    async def mount(self, host: SshHost, socket: str) -> None:
         """Try once for each host. A failure is logged and changes nothing."""
         if host.name in self._tried:
             return
@@ -111,7 +111,7 @@ class Mounts:
             return f" on {place} " in shown.output.decode("utf-8", "replace")
 
 
-def _words(host: Host, socket: str, path: Path) -> list[str]:
+def _words(host: SshHost, socket: str, path: Path) -> list[str]:
     """In the foreground, so that it ends with us; no links out of the mount, nobody else looks in."""
     ssh = shlex.join(arguments.session_words(host, socket)).replace(",", "\\,")
     options = ("-o", f"ssh_command={ssh}", "-o", "nosuid,nodev,max_conns=1")

@@ -4,7 +4,7 @@ import re
 from bisect import bisect_right
 
 from tau.backends.syntax.languages import language_of
-from tau.backends.syntax.trees import Node, Span, is_broken, parse
+from tau.backends.syntax.trees import Node, NodeSpan, is_broken, parse
 
 # Nodes that are nothing but the things in them, one after the other: the first of those is what is meant.
 _SEQUENCES: dict[str, set[str]] = {
@@ -31,7 +31,7 @@ _CLOSERS = ("_end", "end_tag", "jsx_closing_element", "fenced_code_block_delimit
 _REST = r"[ \t;,]*(?:(?://|#|--|/\*|<!--).*)?\r?"
 
 
-def resolve_block(path: str, text: str, line: int) -> Span | None:
+def resolve_block(path: str, text: str, line: int) -> NodeSpan | None:
     """The lines of the largest construct that begins with the first word of `line` (counted from 1).
 
     None if the language is not known, the line is blank or closes something, nothing begins there that ends
@@ -55,7 +55,7 @@ def resolve_block(path: str, text: str, line: int) -> Span | None:
     block = text[start:end].rstrip()
     if not block or not _ends_its_line(text, start + len(block)):
         return None
-    return Span(line, line + block.count(_newline(text)))
+    return NodeSpan(line, line + block.count(_newline(text)))
 
 
 def _newline(text: str) -> str:

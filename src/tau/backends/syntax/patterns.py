@@ -7,8 +7,8 @@ from itertools import islice
 from msgspec import Struct
 
 from tau.backends.syntax.languages import MAX_PARSED_CHARS
-from tau.backends.syntax.readings import HOLE, rule_for
-from tau.backends.syntax.rewriting import Substitution, substituted
+from tau.backends.syntax.pattern_parser import HOLE, rule_for
+from tau.backends.syntax.substitution import Substitution, substituted
 from tau.backends.syntax.trees import Node, parse
 from tau.base.errors import ToolError
 
@@ -18,7 +18,7 @@ _NAMED_HOLE = r"(?P<many>\$\$\$)(?P<list>[A-Z][A-Z0-9_]*)|\$\$?(?P<one>[A-Z][A-Z
 _DOLLAR_LANGUAGES = {"bash", "php", "javascript", "typescript", "tsx", "scala", "kotlin", "nix", "dart"}
 
 
-class Match(Struct, frozen=True, kw_only=True):
+class PatternMatch(Struct, frozen=True, kw_only=True):
     """Where a pattern fits: characters `start` to `end`, lines counted from 1, what its holes stand for."""
 
     start: int
@@ -36,7 +36,7 @@ class Op(Struct, frozen=True):
     out: str
 
 
-class Change(Struct, frozen=True, kw_only=True):
+class PatternEdit(Struct, frozen=True, kw_only=True):
     """Characters `start` to `end` of the old text become `text`; `op` is the index of the rewrite."""
 
     start: int
@@ -46,15 +46,15 @@ class Change(Struct, frozen=True, kw_only=True):
     op: int
 
 
-class Rewritten(Struct, frozen=True, kw_only=True):
+class RewriteResult(Struct, frozen=True, kw_only=True):
     """`overlapping` matches lie inside other ones and were left as they are."""
 
     text: str
-    changes: list[Change]
+    changes: list[PatternEdit]
     overlapping: int = 0
 
 
-def search(pattern: str, text: str, language: str, *, max_matches: int = MAX_MATCHES) -> list[Match]:
+def search(pattern: str, text: str, language: str, *, max_matches: int = MAX_MATCHES) -> list[PatternMatch]:
     """Every place that the pattern fits, outer ones first, at most `max_matches`.
 
     Raises ToolError for a pattern that can never fit, or a text that cannot be parsed.
@@ -64,11 +64,11 @@ def search(pattern: str, text: str, language: str, *, max_matches: int = MAX_MAT
     return [_match(node, pattern, text, names) for node in nodes]
 
 
-def rewrite(ops: Sequence[Op], text: str, language: str, *, max_changes: int = MAX_MATCHES) -> Rewritten:
+def rewrite(ops: Sequence[Op], text: str, language: str, *, max_changes: int = MAX_MATCHES) -> RewriteResult:
     """The text with every match replaced. All patterns look at the text as it was; what is not matched keeps
     every byte. Where matches overlap, the outer one and the earlier rewrite win. Raises ToolError."""
     newline = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n" if "\n" in text else _bare(text)
-    changes: list[Change] = []
+    changes: list[PatternEdit] = []
     for index, op in enumerate(ops):
         _check_replacement(op, language)
         names = holes(op.pat)
@@ -77,7 +77,7 @@ def rewrite(ops: Sequence[Op], text: str, language: str, *, max_changes: int = M
             values = {name: Substitution(*bounds) for name, bounds in _bounds(node, names).items()}
             new = substituted(op.out, values, text, start, newline)
             line: int = node.range().start.line + 1
-            changes.append(Change(start=start, end=end, first_line=line, text=new, op=index))
+            changes.append(PatternEdit(start=start, end=end, first_line=line, text=new, op=index))
             if len(changes) > max_changes:
                 raise ToolError(
                     f"The patterns fit more than {max_changes} times in one file; make them narrower."
@@ -119,10 +119,10 @@ def _find(pattern: str, text: str, language: str) -> list[Node]:
     return nodes
 
 
-def _match(node: Node, pattern: str, text: str, names: frozenset[str]) -> Match:
+def _match(node: Node, pattern: str, text: str, names: frozenset[str]) -> PatternMatch:
     start, end = _extent(node, pattern, text)
     line: int = node.range().start.line + 1
-    return Match(
+    return PatternMatch(
         start=start,
         end=end,
         first_line=line,
@@ -159,8 +159,8 @@ def _bare(text: str) -> str:
     return "\r" if "\r" in text else "\n"
 
 
-def _applied(text: str, changes: list[Change]) -> Rewritten:
-    kept: list[Change] = []
+def _applied(text: str, changes: list[PatternEdit]) -> RewriteResult:
+    kept: list[PatternEdit] = []
     pieces: list[str] = []
     at = overlapping = 0
     for change in sorted(changes, key=lambda change: (change.start, -change.end, change.op)):
@@ -170,4 +170,4 @@ def _applied(text: str, changes: list[Change]) -> Rewritten:
         pieces += (text[at : change.start], change.text)
         at = change.end
         kept.append(change)
-    return Rewritten(text="".join([*pieces, text[at:]]), changes=kept, overlapping=overlapping)
+    return RewriteResult(text="".join([*pieces, text[at:]]), changes=kept, overlapping=overlapping)

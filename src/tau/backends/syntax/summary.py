@@ -7,8 +7,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from tau.backends.syntax.foldable import Fold, foldable
-from tau.backends.syntax.folds import FOLDS
+from tau.backends.syntax.fold_finder import Fold, foldable
+from tau.backends.syntax.fold_rules import FOLDS
 from tau.backends.syntax.languages import MAX_SUMMARY_BYTES, MAX_SUMMARY_LINES, language_of
 from tau.backends.syntax.trees import parse
 
@@ -28,7 +28,7 @@ class SummaryOptions(Struct, frozen=True, kw_only=True):
     prose: bool = False
 
 
-class Segment(Struct, frozen=True):
+class SummarySegment(Struct, frozen=True):
     """Lines `first` to `last`, counted from 1: shown, left out, or opening and closing line in one row."""
 
     kind: Literal["lines", "elided", "merged"]
@@ -36,16 +36,16 @@ class Segment(Struct, frozen=True):
     last: int
 
 
-class Summary(Struct, frozen=True, kw_only=True):
+class CodeSummary(Struct, frozen=True, kw_only=True):
     """`kept` tells the whole file in order; `elided_spans` are the lines of which nothing is shown."""
 
     lines_total: int
-    kept: list[Segment]
+    kept: list[SummarySegment]
     elided_spans: list[tuple[int, int]]
     elided_lines: int
 
 
-def summarize(path: str, text: str, options: SummaryOptions | None = None) -> Summary | None:
+def summarize(path: str, text: str, options: SummaryOptions | None = None) -> CodeSummary | None:
     """None if the language is not known, the file is too short, too large or broken, or nothing can go."""
     options = options or SummaryOptions()
     rows = _rows(text)
@@ -64,7 +64,7 @@ def summarize(path: str, text: str, options: SummaryOptions | None = None) -> Su
     elided = sum(last - first + 1 for first, last in closed)
     if not closed or len(rows) - elided < MIN_SHOWN_LINES:
         return None
-    return Summary(
+    return CodeSummary(
         lines_total=len(rows),
         kept=list(_segments(closed, rows)),
         elided_spans=[(first + 1, last + 1) for first, last in closed],
@@ -72,7 +72,7 @@ def summarize(path: str, text: str, options: SummaryOptions | None = None) -> Su
     )
 
 
-def render(summary: Summary, text: str) -> str:
+def render(summary: CodeSummary, text: str) -> str:
     """The summary as plain text: `N:line`, `A-B:opening .. closing`, and `...` for what is left out."""
     rows = _rows(text)
     out: list[str] = []
@@ -86,7 +86,7 @@ def render(summary: Summary, text: str) -> str:
     return "\n".join(out)
 
 
-def merged_row(rows: Sequence[str], segment: Segment) -> str:
+def merged_row(rows: Sequence[str], segment: SummarySegment) -> str:
     """The one row that stands for a merged segment."""
     return f"{rows[segment.first - 1].rstrip()} .. {rows[segment.last - 1].strip()}"
 
@@ -155,19 +155,19 @@ def _closed(outer: list[_Closed], total: int, options: SummaryOptions, *, force:
     return sorted((fold.first, fold.last) for _, _, fold in heap)
 
 
-def _segments(closed: list[Fold], rows: Sequence[str]) -> Iterator[Segment]:
+def _segments(closed: list[Fold], rows: Sequence[str]) -> Iterator[SummarySegment]:
     at = 0
     for first, last in closed:
         merged = at <= first - 1 and _can_merge(rows, first - 1, last + 1)
         if first - 1 - merged >= at:
-            yield Segment("lines", at + 1, first - merged)
+            yield SummarySegment("lines", at + 1, first - merged)
         if merged:
-            yield Segment("merged", first, last + 2)
+            yield SummarySegment("merged", first, last + 2)
         else:
-            yield Segment("elided", first + 1, last + 1)
+            yield SummarySegment("elided", first + 1, last + 1)
         at = last + 1 + merged
     if at < len(rows):
-        yield Segment("lines", at + 1, len(rows))
+        yield SummarySegment("lines", at + 1, len(rows))
 
 
 def _can_merge(rows: Sequence[str], opening: int, closing: int) -> bool:

@@ -19,7 +19,7 @@ _PROBES = (32 * 1024, 128 * 1024, 512 * 1024)
 _EMPTY = {"block_continuation", "heredoc_body", "heredoc_content", "raw_text", "string_content"}
 
 
-class Span(Struct, frozen=True):
+class NodeSpan(Struct, frozen=True):
     """Lines `first` to `last`, both included and counted from 1."""
 
     first: int

@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 from tau.base.errors import ToolError
-from tau.coding.edits.hunks import Hunk, Row
-from tau.coding.edits.sections import Patch, Section
-from tau.coding.edits.wrapping import unwrapped
-from tau.coding.paths import resolve
+from tau.coding.edits.hunks import HunkRow, PatchHunk
+from tau.coding.edits.multi_file_patch import MultiFilePatch, PatchSection
+from tau.coding.edits.patch_wrapper import unwrapped
+from tau.coding.files.paths import resolve
 
 _BEGIN = re.compile(r"\*\*\*\s*Begin Patch\s*$", re.IGNORECASE)
 _END = re.compile(r"\*\*\*\s*End Patch\s*$", re.IGNORECASE)
@@ -18,7 +18,7 @@ _NUMBERED = re.compile(r"-(\d+)(?:,\d+)?\s+\+\d+(?:,\d+)?\s*(?:@@.*)?$")
 _GIT_NOISE = ("diff --git ", "index ", "new file mode ", "deleted file mode ", "similarity index ")
 
 
-def parse(text: str, cwd: Path) -> Patch:
+def parse(text: str, cwd: Path) -> MultiFilePatch:
     """The patch as sections. Raises ToolError if it cannot be understood or may have been cut off."""
     lines = unwrapped(text, lambda line: line.startswith("***"))
     notes: list[str] = []
@@ -29,7 +29,7 @@ def parse(text: str, cwd: Path) -> Patch:
             "This is no patch: it names no file. Write `*** Begin Patch`, then `*** Update File: path`, "
             "`*** Add File: path` or `*** Delete File: path` with its lines, then `*** End Patch`."
         )
-    sections: list[Section] = []
+    sections: list[PatchSection] = []
     rows: list[tuple[int, str]] = []
     head: re.Match[str] | None = None
     for index, line in body:
@@ -44,7 +44,7 @@ def parse(text: str, cwd: Path) -> Patch:
         head, rows = match, []
     assert head is not None
     sections.append(_section(head, rows, cwd))
-    return Patch(tuple(sections), tuple(notes))
+    return MultiFilePatch(tuple(sections), tuple(notes))
 
 
 def _inside(lines: list[str], notes: list[str]) -> list[tuple[int, str]]:
@@ -87,19 +87,21 @@ def _end_of(lines: list[str], begin: int) -> int:
     )
 
 
-def _section(head: re.Match[str], rows: list[tuple[int, str]], cwd: Path) -> Section:
+def _section(head: re.Match[str], rows: list[tuple[int, str]], cwd: Path) -> PatchSection:
     verb, name = head[1].lower(), head[2]
     if not name:
         raise ToolError(f"`{head[0].strip()}` names no file.")
     if verb == "add":
         content, notes = _content(rows, name)
-        return Section(kind="create", path=resolve(name, cwd, existing=False), content=content, notes=notes)
+        return PatchSection(
+            kind="create", path=resolve(name, cwd, existing=False), content=content, notes=notes
+        )
     path = resolve(name, cwd)
     if verb == "delete":
         for row in rows:
             if row[1].strip() and not row[1].startswith("-"):
                 raise _broken(row, f"stands below the deletion of {name}, which has no lines")
-        return Section(kind="delete", path=path)
+        return PatchSection(kind="delete", path=path)
     rows = [row for row in rows if not row[1].startswith("\\")]
     move_to = None
     if rows and (match := _MOVE.match(rows[0][1])):
@@ -109,7 +111,7 @@ def _section(head: re.Match[str], rows: list[tuple[int, str]], cwd: Path) -> Sec
     hunks, notes = _hunks(_without_noise(rows), name)
     if not hunks and move_to is None:
         raise ToolError(f"The patch has no changed lines for {name}: write them with `-` and `+`.")
-    return Section(kind="update", path=path, move_to=move_to, hunks=hunks, notes=notes)
+    return PatchSection(kind="update", path=path, move_to=move_to, hunks=hunks, notes=notes)
 
 
 def _content(rows: list[tuple[int, str]], name: str) -> tuple[str, tuple[str, ...]]:
@@ -138,7 +140,7 @@ def _without_noise(rows: list[tuple[int, str]]) -> list[tuple[int, str]]:
     return rows
 
 
-def _hunks(rows: list[tuple[int, str]], name: str) -> tuple[tuple[Hunk, ...], tuple[str, ...]]:
+def _hunks(rows: list[tuple[int, str]], name: str) -> tuple[tuple[PatchHunk, ...], tuple[str, ...]]:
     drafts: list[_DraftHunk] = [_DraftHunk()]
     for row in rows:
         line = row[1]
@@ -156,7 +158,7 @@ def _hunks(rows: list[tuple[int, str]], name: str) -> tuple[tuple[Hunk, ...], tu
             drafts[-1].rows.append(_row(line))
         else:
             raise _broken(row, f"must begin with ` `, `-`, `+` or `@@`, as every line for {name}")
-    hunks: list[Hunk] = []
+    hunks: list[PatchHunk] = []
     notes: list[str] = []
     for draft in drafts:
         hunk = draft.finished(len(hunks) + 1)
@@ -167,21 +169,21 @@ def _hunks(rows: list[tuple[int, str]], name: str) -> tuple[tuple[Hunk, ...], tu
     return tuple(hunks), tuple(notes)
 
 
-def _row(line: str) -> Row:
+def _row(line: str) -> HunkRow:
     match line[:1]:
         case "-":
-            return Row("-", line[1:])
+            return HunkRow("-", line[1:])
         case "+":
-            return Row("+", line[1:])
+            return HunkRow("+", line[1:])
         case _:
-            return Row(" ", line[1:])
+            return HunkRow(" ", line[1:])
 
 
 class _DraftHunk:
     """A hunk while its lines are read."""
 
     def __init__(self) -> None:
-        self.rows: list[Row] = []
+        self.rows: list[HunkRow] = []
         self.scopes: list[str] = []
         self.line: int | None = None
         self.at_end = False
@@ -196,8 +198,8 @@ class _DraftHunk:
         if text.strip() not in ("", "..."):
             self.scopes.append(text)
 
-    def finished(self, number: int) -> Hunk:
-        return Hunk(
+    def finished(self, number: int) -> PatchHunk:
+        return PatchHunk(
             number=number,
             rows=tuple(self.rows),
             scopes=tuple(self.scopes),

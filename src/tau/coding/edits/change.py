@@ -8,13 +8,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tau.agent.ports import Stat
-from tau.base.text import Decoded
-from tau.coding.edits.source import Source, bytes_of
+from tau.base.text import DecodedText
+from tau.coding.edits.source import FileSource, bytes_of
 from tau.coding.edits.splice_diff import diff_of
 from tau.coding.edits.splices import Splice, spliced
 
-Kind = Literal["create", "update", "delete", "move"]
-_NO_TEXT = Decoded(text="")
+_Kind = Literal["create", "update", "delete", "move"]
+_NO_TEXT = DecodedText(text="")
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
@@ -25,7 +25,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
     path: Path
     name: str
-    kind: Kind
+    kind: _Kind
     old: bytes | None = None
     new: bytes | None = None
     stat: Stat | None = None
@@ -48,7 +48,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
 
 def update(
-    source: Source, decoded: Decoded, splices: Sequence[Splice], notes: tuple[str, ...] = ()
+    source: FileSource, decoded: DecodedText, splices: Sequence[Splice], notes: tuple[str, ...] = ()
 ) -> FileChange:
     """The file's text with these splices; every byte outside them stays."""
     diff = diff_of(decoded.text, splices, f"a/{source.name}", f"b/{source.name}")
@@ -68,7 +68,7 @@ def update(
 
 
 def creation(
-    source: Source, text: str, notes: tuple[str, ...] = (), *, like: Decoded = _NO_TEXT
+    source: FileSource, text: str, notes: tuple[str, ...] = (), *, like: DecodedText = _NO_TEXT
 ) -> FileChange:
     """A new file, in UTF-8 or in the encoding of another one."""
     diff = diff_of("", [Splice(0, 0, text)] if text else [], "/dev/null", f"b/{source.name}")
@@ -84,7 +84,7 @@ def creation(
     )
 
 
-def deletion(source: Source, text: str, notes: tuple[str, ...] = ()) -> FileChange:
+def deletion(source: FileSource, text: str, notes: tuple[str, ...] = ()) -> FileChange:
     """`text` is what the diff shows; empty for a file that is no text."""
     diff = diff_of(text, [Splice(0, len(text), "")] if text else [], f"a/{source.name}", "/dev/null")
     return FileChange(
@@ -99,7 +99,7 @@ def deletion(source: Source, text: str, notes: tuple[str, ...] = ()) -> FileChan
     )
 
 
-def moved(change: FileChange, to: Source) -> FileChange:
+def moved(change: FileChange, to: FileSource) -> FileChange:
     """The same under another name, where nothing stands yet."""
     return replace(
         change,

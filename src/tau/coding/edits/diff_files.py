@@ -6,9 +6,9 @@ from pathlib import Path
 
 from tau.base.errors import ToolError
 from tau.base.late import late
-from tau.coding.edits.hunks import Hunk
-from tau.coding.edits.sections import Section
-from tau.coding.paths import resolve
+from tau.coding.edits.hunks import PatchHunk
+from tau.coding.edits.multi_file_patch import PatchSection
+from tau.coding.files.paths import resolve
 
 datetime = late("datetime")
 
@@ -31,7 +31,7 @@ class DiffFile:
         self.old_name = ""
         self.new_name = ""
         self._gone = False
-        self.hunks: list[Hunk] = []
+        self.hunks: list[PatchHunk] = []
         self.notes: list[str] = []
         self._said: dict[str, str] = {}
 
@@ -60,7 +60,7 @@ class DiffFile:
             self._said["index"] = index[0]
         return index is not None
 
-    def sections(self, cwd: Path) -> list[Section]:
+    def sections(self, cwd: Path) -> list[PatchSection]:
         """What becomes of the file; none if only its mode changes, which is not done here."""
         said = self._said
         for mode in ("old mode", "new mode", "deleted file mode", "new file mode"):
@@ -74,7 +74,7 @@ class DiffFile:
         if "copy from" in said or "copy to" in said:
             source, target = self._pair("copy", cwd)
             return [
-                Section(
+                PatchSection(
                     kind="create", path=target, copy_of=source, hunks=tuple(self.hunks), notes=self._notes
                 )
             ]
@@ -88,8 +88,8 @@ class DiffFile:
             raise self._cut_off("has no hunks")
         path = self._path(cwd, (self.new_name, self.old_name))
         if not os.path.lexists(path) and all(not hunk.old and not hunk.line for hunk in self.hunks):
-            return [Section(kind="create", path=path, hunks=tuple(self.hunks), notes=self._notes)]
-        return [Section(kind="update", path=path, hunks=tuple(self.hunks), notes=self._notes)]
+            return [PatchSection(kind="create", path=path, hunks=tuple(self.hunks), notes=self._notes)]
+        return [PatchSection(kind="update", path=path, hunks=tuple(self.hunks), notes=self._notes)]
 
     @property
     def _notes(self) -> tuple[str, ...]:
@@ -100,7 +100,7 @@ class DiffFile:
         names = (self.new_name, self.old_name, self._both_names())
         return next((_stripped(name) for name in names if name not in ("", NOTHING)), "a file")
 
-    def _creation(self, cwd: Path) -> Section:
+    def _creation(self, cwd: Path) -> PatchSection:
         mode = self._said.get("new file mode", "")
         if mode.endswith("755"):
             self.notes.append(f"The patch wants the mode {mode}; use bash with chmod if it was not set.")
@@ -112,20 +112,22 @@ class DiffFile:
         if self.git or (self.old_name == NOTHING and name.startswith(_SIDES)):
             name = _stripped(name)
         path = resolve(name, cwd, existing=False)
-        return Section(kind="create", path=path, hunks=tuple(self.hunks), notes=self._notes)
+        return PatchSection(kind="create", path=path, hunks=tuple(self.hunks), notes=self._notes)
 
-    def _deletion(self, cwd: Path) -> Section:
+    def _deletion(self, cwd: Path) -> PatchSection:
         name = self.old_name or self._both_names()
         path = self._path(cwd, (self.new_name, name))
-        return Section(
+        return PatchSection(
             kind="delete", path=path, hunks=tuple(self.hunks), only_empty=not self.hunks, notes=self._notes
         )
 
-    def _rename(self, cwd: Path) -> Section:
+    def _rename(self, cwd: Path) -> PatchSection:
         source, target = self._pair("rename", cwd)
         if not self.hunks and self._said.get("similarity index", "100%") != "100%":
             raise self._cut_off("changes, but has no hunks")
-        return Section(kind="update", path=source, move_to=target, hunks=tuple(self.hunks), notes=self._notes)
+        return PatchSection(
+            kind="update", path=source, move_to=target, hunks=tuple(self.hunks), notes=self._notes
+        )
 
     def _pair(self, verb: str, cwd: Path) -> tuple[Path, Path]:
         old = name_of(self._said.get(f"{verb} from", ""))

@@ -8,12 +8,12 @@ from tau.agent.output import ToolOutput
 from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.coding.edits.change import FileChange
-from tau.coding.edits.plan import Guard, Written, change_files
 from tau.coding.edits.report import details, remember
-from tau.coding.edits.source import Source, bytes_of, text_of
-from tau.coding.paths import resolve, shown
+from tau.coding.edits.source import FileSource, bytes_of, text_of
+from tau.coding.edits.transaction import Guard, WrittenChange, change_files
+from tau.coding.files.paths import resolve, shown
+from tau.coding.files.seen_files import key_of
 from tau.coding.ports import CodingContext
-from tau.coding.snapshots import key_of
 
 notebook = late("tau.coding.readers.notebook")
 syntax = late("tau.backends.syntax.blocks")
@@ -25,7 +25,7 @@ async def apply_patch(text: str, ctx: CodingContext, guard: Guard | None = None)
     prepared: list[hashline.PreparedFile] = []
     warnings: list[str] = []
 
-    def plan(sources: Mapping[Path, Source]) -> Sequence[FileChange]:
+    def plan(sources: Mapping[Path, FileSource]) -> Sequence[FileChange]:
         by_key = {key_of(source.path): source for source in sources.values()}
         made = hashline.prepare(
             patch,
@@ -51,14 +51,14 @@ def paths(text: str, cwd: Path) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(resolve(section.path, cwd) for section in sections))
 
 
-def _shown_text(source: Source) -> str | None:
+def _shown_text(source: FileSource) -> str | None:
     """The text that line numbers count in: a notebook is shown as its cells."""
     if source.data is None:
         return None
     return str(notebook.to_text(source.data)) if _is_notebook(source) else text_of(source).text
 
 
-def _change(source: Source, file: hashline.PreparedFile, cwd: Path) -> FileChange:
+def _change(source: FileSource, file: hashline.PreparedFile, cwd: Path) -> FileChange:
     if _is_notebook(source):
         new: bytes = notebook.from_text(file.new_text, source.data)
     else:
@@ -78,17 +78,20 @@ def _change(source: Source, file: hashline.PreparedFile, cwd: Path) -> FileChang
     )
 
 
-def _is_notebook(source: Source) -> bool:
+def _is_notebook(source: FileSource) -> bool:
     return source.path.suffix.lower() == ".ipynb"
 
 
-def _resolve_block(path: str, text: str, line: int, /) -> hashline.Span | None:
+def _resolve_block(path: str, text: str, line: int, /) -> hashline.LineSpan | None:
     found = syntax.resolve_block(path, text, line)
-    return None if found is None else hashline.Span(found.first, found.last)
+    return None if found is None else hashline.LineSpan(found.first, found.last)
 
 
 def _report(
-    prepared: list[hashline.PreparedFile], written: list[Written], warnings: list[str], ctx: CodingContext
+    prepared: list[hashline.PreparedFile],
+    written: list[WrittenChange],
+    warnings: list[str],
+    ctx: CodingContext,
 ) -> ToolOutput:
     remember(written, ctx)
     texts: list[str] = []

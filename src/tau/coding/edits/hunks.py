@@ -6,18 +6,18 @@ from typing import Literal
 from msgspec import Struct
 
 from tau.base.errors import ToolError
-from tau.coding.edits.lines import EXACT, LINE_ENDS, TIER_NAMES, Lines
+from tau.coding.edits.lines import EXACT, LINE_ENDS, TIER_NAMES, TextLines
 from tau.coding.edits.splices import Splice
 
 
-class Row(Struct, frozen=True, gc=False):
+class HunkRow(Struct, frozen=True, gc=False):
     """One line of a hunk: it stays, goes, or comes."""
 
     kind: Literal[" ", "-", "+"]
     text: str
 
 
-class Hunk(Struct, frozen=True, kw_only=True):
+class PatchHunk(Struct, frozen=True, kw_only=True):
     """`number` counts in its file from 1.
 
     `scopes` are lines to be found above it, the outermost first. `line` is the line (from 1) at which the
@@ -26,7 +26,7 @@ class Hunk(Struct, frozen=True, kw_only=True):
     """
 
     number: int
-    rows: tuple[Row, ...]
+    rows: tuple[HunkRow, ...]
     scopes: tuple[str, ...] = ()
     line: int | None = None
     at_end: bool = False
@@ -46,13 +46,13 @@ class Hunk(Struct, frozen=True, kw_only=True):
         return any(row.kind != " " for row in self.rows)
 
 
-class Place(Struct, frozen=True):
+class HunkPlacement(Struct, frozen=True):
     """Where a hunk goes: its first old line, counted from 0; how closely it matched; its rows that did."""
 
-    hunk: Hunk
+    hunk: PatchHunk
     at: int
     tier: int
-    rows: tuple[Row, ...]
+    rows: tuple[HunkRow, ...]
 
     @property
     def end(self) -> int:
@@ -75,7 +75,7 @@ class _Run(Struct, frozen=True):
     new: list[str]
 
 
-def splices_of(lines: Lines, places: Sequence[Place]) -> list[Splice]:
+def splices_of(lines: TextLines, places: Sequence[HunkPlacement]) -> list[Splice]:
     """What the hunks change; lines that stay are never rewritten, whatever the patch says of them."""
     splices: list[Splice] = []
     for place in sorted(places, key=lambda place: place.core):
@@ -95,11 +95,11 @@ def _glued(before: Splice, after: Splice) -> bool:
     return bool(touching) and not before.text.endswith(("\n", "\r")) and after.text[0] not in "\r\n"
 
 
-def _runs(lines: Lines, place: Place) -> Iterator[_Run]:
+def _runs(lines: TextLines, place: HunkPlacement) -> Iterator[_Run]:
     at = start = place.at
     old: list[str] = []
     new: list[str] = []
-    for row in (*place.rows, Row(" ", "")):
+    for row in (*place.rows, HunkRow(" ", "")):
         if row.kind == " ":
             if old or new:
                 yield _trimmed(_Run(start, at, new), old, place.hunk)
@@ -112,7 +112,7 @@ def _runs(lines: Lines, place: Place) -> Iterator[_Run]:
             new.append(row.text)
 
 
-def _trimmed(run: _Run, old: list[str], hunk: Hunk) -> _Run:
+def _trimmed(run: _Run, old: list[str], hunk: PatchHunk) -> _Run:
     """Without lines that a patch takes away and puts back the same: the file's own stay."""
     start, end, new = run.start, run.end, run.new
     if hunk.old_unended or hunk.new_unended:
@@ -124,7 +124,7 @@ def _trimmed(run: _Run, old: list[str], hunk: Hunk) -> _Run:
     return _Run(start, end, new)
 
 
-def _splice(lines: Lines, run: _Run, place: Place) -> Splice:
+def _splice(lines: TextLines, run: _Run, place: HunkPlacement) -> Splice:
     start, end = lines.offset(run.start), lines.offset(run.end)
     if not run.new:
         return Splice(start, end, "")
@@ -143,7 +143,7 @@ def _splice(lines: Lines, run: _Run, place: Place) -> Splice:
     return Splice(start, end, "".join(pieces))
 
 
-def _endings(lines: Lines, run: _Run, place: Place) -> Iterator[str]:
+def _endings(lines: TextLines, run: _Run, place: HunkPlacement) -> Iterator[str]:
     """How each new line ends: as the one whose place it takes, else as its neighbours."""
     if is_faithful(lines, place):
         yield from ("\n" for _ in run.new)
@@ -154,7 +154,7 @@ def _endings(lines: Lines, run: _Run, place: Place) -> Iterator[str]:
         yield (endings[index] if index < len(endings) else usual) or usual
 
 
-def is_faithful(lines: Lines, place: Place) -> bool:
+def is_faithful(lines: TextLines, place: HunkPlacement) -> bool:
     """Whether the patch speaks of line ends as they are, so that its own are to be taken as they are."""
     if lines.separator != "\n":
         return False
@@ -166,7 +166,7 @@ def is_faithful(lines: Lines, place: Place) -> bool:
     return place.end > place.at and bool(lines.ending(place.at))
 
 
-def remark(place: Place) -> str | None:
+def remark(place: HunkPlacement) -> str | None:
     """What is to be told of a match that was not exact."""
     if place.tier <= LINE_ENDS:
         return None

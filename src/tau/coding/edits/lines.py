@@ -20,7 +20,7 @@ MAX_SHOWN_CHARS = 200
 MAX_PLACES = 1_000
 
 
-class Lines:
+class TextLines:
     """Lines end with a newline, `\\r\\n` included; only a text without any newline ends them with `\\r`.
 
     `faithful` takes the newline alone as the end, so that a `\\r` before it is part of what the line says.

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 
 from tau.base.late import late
+from tau.coding.edits.exact_match import find
 from tau.coding.edits.lines import quoted
-from tau.coding.edits.matching import find
 
 difflib = late("difflib")
 

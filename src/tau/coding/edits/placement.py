@@ -7,14 +7,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tau.base.errors import ToolError
-from tau.coding.edits.hunks import Hunk, Place, Row, remark, splices_of
+from tau.coding.edits.hunks import HunkPlacement, HunkRow, PatchHunk, remark, splices_of
 from tau.coding.edits.lines import (
     EXACT,
     LINE_ENDS,
     LOOKALIKE,
     MAX_PLACES,
     TRAILING_SPACE,
-    Lines,
+    TextLines,
     folded,
     line_numbers,
     quoted,
@@ -24,7 +24,7 @@ from tau.coding.edits.splices import Splice
 MAX_VOTES_PER_LINE = 50
 
 
-class Patched(Struct, frozen=True):
+class PatchResult(Struct, frozen=True):
     splices: list[Splice]
     notes: list[str]
 
@@ -32,29 +32,29 @@ class Patched(Struct, frozen=True):
 class _Search(Struct):
     """The places that one hunk may have; `notes` tell what had to be overlooked to find them."""
 
-    places: list[Place]
+    places: list[HunkPlacement]
     notes: list[str]
 
 
-def patched(text: str, hunks: Sequence[Hunk], name: str) -> Patched:
+def patched(text: str, hunks: Sequence[PatchHunk], name: str) -> PatchResult:
     """The splices that the hunks mean. Raises ToolError naming the file, the hunk and what stands there."""
     faithful = any("\r" in row.text for hunk in hunks for row in hunk.rows)
-    lines = Lines(text, faithful=faithful)
+    lines = TextLines(text, faithful=faithful)
     searches = [_search(lines, hunk, name) for hunk in hunks]
     notes = _use_line_numbers(searches, len(lines))
     places, order_note = _in_order(searches, name)
     for place, search in zip(places, searches, strict=True):
         notes += search.notes
         notes += filter(None, [remark(place)])
-    return Patched(splices_of(lines, places), [*notes, *order_note])
+    return PatchResult(splices_of(lines, places), [*notes, *order_note])
 
 
-def _search(lines: Lines, hunk: Hunk, name: str) -> _Search:
+def _search(lines: TextLines, hunk: PatchHunk, name: str) -> _Search:
     if not hunk.old:
         return _insertion(lines, hunk, name)
     for rows, tier in _attempts(hunk.rows):
         wanted = [row.text for row in rows if row.kind != "+"]
-        places = [Place(hunk, at, tier, rows) for at in lines.places(wanted, tier)]
+        places = [HunkPlacement(hunk, at, tier, rows) for at in lines.places(wanted, tier)]
         if not places:
             continue
         found = _within(lines, hunk, places)
@@ -62,14 +62,14 @@ def _search(lines: Lines, hunk: Hunk, name: str) -> _Search:
     raise ToolError(f"Hunk {hunk.number} does not fit {name}. {_why(lines, hunk)}")
 
 
-def _attempts(rows: tuple[Row, ...]) -> Iterator[tuple[tuple[Row, ...], int]]:
+def _attempts(rows: tuple[HunkRow, ...]) -> Iterator[tuple[tuple[HunkRow, ...], int]]:
     """From the strictest on; other line ends are nearer to it than blank rows that are left out."""
     for tiers in ((EXACT, LINE_ENDS), (TRAILING_SPACE,), (LOOKALIKE,)):
         for variant in _variants(rows):
             yield from ((variant, tier) for tier in tiers)
 
 
-def _variants(rows: tuple[Row, ...]) -> Iterator[tuple[Row, ...]]:
+def _variants(rows: tuple[HunkRow, ...]) -> Iterator[tuple[HunkRow, ...]]:
     """The rows, then without blank ones at the ends: patches often have too many of them there."""
     yield rows
     first, last = _lead(rows), len(rows) - _lead(rows[::-1])
@@ -78,25 +78,25 @@ def _variants(rows: tuple[Row, ...]) -> Iterator[tuple[Row, ...]]:
             yield rows[start:end]
 
 
-def _insertion(lines: Lines, hunk: Hunk, name: str) -> _Search:
+def _insertion(lines: TextLines, hunk: PatchHunk, name: str) -> _Search:
     """A hunk of new lines only says by its number or by the line above it where they go, else at the end."""
     if hunk.scopes:
         found = list(_scope_lines(lines, hunk.scopes))
         if not found:
             raise ToolError(f"Hunk {hunk.number} does not fit {name}: no line says `{hunk.scopes[-1]}`.")
         notes = [f"Hunk {hunk.number} has no old lines; its lines follow line {found[0] + 1}."]
-        return _Search([Place(hunk, at + 1, 0, hunk.rows) for at in found], notes)
+        return _Search([HunkPlacement(hunk, at + 1, 0, hunk.rows) for at in found], notes)
     if hunk.line is None or hunk.at_end or not len(lines):
         notes = []
         if len(lines) and not hunk.at_end:
             notes = [f"Hunk {hunk.number} has no old lines; its lines were added at the end of the file."]
-        return _Search([Place(hunk, len(lines), 0, hunk.rows)], notes)
+        return _Search([HunkPlacement(hunk, len(lines), 0, hunk.rows)], notes)
     if hunk.line > len(lines):
         raise ToolError(f"Hunk {hunk.number} does not fit {name}, which has {len(lines)} lines.")
-    return _Search([Place(hunk, hunk.line, 0, hunk.rows)], [])
+    return _Search([HunkPlacement(hunk, hunk.line, 0, hunk.rows)], [])
 
 
-def _at_end(lines: Lines, hunk: Hunk, search: _Search) -> _Search:
+def _at_end(lines: TextLines, hunk: PatchHunk, search: _Search) -> _Search:
     last = max((index + 1 for index, line in enumerate(lines.bodies) if line.strip()), default=0)
     places = [place for place in search.places if place.end >= last]
     if places:
@@ -105,15 +105,15 @@ def _at_end(lines: Lines, hunk: Hunk, search: _Search) -> _Search:
     return _Search(search.places, [*search.notes, note])
 
 
-def _within(lines: Lines, hunk: Hunk, places: list[Place]) -> _Search:
+def _within(lines: TextLines, hunk: PatchHunk, places: list[HunkPlacement]) -> _Search:
     """The places below the named lines: inside what they open, else after them."""
     if not hunk.scopes:
         return _Search(places, [])
     starts = list(_scope_lines(lines, hunk.scopes))
     if not starts:
         return _Search(places, [f"Hunk {hunk.number}: no line says `{hunk.scopes[-1]}`; found without it."])
-    inside: dict[int, Place] = {}
-    after: dict[int, Place] = {}
+    inside: dict[int, HunkPlacement] = {}
+    after: dict[int, HunkPlacement] = {}
     for start in starts:
         stop = _extent(lines.bodies, start)
         below = [place for place in places if place.end > start]
@@ -124,7 +124,7 @@ def _within(lines: Lines, hunk: Hunk, places: list[Place]) -> _Search:
     return _Search([chosen[at] for at in sorted(chosen)], notes)
 
 
-def _scope_lines(lines: Lines, scopes: Sequence[str]) -> Iterator[int]:
+def _scope_lines(lines: TextLines, scopes: Sequence[str]) -> Iterator[int]:
     """The lines that say what the last scope says, each inside one that says what the one before it does."""
     spans = [(-1, len(lines))]
     for scope in scopes:
@@ -135,7 +135,7 @@ def _scope_lines(lines: Lines, scopes: Sequence[str]) -> Iterator[int]:
     yield from (at for at, _ in spans)
 
 
-def _matching(lines: Lines, scope: str) -> list[int]:
+def _matching(lines: TextLines, scope: str) -> list[int]:
     """Lines equal to it, else equal but for their indentation, else ones that begin so."""
     found = lines.places([scope], LOOKALIKE)
     if found:
@@ -193,24 +193,24 @@ def _use_line_numbers(searches: list[_Search], last: int) -> list[str]:
     return notes
 
 
-def _offset_note(place: Place, moved: int) -> str:
+def _offset_note(place: HunkPlacement, moved: int) -> str:
     lines = f"{abs(moved)} line{'s' if abs(moved) != 1 else ''}"
     where = f"{lines} {'below' if moved > 0 else 'above'} what" if moved else "as"
     return f"Hunk {place.hunk.number} was found at line {place.at + 1}, {where} its header says."
 
 
-def _left_out(place: Place) -> int:
+def _left_out(place: HunkPlacement) -> int:
     rows = place.hunk.rows
     if len(rows) == len(place.rows) or rows[: len(place.rows)] == place.rows:
         return 0
     return len(rows) - len(place.rows) if rows[-len(place.rows) :] == place.rows else _lead(rows)
 
 
-def _lead(rows: Sequence[Row]) -> int:
+def _lead(rows: Sequence[HunkRow]) -> int:
     return next((index for index, row in enumerate(rows) if row.kind != " " or row.text.strip()), 0)
 
 
-def _in_order(searches: list[_Search], name: str) -> tuple[list[Place], list[str]]:
+def _in_order(searches: list[_Search], name: str) -> tuple[list[HunkPlacement], list[str]]:
     """The one way to place all hunks in their order, if there is exactly one."""
     for strict in (True, False):
         first = _first_fit(searches, strict=strict)
@@ -231,9 +231,9 @@ def _in_order(searches: list[_Search], name: str) -> tuple[list[Place], list[str
     return places, ["The hunks are not in the order of the file; each was found by its own lines."]
 
 
-def _first_fit(searches: list[_Search], *, strict: bool) -> list[Place] | None:
+def _first_fit(searches: list[_Search], *, strict: bool) -> list[HunkPlacement] | None:
     done = 0
-    chosen: list[Place] = []
+    chosen: list[HunkPlacement] = []
     for search in searches:
         fits = (place for place in search.places if (place.at if strict else place.core[0]) >= done)
         place = next(fits, None)
@@ -244,10 +244,10 @@ def _first_fit(searches: list[_Search], *, strict: bool) -> list[Place] | None:
     return chosen
 
 
-def _last_fit(searches: list[_Search], *, strict: bool) -> list[Place]:
+def _last_fit(searches: list[_Search], *, strict: bool) -> list[HunkPlacement]:
     """Only called when there is a first fit, so that there is a last one too."""
     limit: int | None = None
-    chosen: list[Place] = []
+    chosen: list[HunkPlacement] = []
     for search in reversed(searches):
         place = next(
             place
@@ -269,7 +269,7 @@ def _ambiguous(search: _Search, name: str) -> str:
     )
 
 
-def _why(lines: Lines, hunk: Hunk) -> str:
+def _why(lines: TextLines, hunk: PatchHunk) -> str:
     """What the file has instead, so that the next try can quote it."""
     if hunk.changes and any(row.kind == "+" for row in hunk.rows):
         there = lines.places(hunk.new, LOOKALIKE)

@@ -8,14 +8,14 @@ from tau.agent.ports import ToolContext
 from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.coding.edits.change import FileChange, update
+from tau.coding.edits.exact_match import MAX_SPANS, apart, find, line_at, replacements
 from tau.coding.edits.lines import line_numbers
-from tau.coding.edits.matching import MAX_SPANS, apart, find, line_at, replacements
-from tau.coding.edits.plan import Guard, Written, change_files
-from tau.coding.edits.source import Source, text_of
+from tau.coding.edits.source import FileSource, text_of
 from tau.coding.edits.splices import Splice
-from tau.coding.paths import real
+from tau.coding.edits.transaction import Guard, WrittenChange, change_files
+from tau.coding.files.paths import real
 
-approximate = late("tau.coding.edits.approximate")
+fuzzy_match = late("tau.coding.edits.fuzzy_match")
 not_found = late("tau.coding.edits.not_found")
 
 MAX_PLACES = 20
@@ -32,7 +32,7 @@ class Replacement(Struct, frozen=True):
     threshold: float = THRESHOLD
 
 
-class Match(Struct, frozen=True):
+class ReplaceMatch(Struct, frozen=True):
     """The places as splices; `notes` tell what differs if the match is approximate."""
 
     splices: list[Splice]
@@ -41,7 +41,7 @@ class Match(Struct, frozen=True):
 
 async def replace_text(
     path: Path, wanted: Replacement, ctx: ToolContext, *, guard: Guard | None = None
-) -> Written:
+) -> WrittenChange:
     """Change one file. Raises ToolError, and then the file is as it was."""
     check(wanted)
     key = real(path)
@@ -59,7 +59,7 @@ def check(wanted: Replacement) -> None:
         raise ToolError("`old_text` and `new_text` are the same, so there is nothing to change.")
 
 
-def change_of(source: Source, wanted: Replacement) -> FileChange:
+def change_of(source: FileSource, wanted: Replacement) -> FileChange:
     """The change of one file; every byte outside the match stays."""
     decoded = text_of(source)
     found = match(decoded.text, wanted, source.name)
@@ -70,11 +70,11 @@ def change_of(source: Source, wanted: Replacement) -> FileChange:
     return update(source, decoded, found.splices, found.notes)
 
 
-def match(text: str, wanted: Replacement, name: str) -> Match:
+def match(text: str, wanted: Replacement, name: str) -> ReplaceMatch:
     """Where the text stands: exactly, else almost. Raises ToolError if nowhere, or if it is not clear."""
     spans = find(text, wanted.old)
     if not spans:
-        almost: Match | None = approximate.match(text, wanted, name) if wanted.fuzzy else None
+        almost: ReplaceMatch | None = fuzzy_match.match(text, wanted, name) if wanted.fuzzy else None
         if almost is not None:
             return almost
         reason = not_found.why_not_found(text, wanted.old)
@@ -92,4 +92,4 @@ def match(text: str, wanted: Replacement, name: str) -> Match:
         )
     spans = apart(spans)
     times = (f"`old_text` was replaced in {len(spans)} places.",) if len(spans) > 1 else ()
-    return Match(replacements(text, spans, wanted.new), times)
+    return ReplaceMatch(replacements(text, spans, wanted.new), times)

@@ -7,7 +7,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from tau.agent.output import ToolOutput
 from tau.coding.edits.change import FileChange, summary
-from tau.coding.edits.plan import Written
+from tau.coding.edits.transaction import WrittenChange
 from tau.coding.ports import CodingContext
 
 
@@ -33,14 +33,14 @@ class EditDetails(Struct, frozen=True, rename="camel", kw_only=True):
     per_file_results: list[FileDetails] | UnsetType = UNSET
 
 
-def remember(written: Sequence[Written], ctx: CodingContext) -> None:
+def remember(written: Sequence[WrittenChange], ctx: CodingContext) -> None:
     """The model has seen these files in their new state."""
     for done in written:
         if done.stat is not None:
             ctx.snapshots.remember(done.change.target, done.stat)
 
 
-def report(written: Sequence[Written], ctx: CodingContext, notes: Sequence[str] = ()) -> ToolOutput:
+def report(written: Sequence[WrittenChange], ctx: CodingContext, notes: Sequence[str] = ()) -> ToolOutput:
     """One sentence for each file, then what was overlooked in the patch as a whole."""
     remember(written, ctx)
     changes = [done.change for done in written]

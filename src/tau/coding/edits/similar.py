@@ -15,12 +15,12 @@ MAX_LINE_CHARS = 500
 MAX_COMPARISONS = 4_000
 
 
-class Similar(Struct, frozen=True):
+class SimilarText(Struct, frozen=True):
     at: int
     similarity: float
 
 
-def similar_windows(lines: Sequence[str], wanted: Sequence[str], threshold: float) -> Similar | None:
+def similar_windows(lines: Sequence[str], wanted: Sequence[str], threshold: float) -> SimilarText | None:
     """The best window of as many lines, if it reaches the threshold and the next best is clearly worse."""
     keys = [folded(line, LOOKALIKE).strip() for line in wanted]
     total = sum(map(len, keys))
@@ -29,13 +29,13 @@ def similar_windows(lines: Sequence[str], wanted: Sequence[str], threshold: floa
     there = [folded(line, LOOKALIKE).strip() for line in lines]
     compared = _Compared(keys)
     allowed = (1 - max(threshold - GAP, 0)) * total
-    found: list[Similar] = []
+    found: list[SimilarText] = []
     for at in range(len(there) - len(keys) + 1):
         lost = _lost(there, at, compared, allowed)
         if compared.effort > MAX_COMPARISONS:
             return None
         if lost <= allowed:
-            found.append(Similar(at, 1 - lost / total))
+            found.append(SimilarText(at, 1 - lost / total))
     found.sort(key=lambda one: -one.similarity)
     if not found or found[0].similarity < threshold:
         return None

@@ -8,13 +8,13 @@ from msgspec import Struct
 from tau.agent.ports import Stat, ToolContext
 from tau.base.errors import ToolError
 from tau.base.sizes import MIB, format_bytes
-from tau.base.text import Decoded, NotText, decode, encode, is_binary
-from tau.coding.paths import failure, shown
+from tau.base.text import DecodedText, NotText, decode, encode, is_binary
+from tau.coding.files.paths import failure, shown
 
 MAX_FILE_BYTES = 64 * MIB
 
 
-class Source(Struct, frozen=True, kw_only=True):
+class FileSource(Struct, frozen=True, kw_only=True):
     """`stat` and `data` are None where there is no file; `name` is the path as people read it."""
 
     path: Path
@@ -27,13 +27,13 @@ class Source(Struct, frozen=True, kw_only=True):
         return f"Source({self.name}, {'nothing' if self.data is None else len(self.data)})"
 
 
-async def load(path: Path, ctx: ToolContext) -> Source:
+async def load(path: Path, ctx: ToolContext) -> FileSource:
     """Read one file. Raises ToolError for what no edit may touch: a folder, a device, a giant."""
     name = shown(path, ctx.cwd)
     try:
         stat = await ctx.fs.stat(path)
         if stat is None:
-            return Source(path=path, name=name)
+            return FileSource(path=path, name=name)
         if stat.is_dir or not modes.S_ISREG(stat.mode or modes.S_IFREG):
             raise ToolError(f"{name} is not a file that can be edited.")
         if stat.size > MAX_FILE_BYTES:
@@ -43,10 +43,10 @@ async def load(path: Path, ctx: ToolContext) -> Source:
         data = await ctx.fs.read(path)
     except OSError as error:
         raise failure("edit", name, error) from error
-    return Source(path=path, name=name, stat=stat, data=data)
+    return FileSource(path=path, name=name, stat=stat, data=data)
 
 
-def text_of(source: Source) -> Decoded:
+def text_of(source: FileSource) -> DecodedText:
     """The file's text. Raises ToolError if there is none, or if editing it as text could damage it."""
     if source.data is None:
         raise ToolError(f"There is no file {source.name} to edit; use write to create it.")
@@ -66,7 +66,7 @@ def text_of(source: Source) -> Decoded:
     return decoded
 
 
-def bytes_of(text: str, like: Decoded, name: str) -> bytes:
+def bytes_of(text: str, like: DecodedText, name: str) -> bytes:
     """The new text in the file's own encoding."""
     try:
         return encode(text, like)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from tau.coding.diff import CONTEXT_LINES, MAX_DIFF_LINES, Diff, equal_start, hunks, shown
+from tau.coding.edits.diff import CONTEXT_LINES, MAX_DIFF_LINES, Diff, equal_start, hunks, shown
 from tau.coding.edits.splices import Splice, spliced
 
 _NO_NEWLINE = "\n\\ No newline at end of file"

@@ -5,16 +5,16 @@ from pathlib import Path
 
 from tau.base.errors import ToolError
 from tau.coding.edits.diff_files import DiffFile
-from tau.coding.edits.hunks import Hunk, Row
-from tau.coding.edits.sections import Patch, Section
-from tau.coding.edits.wrapping import unwrapped
+from tau.coding.edits.hunks import HunkRow, PatchHunk
+from tau.coding.edits.multi_file_patch import MultiFilePatch, PatchSection
+from tau.coding.edits.patch_wrapper import unwrapped
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _LOOSE_HUNK = re.compile(r"@@(?!@)\s*(.*?)\s*(?:@@.*)?$")
 _MARKS = ("--- ", "+++ ", "@@ ", "diff --git ")
 
 
-def parse(text: str, cwd: Path) -> Patch:
+def parse(text: str, cwd: Path) -> MultiFilePatch:
     """The diff as sections. Raises ToolError if it cannot be understood or may have been cut off."""
     return _Reader(unwrapped(text, lambda line: line.startswith(_MARKS))).patch(cwd)
 
@@ -27,7 +27,7 @@ class _Reader:
         self._at = 0
         self._files: list[DiffFile] = []
 
-    def patch(self, cwd: Path) -> Patch:
+    def patch(self, cwd: Path) -> MultiFilePatch:
         while self._at < len(self._lines):
             self._head_line(self._lines[self._at])
         if not self._files:
@@ -35,7 +35,7 @@ class _Reader:
                 "This is no unified diff: it names no file. Write `--- a/path`, `+++ b/path`, then hunks "
                 "that begin with `@@ -line,count +line,count @@`."
             )
-        sections: list[Section] = []
+        sections: list[PatchSection] = []
         notes: list[str] = []
         for file in self._files:
             found = file.sections(cwd)
@@ -43,7 +43,7 @@ class _Reader:
             notes += [] if found else file.notes
         if not sections:
             raise ToolError("\n".join(notes))
-        return Patch(tuple(sections), tuple(notes))
+        return MultiFilePatch(tuple(sections), tuple(notes))
 
     def _head_line(self, line: str) -> None:
         file = self._files[-1] if self._files else None
@@ -66,7 +66,7 @@ class _Reader:
             self._at = len(self._lines)
         self._at += 1
 
-    def _hunk(self, file: DiffFile) -> Hunk:
+    def _hunk(self, file: DiffFile) -> PatchHunk:
         """One hunk: as many lines as its header says, or, where that is wrong, all up to the next header."""
         number, header = len(file.hunks) + 1, self._lines[self._at]
         said = _HUNK.match(header)
@@ -76,7 +76,7 @@ class _Reader:
         old_left = int(said[2] or 1) if said is not None else 0
         new_left = int(said[4] or 1) if said is not None else 0
         self._at += 1
-        rows: list[Row] = []
+        rows: list[HunkRow] = []
         unended = {" ": False, "-": False, "+": False}
         while self._at < len(self._lines):
             line = self._lines[self._at]
@@ -99,7 +99,7 @@ class _Reader:
         if said is not None and (old_left or new_left):
             file.notes.append(f"Hunk {number} has not as many lines as its header says; it was counted anew.")
         scope = loose[1] if said is None and loose is not None and loose[1] not in ("", "...") else ""
-        return Hunk(
+        return PatchHunk(
             number=number,
             rows=tuple(rows),
             scopes=(scope,) if scope else (),
@@ -129,16 +129,16 @@ class _Reader:
                 return line[0] in " +-" and not outside
         return False
 
-    def _row(self, line: str) -> Row:
+    def _row(self, line: str) -> HunkRow:
         match line[:1]:
             case "-":
-                return Row("-", line[1:])
+                return HunkRow("-", line[1:])
             case "+":
-                return Row("+", line[1:])
+                return HunkRow("+", line[1:])
             case "" | " ":
-                return Row(" ", line[1:])
+                return HunkRow(" ", line[1:])
             case "\r" if line == "\r":
-                return Row(" ", line)
+                return HunkRow(" ", line)
             case _:
                 raise self._broken("must begin with ` `, `-` or `+`, as every line of a hunk")
 

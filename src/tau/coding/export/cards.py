@@ -16,9 +16,9 @@ from tau.ai.wire import (
     ToolResultMessage,
     UserContent,
 )
-from tau.coding.export.colours import escape as escape_text
-from tau.coding.export.colours import language_of, language_of_file
-from tau.coding.export.prose import code_block
+from tau.coding.export.markdown_html import code_block
+from tau.coding.export.syntax_colors import escape as escape_text
+from tau.coding.export.syntax_colors import language_of, language_of_file
 from tau.coding.session.snippets import one_line
 
 TITLE_CHARS = 140

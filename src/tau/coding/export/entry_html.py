@@ -21,9 +21,9 @@ from tau.ai.wire import (
     UserMessage,
 )
 from tau.coding.export import cards
-from tau.coding.export.colours import escape as escape_text
-from tau.coding.export.frame import money_text, tokens_text
-from tau.coding.export.prose import prose
+from tau.coding.export.markdown_html import prose
+from tau.coding.export.page import money_text, tokens_text
+from tau.coding.export.syntax_colors import escape as escape_text
 from tau.coding.session import entries as s
 from tau.coding.session.snippets import one_line, spoken
 from tau.coding.session.stats import counts
@@ -31,7 +31,7 @@ from tau.coding.session.stats import counts
 ROW_CHARS = 120
 
 
-class Shown(Struct, frozen=True):
+class EntryView(Struct, frozen=True):
     """How an entry is shown: where links find it, what it is labelled, the results of its calls."""
 
     anchor: str = ""
@@ -40,7 +40,7 @@ class Shown(Struct, frozen=True):
     goes_on: bool = False  # it is the next part of what stands above it
 
 
-def show(entry: s.KnownEntry, how: Shown) -> Iterator[str]:
+def show(entry: s.KnownEntry, how: EntryView) -> Iterator[str]:
     """The entry's parts; nothing for what is of no interest to a reader."""
     match entry:
         case s.MessageEntry(message=UserMessage() as message):
@@ -101,7 +101,7 @@ def note(text: str) -> str:
     return f'<p class="note">{escape_text(text)}</p>\n'
 
 
-def _article(kind: str, who: str, body: str, timestamp: str, how: Shown) -> str:
+def _article(kind: str, who: str, body: str, timestamp: str, how: EntryView) -> str:
     time = f'<time datetime="{escape(timestamp)}">{escape(timestamp[11:16])}</time>' if timestamp else ""
     label = f'<span class="label">{escape_text(how.label)}</span>' if how.label else ""
     named = f"<b>{escape_text(who)}</b>{time}" if who else ""
@@ -111,7 +111,7 @@ def _article(kind: str, who: str, body: str, timestamp: str, how: Shown) -> str:
     return f"<article{classes}{place}>{head}{body}</article>\n"
 
 
-def _answer(message: AssistantMessage, timestamp: str, how: Shown) -> str:
+def _answer(message: AssistantMessage, timestamp: str, how: EntryView) -> str:
     parts: list[str] = []
     for part in message.content:
         match part:
@@ -173,7 +173,7 @@ def _attached(message: UserMessage) -> str:
 
 
 def _custom(
-    kind: str, content: str | Sequence[UserContent], display: bool, timestamp: str, how: Shown
+    kind: str, content: str | Sequence[UserContent], display: bool, timestamp: str, how: EntryView
 ) -> Iterator[str]:
     """What was told to the model behind the scenes is not for readers."""
     if not display:
@@ -183,7 +183,7 @@ def _custom(
     yield _article("custom", kind, body, timestamp, how)
 
 
-def _summary(title: str, text: str, how: Shown) -> str:
+def _summary(title: str, text: str, how: EntryView) -> str:
     place = f' id="{how.anchor}"' if how.anchor else ""
     label = f' <span class="label">{escape_text(how.label)}</span>' if how.label else ""
     return (

@@ -10,17 +10,17 @@ from typing import Literal, get_args
 from tau.base.errors import UsageError
 from tau.base.files import mode_of, write_all
 from tau.base.sizes import KIB
-from tau.coding.export import frame, html, json, markdown
+from tau.coding.export import html, json, markdown, page
+from tau.coding.export.branches import ExportedSession
 from tau.coding.export.secrets import Masker
-from tau.coding.export.story import Story
-from tau.coding.session.log import SessionLog
-from tau.coding.session.stats import Stats
+from tau.coding.session.stats import UsageStats
+from tau.coding.session.storage.log import SessionLog
 
-Format = Literal["html", "markdown", "json", "pi"]
-FORMATS: tuple[Format, ...] = get_args(Format)
-MASKED: frozenset[Format] = frozenset({"html", "markdown"})  # unless the user wants otherwise
+ExportFormat = Literal["html", "markdown", "json", "pi"]
+FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
+MASKED: frozenset[ExportFormat] = frozenset({"html", "markdown"})  # unless the user wants otherwise
 
-_SUFFIXES: dict[str, Format] = {
+_SUFFIXES: dict[str, ExportFormat] = {
     ".html": "html",
     ".htm": "html",
     ".md": "markdown",
@@ -28,19 +28,19 @@ _SUFFIXES: dict[str, Format] = {
     ".json": "json",
 }
 _WRITE_BYTES = 256 * KIB
-_MARKS = (frame.MARK.encode(), markdown.MARK.encode(), json.MARK)
+_MARKS = (page.MARK.encode(), markdown.MARK.encode(), json.MARK)
 
 
-def format_of(path: Path) -> Format | None:
+def format_of(path: Path) -> ExportFormat | None:
     return _SUFFIXES.get(path.suffix.lower())
 
 
 def exported(
-    log: SessionLog, format: Format, masker: Masker | None, stats: Stats | None = None
+    log: SessionLog, format: ExportFormat, masker: Masker | None, stats: UsageStats | None = None
 ) -> Iterator[bytes]:
     """The session in pieces. `masker.count` is right when all have been taken."""
-    story = Story(log, masker)
-    counted = stats or Stats(log)
+    story = ExportedSession(log, masker)
+    counted = stats or UsageStats(log)
     match format:
         case "html":
             yield from _bytes(html.html_page(story, counted))

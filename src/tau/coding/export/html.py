@@ -8,8 +8,9 @@ from msgspec import Struct
 from tau.ai.wire import AssistantMessage, ToolCall, ToolResultMessage
 from tau.base.clock import iso, now_ms
 from tau.base.version import VERSION
-from tau.coding.export.entry_html import Shown, messages, note, show
-from tau.coding.export.frame import (
+from tau.coding.export.branches import TOLD, BranchSegment, ExportedSession
+from tau.coding.export.entry_html import EntryView, messages, note, show
+from tau.coding.export.page import (
     data_file,
     fact,
     money_text,
@@ -20,11 +21,10 @@ from tau.coding.export.frame import (
     usage_table,
 )
 from tau.coding.export.secrets import masked_text
-from tau.coding.export.story import TOLD, Segment, Story
 from tau.coding.session import entries as s
-from tau.coding.session.context import Node
-from tau.coding.session.stats import Stats
-from tau.coding.session.tree import labels_of
+from tau.coding.session.context import EntryNode
+from tau.coding.session.stats import UsageStats
+from tau.coding.session.tree_rows import labels_of
 
 OUTLINE_ROWS = 2_000
 OUTLINE_LEVELS = 6
@@ -37,13 +37,13 @@ class _Row(Struct, frozen=True):
     is_note: bool
 
 
-def html_page(story: Story, stats: Stats) -> Iterator[str]:
+def html_page(story: ExportedSession, stats: UsageStats) -> Iterator[str]:
     """The page in pieces. How many secrets were masked is known, and told on it, at the end."""
     return _Page(story, stats).pieces()
 
 
 class _Page:
-    def __init__(self, story: Story, stats: Stats) -> None:
+    def __init__(self, story: ExportedSession, stats: UsageStats) -> None:
         self._story = story
         self._stats = stats
         self._segments = story.segments()
@@ -101,7 +101,7 @@ class _Page:
             '<button type="button">Light or dark</button></div>\n</header>\n'
         )
 
-    def _segment(self, segment: Segment) -> Iterator[str]:
+    def _segment(self, segment: BranchSegment) -> Iterator[str]:
         parent = f' data-parent="s{segment.parent}"' if segment.parent >= 0 else ""
         hidden = "" if segment.active else " hidden"
         yield f'<section class="segment" id="s{segment.place}"{parent}{hidden}>\n'
@@ -111,7 +111,7 @@ class _Page:
         yield from self._entries(segment)
         yield "</section>\n"
 
-    def _fork(self, segment: Segment) -> str:
+    def _fork(self, segment: BranchSegment) -> str:
         """Links to all that goes on from the same place; the script marks the one that is shown."""
         links = []
         for number, place in enumerate(segment.siblings[:FORK_LINKS], 1):
@@ -123,9 +123,9 @@ class _Page:
             f'<nav class="fork"><span>{len(segment.siblings)} branches</span>{"".join(links)}{rest}</nav>\n'
         )
 
-    def _entries(self, segment: Segment) -> Iterator[str]:
+    def _entries(self, segment: BranchSegment) -> Iterator[str]:
         """A call is shown with its result, which is an entry of its own that follows."""
-        waiting: tuple[Node, s.KnownEntry] | None = None
+        waiting: tuple[EntryNode, s.KnownEntry] | None = None
         results: dict[str, ToolResultMessage] = {}
         notes: list[str] = []
         for node in segment.nodes:
@@ -140,7 +140,7 @@ class _Page:
                 results[result.tool_call_id] = result
                 continue
             if waiting is not None and node.type not in TOLD:
-                notes += show(entry, Shown())
+                notes += show(entry, EntryView())
                 continue
             if waiting is not None:
                 yield self._told(segment, *waiting, results)
@@ -156,13 +156,17 @@ class _Page:
         yield from notes
 
     def _told(
-        self, segment: Segment, node: Node, entry: s.KnownEntry, results: dict[str, ToolResultMessage]
+        self,
+        segment: BranchSegment,
+        node: EntryNode,
+        entry: s.KnownEntry,
+        results: dict[str, ToolResultMessage],
     ) -> str:
         self._anchors += 1
         anchor = f"e{self._anchors}"
         label = self._labels.get(node.id, "")
         is_answer = isinstance(entry, s.MessageEntry) and isinstance(entry.message, AssistantMessage)
-        how = Shown(anchor=anchor, label=label, results=results, goes_on=is_answer and self._answering)
+        how = EntryView(anchor=anchor, label=label, results=results, goes_on=is_answer and self._answering)
         told = "".join(show(entry, how))
         self._answering = is_answer or (self._answering and not told)
         rows = self._rows.setdefault(segment.place, [])
@@ -176,7 +180,7 @@ class _Page:
     def _outline(self) -> Iterator[str]:
         """Where each turn begins, branch below branch."""
         yield '<nav class="outline" id="outline" aria-label="Outline"><h2>Outline</h2>\n'
-        children: dict[int, list[Segment]] = {}
+        children: dict[int, list[BranchSegment]] = {}
         for segment in self._segments:
             children.setdefault(segment.parent, []).append(segment)
         stack = [(segment, 0) for segment in reversed(children.get(-1, []))]
@@ -223,7 +227,7 @@ def _when(timestamp: str) -> str:
     return f"{timestamp[:10]} {timestamp[11:16]} UTC" if len(timestamp) >= 16 else timestamp
 
 
-def _span(story: Story) -> str:
+def _span(story: ExportedSession) -> str:
     """From when to when, for people."""
     start = story.log.header.timestamp
     nodes = list(story.log.nodes())

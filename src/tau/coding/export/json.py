@@ -5,15 +5,15 @@ from typing import Any
 
 import msgspec
 
-from tau.coding.export.story import Story
+from tau.coding.export.branches import ExportedSession
 from tau.coding.session import entries as s
 from tau.coding.session.export_pi import pi_lines
-from tau.coding.session.stats import Stats
+from tau.coding.session.stats import UsageStats
 
 MARK = b'{"header":{"type":"session"'
 
 
-def json_document(story: Story, stats: Stats) -> Iterator[bytes]:
+def json_document(story: ExportedSession, stats: UsageStats) -> Iterator[bytes]:
     """The document in pieces, one entry a line; entries that we do not know are in it as they are."""
     yield b'{"header":' + _masked(story, s.encode(story.log.header)) + b',\n"entries":['
     separator = b"\n"
@@ -29,13 +29,13 @@ def json_document(story: Story, stats: Stats) -> Iterator[bytes]:
     yield b'],\n"usage":' + msgspec.json.encode(usage) + b"}\n"
 
 
-def pi_document(story: Story) -> Iterator[bytes]:
+def pi_document(story: ExportedSession) -> Iterator[bytes]:
     """The lines of a session file as pi reads it."""
     for line in pi_lines(story.log):
         yield _masked(story, line) + b"\n"
 
 
-def _masked(story: Story, line: bytes) -> bytes:
+def _masked(story: ExportedSession, line: bytes) -> bytes:
     if story.masker is None:
         return line
     value: Any = msgspec.json.decode(line)

@@ -21,19 +21,19 @@ from tau.ai.wire import (
 )
 from tau.base.clock import iso, now_ms
 from tau.base.version import VERSION
-from tau.coding.export.colours import language_of_file
-from tau.coding.export.frame import money_text, percent_text, tokens_text
+from tau.coding.export.branches import ExportedSession
+from tau.coding.export.page import money_text, percent_text, tokens_text
 from tau.coding.export.secrets import masked_text
-from tau.coding.export.story import Story
+from tau.coding.export.syntax_colors import language_of_file
 from tau.coding.session import entries as s
 from tau.coding.session.snippets import one_line
-from tau.coding.session.stats import Stats
+from tau.coding.session.stats import UsageStats
 
 MARK = "<!-- exported by tau -->"
 TITLE_CHARS = 200
 
 
-def markdown_page(story: Story, stats: Stats) -> Iterator[str]:
+def markdown_page(story: ExportedSession, stats: UsageStats) -> Iterator[str]:
     """The text in pieces."""
     log, summary = story.log, stats.summary()
     tokens = summary.tokens

@@ -33,7 +33,7 @@ def is_named(value: str, name: str, *, quoted: bool = True) -> bool:
     return telling and len(value) >= MIN_VALUE_CHARS
 
 
-class Rule(Struct, frozen=True):
+class SecretRule(Struct, frozen=True):
     """`tells` are letters without which nothing can match. The group `secret`, if there is one, is masked."""
 
     name: str
@@ -59,59 +59,61 @@ def is_mixed(text: str) -> bool:
 _B, _E = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))", r"(?![A-Za-z0-9])"
 
 RULES = (
-    Rule(
+    SecretRule(
         "private key",
         ("PRIVATE KEY",),
         r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
         r"(?P<secret>(?:(?!-----BEGIN )[\s\S]){1,20000}?)(?=-----END [A-Z0-9 ]{0,40}PRIVATE KEY|\Z)",
     ),
-    Rule("private key", ("AGE-SECRET-KEY-",), r"AGE-SECRET-KEY-1[A-Z0-9]{50,}"),
-    Rule("Anthropic key", ("sk-ant-",), _B + r"sk-ant-[A-Za-z0-9_-]{12,}"),
-    Rule("API key", ("sk-",), _B + r"sk-(?!ant-)[A-Za-z0-9_-]{18,}", _is_random),
-    Rule("Stripe key", ("_live_", "_test_"), _B + r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,}"),
-    Rule("Google key", ("AIza",), _B + r"AIza[0-9A-Za-z_-]{35}"),
-    Rule("Google token", ("ya29.",), _B + r"ya29\.[0-9A-Za-z_-]{20,}"),
-    Rule("GitHub token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), _B + r"gh[pousr]_[A-Za-z0-9]{30,}"),
-    Rule("GitHub token", ("github_pat_",), _B + r"github_pat_[A-Za-z0-9_]{22,}"),
-    Rule(
+    SecretRule("private key", ("AGE-SECRET-KEY-",), r"AGE-SECRET-KEY-1[A-Z0-9]{50,}"),
+    SecretRule("Anthropic key", ("sk-ant-",), _B + r"sk-ant-[A-Za-z0-9_-]{12,}"),
+    SecretRule("API key", ("sk-",), _B + r"sk-(?!ant-)[A-Za-z0-9_-]{18,}", _is_random),
+    SecretRule("Stripe key", ("_live_", "_test_"), _B + r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,}"),
+    SecretRule("Google key", ("AIza",), _B + r"AIza[0-9A-Za-z_-]{35}"),
+    SecretRule("Google token", ("ya29.",), _B + r"ya29\.[0-9A-Za-z_-]{20,}"),
+    SecretRule("GitHub token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), _B + r"gh[pousr]_[A-Za-z0-9]{30,}"),
+    SecretRule("GitHub token", ("github_pat_",), _B + r"github_pat_[A-Za-z0-9_]{22,}"),
+    SecretRule(
         "GitLab token",
         ("glpat-", "gldt-", "glrt-", "glptt-", "glsoat-", "glcbt-", "glft-", "glagent-"),
         _B + r"gl(?:pat|dt|rt|ptt|soat|cbt|ft|agent)-[A-Za-z0-9_-]{20,}",
     ),
-    Rule("Slack token", ("xox",), _B + r"xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10,}"),
-    Rule("Slack token", ("xapp-",), _B + r"xapp-\d-[A-Za-z0-9-]{10,}"),
-    Rule(
+    SecretRule("Slack token", ("xox",), _B + r"xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10,}"),
+    SecretRule("Slack token", ("xapp-",), _B + r"xapp-\d-[A-Za-z0-9-]{10,}"),
+    SecretRule(
         "webhook", ("hooks.slack.com",), r"hooks\.slack\.com/(?P<secret>(?:services|workflows)/[\w/-]{20,})"
     ),
-    Rule("webhook", ("/api/webhooks/",), r"/api/webhooks/\d+/(?P<secret>[\w-]{40,})"),
-    Rule("AWS key", ("AKIA", "ASIA", "ABIA", "ACCA"), _B + r"(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}" + _E),
-    Rule("Hugging Face token", ("hf_",), _B + r"hf_[A-Za-z0-9]{30,}"),
-    Rule("Groq key", ("gsk_",), _B + r"gsk_[A-Za-z0-9]{30,}"),
-    Rule("xAI key", ("xai-",), _B + r"xai-[A-Za-z0-9]{30,}"),
-    Rule("Perplexity key", ("pplx-",), _B + r"pplx-[A-Za-z0-9]{30,}"),
-    Rule("Replicate token", ("r8_",), _B + r"r8_[A-Za-z0-9]{30,}"),
-    Rule("npm token", ("npm_",), _B + r"npm_[A-Za-z0-9]{30,}"),
-    Rule("PyPI token", ("pypi-",), _B + r"pypi-[A-Za-z0-9_-]{40,}"),
-    Rule("Docker token", ("dckr_",), _B + r"dckr_[a-z]{2,5}_[A-Za-z0-9_-]{20,}"),
-    Rule("DigitalOcean token", ("doo_v1_", "dop_v1_", "dor_v1_"), _B + r"do[opr]_v1_[a-f0-9]{40,}"),
-    Rule(
+    SecretRule("webhook", ("/api/webhooks/",), r"/api/webhooks/\d+/(?P<secret>[\w-]{40,})"),
+    SecretRule("AWS key", ("AKIA", "ASIA", "ABIA", "ACCA"), _B + r"(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}" + _E),
+    SecretRule("Hugging Face token", ("hf_",), _B + r"hf_[A-Za-z0-9]{30,}"),
+    SecretRule("Groq key", ("gsk_",), _B + r"gsk_[A-Za-z0-9]{30,}"),
+    SecretRule("xAI key", ("xai-",), _B + r"xai-[A-Za-z0-9]{30,}"),
+    SecretRule("Perplexity key", ("pplx-",), _B + r"pplx-[A-Za-z0-9]{30,}"),
+    SecretRule("Replicate token", ("r8_",), _B + r"r8_[A-Za-z0-9]{30,}"),
+    SecretRule("npm token", ("npm_",), _B + r"npm_[A-Za-z0-9]{30,}"),
+    SecretRule("PyPI token", ("pypi-",), _B + r"pypi-[A-Za-z0-9_-]{40,}"),
+    SecretRule("Docker token", ("dckr_",), _B + r"dckr_[a-z]{2,5}_[A-Za-z0-9_-]{20,}"),
+    SecretRule("DigitalOcean token", ("doo_v1_", "dop_v1_", "dor_v1_"), _B + r"do[opr]_v1_[a-f0-9]{40,}"),
+    SecretRule(
         "Shopify token", ("shpat_", "shpca_", "shppa_", "shpss_"), _B + r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{24,}"
     ),
-    Rule("SendGrid key", ("SG.",), _B + r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
-    Rule("webhook secret", ("whsec_",), _B + r"whsec_[A-Za-z0-9+/=]{20,}"),
-    Rule("Tailscale key", ("tskey-",), _B + r"tskey-[a-z]+-[A-Za-z0-9-]{16,}"),
-    Rule("Vault token", ("hvs.", "hvb.", "hvr."), _B + r"hv[sbr]\.[A-Za-z0-9_-]{24,}"),
-    Rule("Telegram token", (":AA",), _B + r"\d{8,10}:AA[A-Za-z0-9_-]{33}"),
-    Rule("storage key", ("AccountKey=",), r"AccountKey=(?P<secret>[A-Za-z0-9+/=]{40,})"),
-    Rule("JSON web token", ("eyJ",), _B + r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?"),
-    Rule(
+    SecretRule("SendGrid key", ("SG.",), _B + r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
+    SecretRule("webhook secret", ("whsec_",), _B + r"whsec_[A-Za-z0-9+/=]{20,}"),
+    SecretRule("Tailscale key", ("tskey-",), _B + r"tskey-[a-z]+-[A-Za-z0-9-]{16,}"),
+    SecretRule("Vault token", ("hvs.", "hvb.", "hvr."), _B + r"hv[sbr]\.[A-Za-z0-9_-]{24,}"),
+    SecretRule("Telegram token", (":AA",), _B + r"\d{8,10}:AA[A-Za-z0-9_-]{33}"),
+    SecretRule("storage key", ("AccountKey=",), r"AccountKey=(?P<secret>[A-Za-z0-9+/=]{40,})"),
+    SecretRule(
+        "JSON web token", ("eyJ",), _B + r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?"
+    ),
+    SecretRule(
         "token",
         ("bearer",),
         r"\bbearer[ \t]+(?P<secret>[A-Za-z0-9._~+/=-]{12,})",
         lambda text: is_named(text, ""),
         any_case=True,
     ),
-    Rule(
+    SecretRule(
         "credentials",
         ("authorization",),
         r"\bauthorization[\"']?\s*[:=]\s*[\"']?(?:basic|token|digest|apikey|key)[ \t]+"
@@ -119,15 +121,15 @@ RULES = (
         lambda text: not is_placeholder(text),
         any_case=True,
     ),
-    Rule(
+    SecretRule(
         "password",
         ("://",),
         r"://[^\s/:@\"'`<>\\]{0,256}:(?P<secret>[^\s/@\"'`<>\\]{3,256})@(?=[\w.\[-])",
         lambda text: not is_placeholder(text),
     ),
-    Rule("token", ("://",), r"://(?P<secret>[A-Za-z0-9_-]{16,256})@(?=[\w.-])", _is_random),
+    SecretRule("token", ("://",), r"://(?P<secret>[A-Za-z0-9_-]{16,256})@(?=[\w.-])", _is_random),
     # Passwords that are typed on a command line.
-    Rule(
+    SecretRule(
         "password",
         ("password", "passphrase", "passwd", "-token", "-secret", "api-key", "apikey"),
         r"--[\w-]{0,40}(?:password|passphrase|passwd|token|secret|api-?key)[ \t]+"
@@ -135,12 +137,12 @@ RULES = (
         lambda text: is_named(text, "pass", quoted=False),
         any_case=True,
     ),
-    Rule(
+    SecretRule(
         "password",
         (" -u", " --user"),
         r"\s(?:-u|--user)[ =]?[\"']?[^\s:\"'/]{1,100}:(?P<secret>[^\s\"']{4,200})",
         lambda text: not text.isdigit() and not is_placeholder(text),
     ),
-    Rule("password", ("sshpass",), r"\bsshpass[ \t]+-p[ \t]*[\"']?(?P<secret>[^\s\"']{4,200})"),
-    Rule("password", ("mysql",), r"\bmysql\w*[^\n|;&]{0,200}?\s-p(?P<secret>[^\s\"'-][^\s\"']{3,200})"),
+    SecretRule("password", ("sshpass",), r"\bsshpass[ \t]+-p[ \t]*[\"']?(?P<secret>[^\s\"']{4,200})"),
+    SecretRule("password", ("mysql",), r"\bmysql\w*[^\n|;&]{0,200}?\s-p(?P<secret>[^\s\"'-][^\s\"']{3,200})"),
 )

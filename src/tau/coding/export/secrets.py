@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tau.base.errors import TauError
-from tau.coding.export.secret_rules import MIN_VALUE_CHARS, RULES, Rule, is_mixed, is_named
+from tau.coding.export.secret_rules import MIN_VALUE_CHARS, RULES, SecretRule, is_mixed, is_named
 from tau.config.json_file import read_json
 
 MIN_TEXT_CHARS = 8  # a shorter text has no room for a secret
@@ -117,7 +117,7 @@ class Masker:
                 return "[masked]"
         return self.value(item)
 
-    def _masked(self, match: "re.Match[str]", rule: Rule) -> str:
+    def _masked(self, match: "re.Match[str]", rule: SecretRule) -> str:
         whole = match.group()
         secret = match.groupdict().get("secret", whole)
         if rule.holds is not None and not rule.holds(secret):

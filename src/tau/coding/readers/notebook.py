@@ -32,20 +32,20 @@ class TextCell(Struct, frozen=True):
     source: str
 
 
-class Span(Struct, frozen=True):
+class _JsonSpan(Struct, frozen=True):
     """A value in the JSON text, from `start` to before `end`."""
 
     start: int
     end: int
 
 
-class Cell(Struct, frozen=True):
+class NotebookCell(Struct, frozen=True):
     """A cell in the JSON text. `source` is None where the cell has none; `as_lines` if it is a list."""
 
-    span: Span
+    span: _JsonSpan
     kind: str
     text: str
-    source: Span | None
+    source: _JsonSpan | None
     as_lines: bool
     id: str
 
@@ -55,8 +55,8 @@ class Notebook(Struct, frozen=True):
 
     text: str
     bom: bool
-    array: Span
-    cells: list[Cell]
+    array: _JsonSpan
+    cells: list[NotebookCell]
     has_ids: bool
 
 
@@ -145,7 +145,7 @@ def parse(data: bytes) -> Notebook:
         raise ToolError("The notebook is broken: its JSON is nested too deeply.") from error
 
 
-def _located(text: str, bom: bool, fields: dict[str, Span]) -> Notebook:
+def _located(text: str, bom: bool, fields: dict[str, _JsonSpan]) -> Notebook:
     version = _value(text, fields.get("nbformat"))
     cells = fields.get("cells")
     if cells is None or text[cells.start] != "[":
@@ -160,7 +160,7 @@ def _located(text: str, bom: bool, fields: dict[str, Span]) -> Notebook:
     return Notebook(text, bom, cells, found, has_ids or (version is None and any(cell.id for cell in found)))
 
 
-def _cell(text: str, span: Span, number: int) -> Cell:
+def _cell(text: str, span: _JsonSpan, number: int) -> NotebookCell:
     if text[span.start] != "{":
         raise ToolError(f"The notebook is broken: cell {number} is no object.")
     fields = dict(_members(text, span.start))
@@ -172,7 +172,7 @@ def _cell(text: str, span: Span, number: int) -> Cell:
     if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
         raise ToolError(f"The notebook is broken: the source of cell {number} is no text.")
     name = _value(text, fields.get("id"))
-    return Cell(
+    return NotebookCell(
         span,
         kind,
         "".join(lines),
@@ -187,7 +187,7 @@ def _skip(text: str, at: int) -> int:
     return at if match is None else match.end()
 
 
-def _members(text: str, start: int) -> Iterator[tuple[str, Span]]:
+def _members(text: str, start: int) -> Iterator[tuple[str, _JsonSpan]]:
     """The keys of the object that begins at `start`, and where their values lie."""
     at = _skip(text, start + 1)
     if text[at : at + 1] == "}":
@@ -201,7 +201,7 @@ def _members(text: str, start: int) -> Iterator[tuple[str, Span]]:
             raise JSONDecodeError("A colon is missing", text, at)
         at = _skip(text, at + 1)
         _, end = _DECODER.raw_decode(text, at)
-        yield key, Span(at, end)
+        yield key, _JsonSpan(at, end)
         at = _skip(text, end)
         if text[at : at + 1] == "}":
             return
@@ -210,18 +210,18 @@ def _members(text: str, start: int) -> Iterator[tuple[str, Span]]:
         at = _skip(text, at + 1)
 
 
-def _elements(text: str, start: int) -> Iterator[Span]:
+def _elements(text: str, start: int) -> Iterator[_JsonSpan]:
     """Where the elements of the list that begins at `start` lie."""
     at = _skip(text, start + 1)
     while text[at] != "]":
         _, end = _DECODER.raw_decode(text, at)
-        yield Span(at, end)
+        yield _JsonSpan(at, end)
         at = _skip(text, end)
         if text[at] == ",":
             at = _skip(text, at + 1)
 
 
-def _value(text: str, span: Span | None) -> Any:
+def _value(text: str, span: _JsonSpan | None) -> Any:
     return None if span is None else _DECODER.raw_decode(text, span.start)[0]
 
 
@@ -267,7 +267,7 @@ def _lines(source: str) -> list[str]:
     return source.splitlines(keepends=True)
 
 
-def _changed(notebook: Notebook, old: Cell, new: TextCell, style: _Style) -> str:
+def _changed(notebook: Notebook, old: NotebookCell, new: TextCell, style: _Style) -> str:
     """The JSON of a cell that was there already."""
     raw = notebook.text[old.span.start : old.span.end]
     if new.kind != old.kind:

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from tau.base.late import late
+from tau.coding.files.paths import LineRange, Selector
 from tau.coding.output import OutputLimits, Truncation, notice, take, with_notice
-from tau.coding.paths import LineRange, Selector
-from tau.config.settings import Summarize
+from tau.config.settings import SummarizeSettings
 
 hashline_format = late("tau.hashline.format")
 syntax = late("tau.backends.syntax.summary")
@@ -27,7 +27,7 @@ class TextPage(Struct, frozen=True, kw_only=True):
     elided: list[tuple[int, int]] | None = None
 
 
-class Shape(Struct, frozen=True, kw_only=True):
+class PageOptions(Struct, frozen=True, kw_only=True):
     """How a text is to be shown. `name` stands in the header and in advice; no `tag`, no header."""
 
     name: str
@@ -35,10 +35,10 @@ class Shape(Struct, frozen=True, kw_only=True):
     first_lines: int
     tag: str | None = None
     remark: str = ""
-    summary: Summarize | None = None  # how to show a long file in brief
+    summary: SummarizeSettings | None = None  # how to show a long file in brief
 
 
-def page(text: str, shape: Shape) -> TextPage:
+def page(text: str, shape: PageOptions) -> TextPage:
     """The part of the text that was asked for, with what has to be told about the rest."""
     separator = "\r" if "\n" not in text and "\r" in text else "\n"
     total = text.count(separator) + (not text.endswith(separator) if text else 0)
@@ -87,13 +87,13 @@ def with_context(ranges: Sequence[LineRange], total: int) -> list[LineRange]:
     return result
 
 
-def _headed(text: str, shape: Shape) -> str:
+def _headed(text: str, shape: PageOptions) -> str:
     if shape.tag is None or shape.selector.raw:
         return text
     return f"{hashline_format.format_header(shape.name, shape.tag)}\n{text}"
 
 
-def _summarised(text: str, shape: Shape, total: int) -> TextPage | None:
+def _summarised(text: str, shape: PageOptions, total: int) -> TextPage | None:
     """The declarations of a long file of code, and how to see what is left out."""
     wanted = shape.summary
     assert wanted is not None

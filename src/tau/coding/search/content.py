@@ -13,7 +13,7 @@ CHUNK_BYTES = 1024 * 1024
 MAX_LINE_BYTES = 64 * 1024  # more of a line is never shown
 
 
-class Content(Struct, frozen=True, kw_only=True):
+class FileContent(Struct, frozen=True, kw_only=True):
     """`text` is the whole file, if it is text that could be written back; `lines` are those asked for."""
 
     lines: dict[int, str]
@@ -21,18 +21,20 @@ class Content(Struct, frozen=True, kw_only=True):
     binary: bool = False
 
 
-async def read_lines(path: Path, wanted: AbstractSet[int], ctx: CodingContext, *, max_bytes: int) -> Content:
+async def read_lines(
+    path: Path, wanted: AbstractSet[int], ctx: CodingContext, *, max_bytes: int
+) -> FileContent:
     """The wanted lines of a file. One that is larger than `max_bytes` is not kept as a whole. OSError."""
     stat = await ctx.fs.stat(path)
     if stat is not None and stat.size > max_bytes:
-        return Content(lines=await _picked(path, wanted))
+        return FileContent(lines=await _picked(path, wanted))
     return content_of(await ctx.fs.read(path), wanted)
 
 
-def content_of(data: bytes, wanted: AbstractSet[int]) -> Content:
+def content_of(data: bytes, wanted: AbstractSet[int]) -> FileContent:
     marked = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     if not marked and b"\0" in data:
-        return Content(lines={}, binary=True)
+        return FileContent(lines={}, binary=True)
     try:
         text: str | None = decode(data).text
     except NotText:
@@ -41,7 +43,7 @@ def content_of(data: bytes, wanted: AbstractSet[int]) -> Content:
     if not lines[-1]:
         del lines[-1]
     shown = {number: lines[number - 1].removesuffix("\r") for number in wanted if number <= len(lines)}
-    return Content(lines=shown, text=text)
+    return FileContent(lines=shown, text=text)
 
 
 async def _picked(path: Path, wanted: AbstractSet[int]) -> dict[int, str]:

@@ -13,7 +13,7 @@ from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.base.run import Runner
 from tau.coding.search import rg
-from tau.coding.search.query import Query, Request, Scope
+from tau.coding.search.query import Query, SearchRequest, SearchScope
 
 json = late("json")
 
@@ -26,7 +26,7 @@ SMALL_BYTES = 16 * 1024
 PAUSE_S = 0.004
 
 
-class Found(Struct, frozen=True, kw_only=True):
+class MatchingFiles(Struct, frozen=True, kw_only=True):
     """Matching files in no order. `capped`: there were more than we are ready to remember."""
 
     files: list[str]
@@ -35,18 +35,20 @@ class Found(Struct, frozen=True, kw_only=True):
     capped: bool = False
 
 
-class Matched(Struct, frozen=True, kw_only=True):
+class MatchingLines(Struct, frozen=True, kw_only=True):
     """Line numbers by file; of a file never more than were asked for."""
 
     lines: Mapping[str, list[int]]
     timed_out: bool = False
 
 
-async def matching_files(query: Query, scope: Scope, runner: Runner, *, seconds: float) -> Found:
+async def matching_files(
+    query: Query, scope: SearchScope, runner: Runner, *, seconds: float
+) -> MatchingFiles:
     """The files that match. Raises ToolError for a pattern that cannot be used."""
     pieces: list[bytes] = []
     size = 0
-    process = await _start(Request(query=query, scope=scope), runner, seconds)
+    process = await _start(SearchRequest(query=query, scope=scope), runner, seconds)
     async with process:
         async for chunk in process.output():
             pieces.append(chunk)
@@ -59,11 +61,11 @@ async def matching_files(query: Query, scope: Scope, runner: Runner, *, seconds:
     names = os.fsdecode(b"".join(pieces)).split("\0")
     rest = names.pop()
     if exited is None:
-        return Found(files=names, capped=True)
+        return MatchingFiles(files=names, capped=True)
     failed = exited.code == COMPLAINT
     if failed and rest.strip():
         raise ToolError(rg.complaint(rest))
-    return Found(files=names, timed_out=exited.timed_out, unreadable=failed)
+    return MatchingFiles(files=names, timed_out=exited.timed_out, unreadable=failed)
 
 
 async def matching_lines(
@@ -74,10 +76,12 @@ async def matching_lines(
     max_count: int,
     seconds: float,
     counts: Callable[[str, int], bool] | None = None,
-) -> Matched:
+) -> MatchingLines:
     """In which lines these files match, `max_count` lines each at most (0 for all that `counts` accepts)."""
     rows = _Rows(counts or (lambda path, number: True))
-    request = Request(query=query, scope=Scope(roots=tuple(files), gitignore=False), max_count=max_count)
+    request = SearchRequest(
+        query=query, scope=SearchScope(roots=tuple(files), gitignore=False), max_count=max_count
+    )
     process = await _start(request, runner, seconds)
     async with process:
         async for chunk in process.output():
@@ -85,10 +89,10 @@ async def matching_lines(
         exited = await process.wait()
     if exited.code == COMPLAINT and rows.rest.strip():
         raise ToolError(rg.complaint(os.fsdecode(rows.rest)))
-    return Matched(lines=rows.lines, timed_out=exited.timed_out)
+    return MatchingLines(lines=rows.lines, timed_out=exited.timed_out)
 
 
-async def _start(request: Request, runner: Runner, seconds: float) -> run.Process:
+async def _start(request: SearchRequest, runner: Runner, seconds: float) -> run.Process:
     limits = run.Limits(timeout=seconds, grace=GRACE_S)
     root = Path("/")
     program = rg.locate()
@@ -97,7 +101,7 @@ async def _start(request: Request, runner: Runner, seconds: float) -> run.Proces
             return await runner.start(rg.command(program, request), cwd=root, limits=limits)
         except FileNotFoundError:
             rg.locate.cache_clear()  # it was removed meanwhile
-    argv = [sys.executable, "-P", "-W", "ignore", "-m", "tau.coding.search.python"]
+    argv = [sys.executable, "-P", "-W", "ignore", "-m", "tau.coding.search.fallback_search"]
     # The library's own JSON, because file names may hold bytes that are no text.
     stdin = json.dumps(to_builtins(request)).encode()
     return await runner.start(argv, cwd=root, limits=limits, stdin=stdin)

@@ -11,7 +11,7 @@ _PLAIN_NAME = r"[^*?\[\]{}\\]+"
 _PLAIN_ENDING = r"\*\.([^*?\[\]{}\\./]+)"
 
 
-class Rules:
+class IgnoreRules:
     """The lines of one ignore file. The last line that matches decides; looking them up is made cheap."""
 
     def __init__(self, lines: Iterable[str], start: int, prefix: str = "") -> None:
@@ -80,7 +80,7 @@ class Rules:
         self._ignores.append(ignores)
 
 
-def load(file: Path, start: int, prefix: str = "") -> Rules | None:
+def load(file: Path, start: int, prefix: str = "") -> IgnoreRules | None:
     """The rules in a file, None if it has none or cannot be read."""
     try:
         if not file.is_file() or file.stat().st_size > MAX_FILE_BYTES:
@@ -88,4 +88,4 @@ def load(file: Path, start: int, prefix: str = "") -> Rules | None:
         text = file.read_bytes().decode("utf-8-sig", "surrogateescape")
     except OSError:
         return None
-    return Rules(text.split("\n"), start, prefix) or None
+    return IgnoreRules(text.split("\n"), start, prefix) or None

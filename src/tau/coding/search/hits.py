@@ -11,10 +11,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from tau.base.sizes import MIB
-from tau.coding.paths import LineRange, real, shown
+from tau.coding.files.paths import LineRange, real, shown
 from tau.coding.ports import CodingContext
 from tau.coding.search import engine
-from tau.coding.search.content import Content, content_of, read_lines
+from tau.coding.search.content import FileContent, content_of, read_lines
 from tau.coding.search.pages import (
     MATCHES_IN_ONE_FILE,
     MATCHES_PER_FILE,
@@ -22,17 +22,17 @@ from tau.coding.search.pages import (
     FileHits,
     around,
 )
-from tau.coding.search.query import Query, Scope
+from tau.coding.search.query import Query, SearchScope
 from tau.coding.search.rg import is_in_git, is_kind
-from tau.coding.search.sources import Source, Sources
-from tau.coding.walk import pieces
+from tau.coding.search.sources import SearchSource, Sources
+from tau.coding.search.walk import pieces
 
 MIN_SECONDS = 2.0  # for the page, when finding the files has used up the time
 MAX_WHOLE_BYTES = 32 * MIB  # of a file: beyond it, no tag
 MAX_PAGE_BYTES = 64 * MIB
 
 
-class Wish(Struct, frozen=True, kw_only=True):
+class SearchOptions(Struct, frozen=True, kw_only=True):
     """How a search is to be done. `before` and `after` are lines around a match.
 
     `tagged`: rows shall be fit for an edit, so the texts behind them are recorded.
@@ -47,7 +47,7 @@ class Wish(Struct, frozen=True, kw_only=True):
     tagged: bool = True
 
 
-class Hits(Struct, frozen=True, kw_only=True):
+class SearchHits(Struct, frozen=True, kw_only=True):
     """The files of the page. `total` counts matching files, also those on other pages."""
 
     files: list[FileHits]
@@ -65,10 +65,10 @@ class Hits(Struct, frozen=True, kw_only=True):
         return after if self.total > after else None
 
 
-async def find_hits(wish: Wish, sources: Sources, ctx: CodingContext) -> Hits:
+async def find_hits(wish: SearchOptions, sources: Sources, ctx: CodingContext) -> SearchHits:
     """Raises ToolError for a pattern that cannot be used, OSError if no search could be started."""
     until = time.monotonic() + wish.seconds
-    found = engine.Found(files=[str(source.path) for source in sources.files])
+    found = engine.MatchingFiles(files=[str(source.path) for source in sources.files])
     listed = bool(sources.trees) or len(sources.files) > PAGE_FILES
     if listed:
         scope = scope_of(sources, wish.gitignore)
@@ -78,7 +78,7 @@ async def find_hits(wish: Wish, sources: Sources, ctx: CodingContext) -> Hits:
     skip = 0 if sources.single else wish.skip
     # With only a few files nobody has looked yet which of them match.
     asked = [
-        named.get(name) or Source(name="", path=Path(name))
+        named.get(name) or SearchSource(name="", path=Path(name))
         for name in (candidates[skip : skip + PAGE_FILES] if listed else candidates)
     ]
     cap = MATCHES_IN_ONE_FILE if sources.single else MATCHES_PER_FILE
@@ -109,7 +109,7 @@ async def find_hits(wish: Wish, sources: Sources, ctx: CodingContext) -> Hits:
                 capped=len(matched) > cap,
             )
         )
-    return Hits(
+    return SearchHits(
         files=files,
         total=len(candidates) if listed else len(matching),
         skip=skip,
@@ -120,12 +120,12 @@ async def find_hits(wish: Wish, sources: Sources, ctx: CodingContext) -> Hits:
     )
 
 
-def scope_of(sources: Sources, gitignore: bool) -> Scope:
+def scope_of(sources: Sources, gitignore: bool) -> SearchScope:
     """Where to look. Where globs name kinds of files, ripgrep is told, which spares it the others."""
     names = {tree.glob.rpartition("/")[2] for tree in sources.trees}
     filtered = all(map(is_kind, names))
     roots = dict.fromkeys(str(path) for path in (*(tree.root for tree in sources.trees), *_paths(sources)))
-    return Scope(
+    return SearchScope(
         roots=tuple(roots),
         names=tuple(sorted(names)) if filtered else (),
         gitignore=gitignore,
@@ -150,7 +150,7 @@ def in_order(found: Sequence[str], sources: Sources) -> list[str]:
     return [*sorted(accepted), *filter(present.__contains__, copies)]
 
 
-async def unreadable_folders(sources: Sources, wish: Wish, ctx: CodingContext) -> list[str]:
+async def unreadable_folders(sources: Sources, wish: SearchOptions, ctx: CodingContext) -> list[str]:
     """Which folders could not be entered: a second look, for the rare case that something was unreadable."""
     names: list[str] = []
     try:
@@ -165,7 +165,7 @@ async def unreadable_folders(sources: Sources, wish: Wish, ctx: CodingContext) -
 
 
 async def _matches(
-    query: Query, sources: Sequence[Source], ctx: CodingContext, max_count: int, seconds: float
+    query: Query, sources: Sequence[SearchSource], ctx: CodingContext, max_count: int, seconds: float
 ) -> tuple[dict[str, list[int]], bool]:
     """Matching lines by path. Where only some lines count, all must be asked for."""
     result: dict[str, list[int]] = {}
@@ -194,7 +194,9 @@ def _within(line: int, ranges: Sequence[LineRange]) -> bool:
     return any(span.first <= line and (span.last is None or line <= span.last) for span in ranges)
 
 
-async def _content(source: Source, wanted: set[int], ctx: CodingContext, room: int) -> Content | None:
+async def _content(
+    source: SearchSource, wanted: set[int], ctx: CodingContext, room: int
+) -> FileContent | None:
     """None if the file is gone by now."""
     try:
         if source.data is not None:

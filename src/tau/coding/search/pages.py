@@ -24,7 +24,7 @@ class FileHits(Struct, frozen=True, kw_only=True):
     capped: bool = False
 
 
-class Rendered(Struct, frozen=True, kw_only=True):
+class ResultPage(Struct, frozen=True, kw_only=True):
     """`text` is for the model, `display` for people. `matches` of what there was had room, by file."""
 
     text: str
@@ -46,7 +46,7 @@ def around(matched: Sequence[int], before: int, after: int) -> set[int]:
 
 def render(
     files: Sequence[FileHits], *, before: int, after: int, single: bool = False, max_bytes: int = MAX_BYTES
-) -> Rendered:
+) -> ResultPage:
     """The files one after the other, each with its rows. Of a single one that has no tag, the rows alone.
 
     If there is more than `max_bytes`, each file gets its first match, then each its second, while they fit.
@@ -64,7 +64,7 @@ def render(
         texts.append("\n".join([*heading, *(_model_row(row, file.tag) for row in rows)]))
         width = len(str(rows[-1].number))
         displays.append("\n".join([f"# {file.name}", *(_display_row(row, width) for row in rows)]))
-    return Rendered(
+    return ResultPage(
         text="\n\n".join(texts),
         display="\n\n".join(displays),
         matches={file.name: len(numbers) for file, numbers in zip(files, chosen, strict=True) if numbers},

@@ -13,7 +13,7 @@ class Query(Struct, frozen=True, kw_only=True):
     multiline: bool = False
 
 
-class Scope(Struct, frozen=True, kw_only=True):
+class SearchScope(Struct, frozen=True, kw_only=True):
     """Absolute paths of files and folders. `names` are globs that a file's own name must match, if any.
 
     `in_git`: all of them lie in git repositories.
@@ -25,9 +25,9 @@ class Scope(Struct, frozen=True, kw_only=True):
     in_git: bool = False
 
 
-class Request(Struct, frozen=True, kw_only=True):
+class SearchRequest(Struct, frozen=True, kw_only=True):
     """Which files of the scope match; or, with `max_count`, in which lines its files match."""
 
     query: Query
-    scope: Scope
+    scope: SearchScope
     max_count: int | None = None

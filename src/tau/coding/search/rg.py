@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from tau.base.text import sentence
-from tau.coding.search.query import MAX_FILE_BYTES, Request, Scope
+from tau.coding.search.query import MAX_FILE_BYTES, SearchRequest, SearchScope
 
 # No settings of the user's own: the same call gives the same answer on every machine.
 _ALWAYS = (
@@ -27,7 +27,7 @@ def locate() -> str | None:
     return None
 
 
-def command(program: str, request: Request) -> list[str]:
+def command(program: str, request: SearchRequest) -> list[str]:
     """Prints matching files, each with a NUL behind it; or `path NUL line:` rows, of which more is no use."""
     argv = [program, *_ALWAYS]
     if request.max_count is None:
@@ -46,7 +46,7 @@ def command(program: str, request: Request) -> list[str]:
     return [*argv, f"--regexp={request.query.pattern}", "--", *request.scope.roots]
 
 
-def ignore_flags(scope: Scope) -> list[str]:
+def ignore_flags(scope: SearchScope) -> list[str]:
     """Outside of repositories ignore files count too. In one, new versions would then miss where it ends."""
     if not scope.gitignore:
         return ["--no-ignore"]

@@ -10,17 +10,17 @@ from msgspec.structs import replace
 from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.base.text import NotText, decode
-from tau.coding.path_lists import Entry
-from tau.coding.paths import LineRange, shown
+from tau.coding.files.path_arguments import PathTarget
+from tau.coding.files.paths import LineRange, shown
 from tau.coding.ports import CodingContext, Resource
 from tau.coding.search.globs import BadGlob, matcher
 
-archive = late("tau.coding.readers.archive")
+archive = late("tau.coding.readers.archives.archive")
 
 MAX_PAGES = 1000  # of one scheme
 
 
-class Source(Struct, frozen=True, kw_only=True):
+class SearchSource(Struct, frozen=True, kw_only=True):
     """One file or text. `data` is set for what is no file of its own: it is searched in a copy."""
 
     name: str
@@ -30,7 +30,7 @@ class Source(Struct, frozen=True, kw_only=True):
     data: bytes | None = None
 
 
-class Tree(Struct, frozen=True, kw_only=True):
+class SearchFolder(Struct, frozen=True, kw_only=True):
     """A folder to search. `accepts` takes a path in it: one that matches the glob, or lies in what does."""
 
     root: Path
@@ -39,8 +39,8 @@ class Tree(Struct, frozen=True, kw_only=True):
 
 
 class Sources(Struct, frozen=True, kw_only=True):
-    files: list[Source]
-    trees: list[Tree]
+    files: list[SearchSource]
+    trees: list[SearchFolder]
     unreadable: list[str]
 
     @property
@@ -48,10 +48,10 @@ class Sources(Struct, frozen=True, kw_only=True):
         return len(self.files) == 1 and not self.trees
 
 
-async def gather(entries: Sequence[Entry], ctx: CodingContext, scratch: Callable[[], Path]) -> Sources:
+async def gather(entries: Sequence[PathTarget], ctx: CodingContext, scratch: Callable[[], Path]) -> Sources:
     """Look behind every entry; what is no file gets a copy in the folder that `scratch` makes. ToolError."""
-    files: list[Source] = []
-    trees: list[Tree] = []
+    files: list[SearchSource] = []
+    trees: list[SearchFolder] = []
     unreadable: list[str] = []
     for entry in entries:
         if entry.url:
@@ -75,9 +75,9 @@ async def gather(entries: Sequence[Entry], ctx: CodingContext, scratch: Callable
     return Sources(files=files, trees=trees, unreadable=unreadable)
 
 
-def _once(files: Sequence[Source]) -> list[Source]:
+def _once(files: Sequence[SearchSource]) -> list[SearchSource]:
     """Each file once; one that was named with several ranges has them all."""
-    merged: dict[tuple[Path, str], Source] = {}
+    merged: dict[tuple[Path, str], SearchSource] = {}
     for source in files:
         key = (source.path, source.name if source.data is not None else "")
         before = merged.get(key)
@@ -88,7 +88,7 @@ def _once(files: Sequence[Source]) -> list[Source]:
     return list(merged.values())
 
 
-async def _tree(entry: Entry, ctx: CodingContext) -> Tree | None:
+async def _tree(entry: PathTarget, ctx: CodingContext) -> SearchFolder | None:
     """None for a file."""
     stat = await ctx.fs.stat(entry.base)
     is_dir = stat is not None and stat.is_dir
@@ -103,7 +103,7 @@ async def _tree(entry: Entry, ctx: CodingContext) -> Tree | None:
         return None
     try:
         glob = entry.glob or "**/*"
-        return Tree(root=entry.base, glob=glob, accepts=_acceptance(matcher([glob])))
+        return SearchFolder(root=entry.base, glob=glob, accepts=_acceptance(matcher([glob])))
     except BadGlob as error:
         raise ToolError(f"Invalid glob: {error}.") from None
 
@@ -121,7 +121,7 @@ def _acceptance(matches: Callable[[str], object]) -> Callable[[str], object]:
     return accepts
 
 
-async def _file(entry: Entry, ctx: CodingContext) -> Source:
+async def _file(entry: PathTarget, ctx: CodingContext) -> SearchSource:
     stat = await ctx.fs.stat(entry.base)
     if stat is None:
         what = "Path not found for line-range selector" if entry.selector.ranges else "Path not found"
@@ -129,10 +129,10 @@ async def _file(entry: Entry, ctx: CodingContext) -> Source:
     name = shown(entry.base, ctx.cwd)
     if stat.mode and not modes.S_ISREG(stat.mode):
         raise ToolError(f"{name} is a device, pipe or socket, not a file; searching it might never end.")
-    return Source(name=name, path=entry.base, ranges=entry.selector.ranges)
+    return SearchSource(name=name, path=entry.base, ranges=entry.selector.ranges)
 
 
-async def _resources(entry: Entry, ctx: CodingContext) -> list[Source]:
+async def _resources(entry: PathTarget, ctx: CodingContext) -> list[SearchSource]:
     """What an address leads to; where a scheme alone, such as `tau://`, leads to its list of pages, those."""
     if not ctx.urls.handles(entry.url):
         raise ToolError(f"search takes files and internal addresses, and {entry.url} is neither.")
@@ -145,14 +145,14 @@ async def _resources(entry: Entry, ctx: CodingContext) -> list[Source]:
     return [_resource(entry.url, resource, entry)]
 
 
-def _resource(url: str, resource: Resource, entry: Entry) -> Source:
+def _resource(url: str, resource: Resource, entry: PathTarget) -> SearchSource:
     ranges = entry.selector.ranges
     if resource.path is not None:
-        return Source(name=url, path=resource.path, ranges=ranges, editable=not resource.immutable)
-    return Source(name=url, path=Path(), ranges=ranges, editable=False, data=resource.data)
+        return SearchSource(name=url, path=resource.path, ranges=ranges, editable=not resource.immutable)
+    return SearchSource(name=url, path=Path(), ranges=ranges, editable=False, data=resource.data)
 
 
-async def _member(entry: Entry, ctx: CodingContext) -> Source:
+async def _member(entry: PathTarget, ctx: CodingContext) -> SearchSource:
     found = await archive.find(entry.text, ctx.cwd, ctx.fs)
     if found is None:
         raise ToolError("There is no such archive.")
@@ -165,6 +165,6 @@ async def _member(entry: Entry, ctx: CodingContext) -> Source:
         raise ToolError("It is not UTF-8 text.") from None
     if b"\0" in content.data:
         raise ToolError("It is binary.")
-    return Source(
+    return SearchSource(
         name=content.name, path=Path(), ranges=entry.selector.ranges, editable=False, data=content.data
     )

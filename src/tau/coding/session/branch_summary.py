@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from tau.agent.owner import Complete
 from tau.ai.dialect import Request
-from tau.ai.history import clean
 from tau.ai.model import Model
+from tau.ai.normalization import clean
 from tau.ai.wire import AppMessage, AssistantMessage, Usage, UserMessage
 from tau.base.clock import now_ms
 from tau.base.errors import ProviderError
@@ -22,7 +22,7 @@ TRIES = 3  # each with half of the one before, where a server finds the record t
 NOTHING = "(nothing)"  # what the record of an empty branch is
 
 
-class Summary(Struct, frozen=True):
+class BranchSummaryResult(Struct, frozen=True):
     """`details` names the files that were read and changed."""
 
     text: str
@@ -40,7 +40,7 @@ class Branch(Struct, frozen=True, kw_only=True):
 
 async def summarise(
     complete: Complete, model: Model, branch: Branch, *, reserve_tokens: int, instructions: str | None = None
-) -> Summary | None:
+) -> BranchSummaryResult | None:
     """What a model makes of a branch; None where there is nothing on it to tell.
 
     Raises ProviderError where the model fails or says nothing.
@@ -84,10 +84,10 @@ def summary_request(
     )
 
 
-def _summary(answer: AssistantMessage, files: FileOps) -> Summary:
+def _summary(answer: AssistantMessage, files: FileOps) -> BranchSummaryResult:
     if answer.stop_reason in ("error", "aborted"):
         raise ProviderError(answer.error_message or "The model did not finish the summary of the branch.")
     text = without_file_lists(re.sub(r"(?s)^\s*<think(?:ing)?>.*?</think(?:ing)?>", "", answer.text))
     if not text:
         raise ProviderError("The model wrote no summary of the branch; try again, or leave it without one.")
-    return Summary(text + file_lists(files, FILES_TOKENS), files.details(), answer.usage)
+    return BranchSummaryResult(text + file_lists(files, FILES_TOKENS), files.details(), answer.usage)

@@ -20,12 +20,12 @@ from tau.base.clock import now_ms
 from tau.base.errors import SessionError
 from tau.base.late import late
 from tau.base.text import shortened
-from tau.coding.checkpoints import Checkpoint
-from tau.coding.session.context import Node
+from tau.coding.ports import Checkpoint
+from tau.coding.session.branch_state import BranchState, tool_result
+from tau.coding.session.context import EntryNode
 from tau.coding.session.entries import BranchSummaryEntry, MessageEntry
-from tau.coding.session.log import SessionLog
-from tau.coding.session.newest import Newest, tool_result
 from tau.coding.session.reminders import goes_on, is_last_word, remind, withdraw
+from tau.coding.session.storage.log import SessionLog
 
 file_ops = late("tau.coding.session.compaction.file_ops")
 
@@ -65,7 +65,7 @@ class SessionCheckpoints:
         self._log = log
         self._queue = queue
         self._emit = emit
-        self._newest = Newest(log, self._read)
+        self._newest = BranchState(log, self._read)
         self._warnings = 0
 
     @property
@@ -140,7 +140,7 @@ class SessionCheckpoints:
             remind(self._queue, "rewind-reminder", WARNING)
         self._warnings += 1
 
-    def _read(self, node: Node) -> _Mark | None:
+    def _read(self, node: EntryNode) -> _Mark | None:
         if node.type == "branch_summary":
             return _Mark(id=node.id) if self._details(node).get("kind") == KIND else None
         result = tool_result(self._log, node, "checkpoint", "rewind")
@@ -152,7 +152,7 @@ class SessionCheckpoints:
         asked = _converted(result.details, _Report)
         return None if asked is None else _Mark(id=node.id, report=asked.report)
 
-    def _boundary(self, branch: Sequence[Node]) -> tuple[Checkpoint, int] | None:
+    def _boundary(self, branch: Sequence[EntryNode]) -> tuple[Checkpoint, int] | None:
         """The checkpoint, and the place of the last entry that stays: what precedes the next answer."""
         answer: int | None = None
         for place in range(len(branch) - 1, -1, -1):
@@ -172,12 +172,12 @@ class SessionCheckpoints:
             if node.type == "branch_summary"
         )
 
-    def _details(self, node: Node) -> dict[str, Any]:
+    def _details(self, node: EntryNode) -> dict[str, Any]:
         entry = self._log.decode(node)
         details = entry.details if isinstance(entry, BranchSummaryEntry) else None
         return details if isinstance(details, dict) else {}
 
-    def _message(self, node: Node) -> AppMessage | None:
+    def _message(self, node: EntryNode) -> AppMessage | None:
         entry = self._log.decode(node) if node.type == "message" else None
         return entry.message if isinstance(entry, MessageEntry) else None
 

@@ -21,7 +21,7 @@ from tau.base.clock import from_iso
 from tau.coding.session import entries as s
 
 
-class Node(Struct, frozen=True, gc=False):
+class EntryNode(Struct, frozen=True, gc=False):
     """An entry's place in the tree and in the file."""
 
     type: str
@@ -31,10 +31,10 @@ class Node(Struct, frozen=True, gc=False):
     size: int
 
 
-Decode = Callable[[Node], s.KnownEntry | None]
+Decode = Callable[[EntryNode], s.KnownEntry | None]
 
 
-class Item(Struct, frozen=True, gc=False):
+class ContextItem(Struct, frozen=True, gc=False):
     """A message, and the entry that it comes from."""
 
     id: str
@@ -44,7 +44,7 @@ class Item(Struct, frozen=True, gc=False):
 class Context(Struct, frozen=True, kw_only=True):
     """`items` are in order: the summary of the latest compaction, what it kept, what came later."""
 
-    items: list[Item]
+    items: list[ContextItem]
     model: tuple[str, str] | None = None  # provider and id
     thinking: str | None = None
     mode: str | None = None
@@ -55,10 +55,10 @@ class Context(Struct, frozen=True, kw_only=True):
         return [item.message for item in self.items]
 
 
-def build_context(branch: Sequence[Node], decode: Decode) -> Context:
+def build_context(branch: Sequence[EntryNode], decode: Decode) -> Context:
     """`branch` goes from the root to the leaf. Only what is needed of it is decoded."""
     compaction, kept = _visible(branch, decode)
-    items = [] if compaction is None else [Item(compaction.id, _compaction_message(compaction))]
+    items = [] if compaction is None else [ContextItem(compaction.id, _compaction_message(compaction))]
     items.extend(_items(kept, decode))
     return Context(
         items=items,
@@ -73,7 +73,7 @@ def extended(context: Context, entry: s.KnownEntry) -> Context | None:
     """The context after one more entry; None where it has to be built anew."""
     match entry:
         case s.MessageEntry(message=message):
-            context.items.append(Item(entry.id, message))
+            context.items.append(ContextItem(entry.id, message))
             if isinstance(message, AssistantMessage):
                 return _with(context, model=(message.provider, message.model))
             return context
@@ -86,7 +86,7 @@ def extended(context: Context, entry: s.KnownEntry) -> Context | None:
         case s.CompactionEntry() | s.ModeChange():
             return None
         case s.CustomMessageEntry() | s.BranchSummaryEntry():
-            context.items.append(Item(entry.id, _spoken(entry)))
+            context.items.append(ContextItem(entry.id, _spoken(entry)))
             return context
     return context
 
@@ -104,7 +104,7 @@ def _after(context: Context, edit: s.ContextEdit) -> Context | None:
     if message is item.message:
         return None
     items = context.items.copy()
-    items[place] = Item(item.id, message)
+    items[place] = ContextItem(item.id, message)
     return replace(context, items=items)
 
 
@@ -113,7 +113,7 @@ def _with(context: Context, **changes: Any) -> Context:
     return context if same else replace(context, **changes)
 
 
-def _visible(branch: Sequence[Node], decode: Decode) -> tuple[s.CompactionEntry | None, list[Node]]:
+def _visible(branch: Sequence[EntryNode], decode: Decode) -> tuple[s.CompactionEntry | None, list[EntryNode]]:
     for place in range(len(branch) - 1, -1, -1):
         if branch[place].type == "compaction" and isinstance(
             compaction := decode(branch[place]), s.CompactionEntry
@@ -127,7 +127,7 @@ def _visible(branch: Sequence[Node], decode: Decode) -> tuple[s.CompactionEntry 
 _SPOKEN = {"message", "custom_message", "branch_summary"}
 
 
-def _items(nodes: Sequence[Node], decode: Decode) -> Iterator[Item]:
+def _items(nodes: Sequence[EntryNode], decode: Decode) -> Iterator[ContextItem]:
     edits: dict[str, s.ContextEdit] = {}
     for node in nodes:
         if node.type == "context_edit" and isinstance(edit := decode(node), s.ContextEdit):
@@ -140,7 +140,7 @@ def _items(nodes: Sequence[Node], decode: Decode) -> Iterator[Item]:
             if edit.replacement is None:
                 continue
             message = _edited(message, edit.replacement.content)
-        yield Item(node.id, message)
+        yield ContextItem(node.id, message)
 
 
 Spoken = s.MessageEntry | s.CustomMessageEntry | s.BranchSummaryEntry
@@ -176,7 +176,7 @@ def _edited(message: AppMessage, content: Any) -> AppMessage:
     return message
 
 
-def _model(branch: Sequence[Node], decode: Decode) -> tuple[str, str] | None:
+def _model(branch: Sequence[EntryNode], decode: Decode) -> tuple[str, str] | None:
     """The model that was last in use: chosen, or the one that answered."""
     for node in reversed(branch):
         if node.type == "model_change" and isinstance(change := decode(node), s.ModelChange):
@@ -198,12 +198,12 @@ def _model_of(change: s.ModelChange) -> tuple[str, str] | None:
     return provider, id
 
 
-def _mode(branch: Sequence[Node], decode: Decode) -> str | None:
+def _mode(branch: Sequence[EntryNode], decode: Decode) -> str | None:
     mode = _latest(branch, "mode_change", decode, "mode")
     return None if mode == "none" else mode
 
 
-def _latest(branch: Sequence[Node], type: str, decode: Decode, field: str) -> str | None:
+def _latest(branch: Sequence[EntryNode], type: str, decode: Decode, field: str) -> str | None:
     for node in reversed(branch):
         if node.type == type and (entry := decode(node)) is not None:
             return cast("str | None", getattr(entry, field))

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from tau.ai.history import cleaned
+from tau.ai.normalization import cleaned
 from tau.ai.wire import AppMessage, AssistantContent, Usage, UserContent
 
 VERSION = 3
@@ -20,7 +20,7 @@ class SessionHeader(Struct, frozen=True, rename="camel", tag_field="type", tag="
     title: str | UnsetType = UNSET
 
 
-class Entry(Struct, frozen=True, rename="camel"):
+class SessionEntryBase(Struct, frozen=True, rename="camel"):
     """What places an entry in the tree, whatever it is. The log fills these in when it appends one."""
 
     id: str = ""
@@ -28,11 +28,15 @@ class Entry(Struct, frozen=True, rename="camel"):
     timestamp: str = ""
 
 
-class MessageEntry(Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="message"):
+class MessageEntry(
+    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="message"
+):
     message: AppMessage
 
 
-class ModelChange(Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="model_change"):
+class ModelChange(
+    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="model_change"
+):
     """`model` is how omp writes it: `provider/id`."""
 
     provider: str = ""
@@ -42,18 +46,18 @@ class ModelChange(Entry, frozen=True, kw_only=True, rename="camel", tag_field="t
 
 
 class ThinkingLevelChange(
-    Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="thinking_level_change"
+    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="thinking_level_change"
 ):
     thinking_level: str | None = None
 
 
 class TierChange(
-    Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="service_tier_change"
+    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="service_tier_change"
 ):
     service_tier: str | None = None
 
 
-class UsageEntry(Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="usage"):
+class UsageEntry(SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="usage"):
     """What a request beside the conversation has cost: a title, for instance."""
 
     kind: str
@@ -63,7 +67,9 @@ class UsageEntry(Entry, frozen=True, kw_only=True, rename="camel", tag_field="ty
     note: str | UnsetType = UNSET
 
 
-class CompactionEntry(Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="compaction"):
+class CompactionEntry(
+    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="compaction"
+):
     """`summary` takes the place of all that comes before `first_kept_entry_id` on this branch."""
 
     summary: str
@@ -76,7 +82,7 @@ class CompactionEntry(Entry, frozen=True, kw_only=True, rename="camel", tag_fiel
 
 
 class BranchSummaryEntry(
-    Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="branch_summary"
+    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="branch_summary"
 ):
     """`from_id` is the leaf that was left."""
 
@@ -87,18 +93,22 @@ class BranchSummaryEntry(
     from_hook: bool | UnsetType = UNSET
 
 
-class ContextEdit(Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="context_edit"):
+class ContextEdit(
+    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="context_edit"
+):
     """From here on, another content (None: nothing) of an earlier entry is sent to the model."""
 
     target_id: str
-    replacement: "Replacement | None" = None
+    replacement: "ContentReplacement | None" = None
 
 
-class Replacement(Struct, frozen=True, rename="camel"):
+class ContentReplacement(Struct, frozen=True, rename="camel"):
     content: str | list[UserContent | AssistantContent]
 
 
-class CustomEntry(Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="custom"):
+class CustomEntry(
+    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="custom"
+):
     """State that somebody keeps here. No model sees it."""
 
     custom_type: str
@@ -106,7 +116,7 @@ class CustomEntry(Entry, frozen=True, kw_only=True, rename="camel", tag_field="t
 
 
 class CustomMessageEntry(
-    Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="custom_message"
+    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="custom_message"
 ):
     """What somebody other than user and model has said to the model."""
 
@@ -116,35 +126,43 @@ class CustomMessageEntry(
     details: Any = UNSET
 
 
-class LabelEntry(Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="label"):
+class LabelEntry(SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="label"):
     """No label: the target's label is taken away."""
 
     target_id: str
     label: str | UnsetType | None = UNSET
 
 
-class SessionInfo(Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="session_info"):
+class SessionInfo(
+    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="session_info"
+):
     name: str | UnsetType | None = UNSET
 
 
-class ModeChange(Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="mode_change"):
+class ModeChange(
+    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="mode_change"
+):
     """The mode `none` ends the one before."""
 
     mode: str
     data: Any = UNSET
 
 
-class RuleInjection(Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="ttsr_injection"):
+class RuleInjection(
+    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="ttsr_injection"
+):
     injected_rules: list[str]
 
 
 class McpToolSelection(
-    Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="mcp_tool_selection"
+    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="mcp_tool_selection"
 ):
     selected_tool_names: list[str]
 
 
-class SessionInit(Entry, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="session_init"):
+class SessionInit(
+    SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="session_init"
+):
     """What a session that works for another one was started with."""
 
     system_prompt: str

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from tau.coding.session import entries as s
-from tau.coding.session.blobs import Blobs
-from tau.coding.session.context import Node
-from tau.coding.session.log import SessionLog
+from tau.coding.session.context import EntryNode
+from tau.coding.session.storage.blobs import Blobs
+from tau.coding.session.storage.log import SessionLog
 
 
 def pi_lines(log: SessionLog) -> Iterator[bytes]:
@@ -19,7 +19,7 @@ def pi_lines(log: SessionLog) -> Iterator[bytes]:
         yield _known_to_pi(node, blobs.inlined(log.line(node), log.warn))
 
 
-def _known_to_pi(node: Node, line: bytes) -> bytes:
+def _known_to_pi(node: EntryNode, line: bytes) -> bytes:
     """omp names models in another way; a model that is not the conversation's would be taken for it by pi."""
     if node.type != "model_change":
         return line

@@ -14,20 +14,20 @@ from tau.base.errors import ConfigError, ProviderError, UsageError
 from tau.base.run import Runner
 from tau.base.text import sentence
 from tau.coding.session.entries import CustomEntry
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.log import SessionLog
 from tau.config.credentials import KeyCredentials
-from tau.config.settings import Retry
+from tau.config.settings import RetrySettings
 
 COOLDOWN_MS = 5 * 60_000  # where the server names no wait
 DEFAULT_ROLE = "default"
 ENTRY_TYPE = "model_fallback"
 
-Resolve = Callable[[str], Awaitable[Model | None]]
+_Resolve = Callable[[str], Awaitable[Model | None]]
 
 
 def resolver(
     catalog: Catalog, credentials: KeyCredentials, environ: Mapping[str, str], run: Runner
-) -> Resolve:
+) -> _Resolve:
     """Finds the model that a pattern means among those that can be used here."""
 
     async def resolve(pattern: str) -> Model | None:
@@ -50,13 +50,13 @@ class Fallbacks:
 
     def __init__(
         self,
-        retry: Retry,
+        retry: RetrySettings,
         log: SessionLog,
         *,
         model: Callable[[], Model],
         use_model: Callable[[Model], None],
         emit: Callable[[AgentEvent], None],
-        resolve: Resolve,
+        resolve: _Resolve,
         role_of: Callable[[Model], str] = lambda model: DEFAULT_ROLE,
         clock_ms: Callable[[], int] = now_ms,
     ) -> None:

@@ -8,7 +8,7 @@ from tau.ai.wire import AssistantMessage, CustomMessage
 from tau.base.clock import now_ms
 from tau.base.errors import TauError
 
-Kind = Literal["todo-reminder", "todo-error-reminder", "rewind-reminder"]
+_Kind = Literal["todo-reminder", "todo-error-reminder", "rewind-reminder"]
 
 
 def is_last_word(message: AssistantMessage) -> bool:
@@ -16,7 +16,7 @@ def is_last_word(message: AssistantMessage) -> bool:
     return message.stop_reason == "stop" and not message.tool_calls and bool(message.text.strip())
 
 
-def remind(queue: Queue, kind: Kind, text: str) -> None:
+def remind(queue: Queue, kind: _Kind, text: str) -> None:
     with suppress(TauError):  # so many messages wait that this one is not missed
         queue.aside(CustomMessage(kind, text, display=False, timestamp=now_ms()))
 
@@ -26,7 +26,7 @@ def goes_on(queue: Queue) -> bool:
     return any(item.kind != "held" for item in queue.waiting())
 
 
-def withdraw(queue: Queue, *kinds: Kind) -> None:
+def withdraw(queue: Queue, *kinds: _Kind) -> None:
     """Take out what was not said before the run ended: it would come too late."""
     for item in queue.waiting():
         if isinstance(item.message, CustomMessage) and item.message.custom_type in kinds:

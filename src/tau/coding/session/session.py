@@ -15,22 +15,22 @@ from tau.base.errors import TauError
 from tau.base.late import late
 from tau.coding.session.activities import Activities
 from tau.coding.session.compaction.compactor import Compactor
-from tau.coding.session.stats import Stats
-from tau.coding.session.waiting import keep_queue
-from tau.coding.session.work import SessionParts, Work
+from tau.coding.session.queue_file import persist_queue
+from tau.coding.session.session_loop import SessionLoop, SessionParts
+from tau.coding.session.stats import UsageStats
 
 if TYPE_CHECKING:
-    from tau.coding.session.navigation import Move, Tree
-    from tau.coding.session.python_lines import UserPython
-    from tau.coding.session.shell import UserShell
-    from tau.coding.session.titles import Names
+    from tau.coding.session.titles import SessionTitle
+    from tau.coding.session.tree_navigation import Move, TreeNavigator
+    from tau.coding.session.user_python import UserPython
+    from tau.coding.session.user_shell import UserShell
 
-again = late("tau.coding.session.again")
-navigation = late("tau.coding.session.navigation")
-streaming = late("tau.agent.streaming")
+retry = late("tau.coding.session.retry")
+tree_navigation = late("tau.coding.session.tree_navigation")
+event_stream = late("tau.agent.event_stream")
 titles = late("tau.coding.session.titles")
-user_python = late("tau.coding.session.python_lines")
-user_shell = late("tau.coding.session.shell")
+user_python = late("tau.coding.session.user_python")
+user_shell = late("tau.coding.session.user_shell")
 
 CLOSED = "This session is closed; open it again to go on."
 CLOSE_S = 5  # for what runs to end and be recorded
@@ -47,7 +47,7 @@ class Session:
 
     def __init__(self, parts: SessionParts) -> None:
         self._parts = parts
-        self._work = Work(parts)
+        self._work = SessionLoop(parts)
         self.subscribe = self._work.subscribe
         self.emit = self._work.emit
         self.note_changes = self._work.note_changes
@@ -62,7 +62,7 @@ class Session:
         self.tools = parts.tools
         self.settings = parts.settings
         self.queue = parts.queue
-        self.stats = Stats(parts.log)
+        self.stats = UsageStats(parts.log)
         assert parts.plan is not None and parts.todos is not None
         self.plan = parts.plan
         self.todos = parts.todos
@@ -77,7 +77,7 @@ class Session:
             hooks=parts.hooks,
         )
         self.retry.make_room = self.compaction.make_room
-        self.notices = [*parts.notices, *keep_queue(parts.queue, parts.log, self.emit)]
+        self.notices = [*parts.notices, *persist_queue(parts.queue, parts.log, self.emit)]
 
     @property
     def model(self) -> Model:
@@ -92,17 +92,17 @@ class Session:
         return self.activities.any
 
     @cached_property
-    def tree(self) -> "Tree":
+    def tree(self) -> "TreeNavigator":
         """The tree of entries; `goto` moves in it."""
         parts = self._parts
-        tree: Tree = navigation.Tree(
+        tree: TreeNavigator = tree_navigation.TreeNavigator(
             self.log, parts.hooks, parts.complete, lambda: self.model, parts.settings.branch_summary
         )
         return tree
 
     @cached_property
-    def names(self) -> "Names":
-        names: Names = titles.Names(
+    def names(self) -> "SessionTitle":
+        names: SessionTitle = titles.SessionTitle(
             self.log,
             self._parts.complete,
             lambda: self.models.role("smol"),
@@ -151,13 +151,13 @@ class Session:
         if self._closed:
             raise TauError(CLOSED)
         with self.activities.begin(run=True) as abort:
-            if again.step_back(self.log) and moved is not None:
+            if retry.rewind_failed_turn(self.log) and moved is not None:
                 moved()
             return await self._work.send(None, abort)
 
     def stream(self, text: str, images: Sequence[ImageContent] = ()) -> AsyncGenerator[AgentEvent, None]:
         """`prompt`, as the events that it causes. Who leaves early stops the run."""
-        events: AsyncGenerator[AgentEvent, None] = streaming.events_of(
+        events: AsyncGenerator[AgentEvent, None] = event_stream.events_of(
             self.subscribe, lambda: self.prompt(text, images)
         )
         return events
@@ -198,7 +198,7 @@ class Session:
             return await self.compaction.compact(focus, abort)
 
     async def goto(self, target: str, *, summarize: bool = False, instructions: str | None = None) -> "Move":
-        """Go on from another entry of the tree; see `Tree.goto`."""
+        """Go on from another entry of the tree; see `TreeNavigator.goto`."""
         with self.activities.begin(run=True) as abort:
             return await self.tree.goto(target, summarize=summarize, instructions=instructions, abort=abort)
 

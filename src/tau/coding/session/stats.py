@@ -12,9 +12,9 @@ from tau.ai.dialect import Request
 from tau.ai.model import Model
 from tau.ai.wire import AssistantMessage, Cost, Usage
 from tau.base.clock import from_iso
-from tau.coding.session.context import Node
+from tau.coding.session.context import EntryNode
 from tau.coding.session.entries import UsageEntry
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.log import SessionLog
 
 ANSWER = "answer"
 _PAID = frozenset({"message", "compaction", "branch_summary", "usage"})
@@ -36,7 +36,7 @@ class _Said(Struct, frozen=True, rename="camel"):
     stop_reason: str = ""
 
 
-class Line(Struct, frozen=True, rename="camel"):
+class UsageRecord(Struct, frozen=True, rename="camel"):
     """Any line of a session file, as far as usage is concerned."""
 
     type: str
@@ -52,10 +52,10 @@ class Line(Struct, frozen=True, rename="camel"):
     role: str = ""
 
 
-_decoder = msgspec.json.Decoder(Line)
+_decoder = msgspec.json.Decoder(UsageRecord)
 
 
-class Paid(Struct, frozen=True, gc=False):
+class RequestCost(Struct, frozen=True, gc=False):
     """One request and what it has cost. `turn` is the entry of the user's message that it was made for.
 
     `kind` is "answer", "compaction", "branch_summary", or what a request on the side says it was.
@@ -70,7 +70,7 @@ class Paid(Struct, frozen=True, gc=False):
     failed: bool = False
 
 
-class Ledger:
+class CostLedger:
     """Takes the lines of one session in the order of its file, and says what each of them has cost.
 
     A summary does not say which model wrote it: it is put down to the one that its branch was using.
@@ -81,7 +81,7 @@ class Ledger:
         self._last: tuple[str, tuple[str, str]] = ("", ("", ""))
         self._models: dict[tuple[str, str], tuple[str, str]] = {}  # one copy of each name
 
-    def take(self, line: Line) -> Paid | None:
+    def take(self, line: UsageRecord) -> RequestCost | None:
         place = turn, model = self._places.get(line.parent_id or "", self._last)
         said, paid = line.message, None
         if line.type == "message" and isinstance(said, _Said):
@@ -93,21 +93,21 @@ class Ledger:
                     place = (turn, self._models.setdefault(named, named))
                 if isinstance(said.usage, Usage):
                     failed = said.stop_reason in ("error", "aborted")
-                    paid = Paid(turn, from_iso(line.timestamp), ANSWER, *place[1], said.usage, failed)
+                    paid = RequestCost(turn, from_iso(line.timestamp), ANSWER, *place[1], said.usage, failed)
         elif line.type == "model_change":
             named = _chosen(line) or model
             place = (turn, self._models.setdefault(named, named))
         elif line.type in _PAID and isinstance(line.usage, Usage):
             named = (line.provider, line.model) if line.type == "usage" else model
             kind = line.kind if line.type == "usage" else line.type
-            paid = Paid(turn, from_iso(line.timestamp), kind, *named, line.usage)
+            paid = RequestCost(turn, from_iso(line.timestamp), kind, *named, line.usage)
         self._last = place
         if line.id:
             self._places[line.id] = place
         return paid
 
 
-def _chosen(line: Line) -> tuple[str, str] | None:
+def _chosen(line: UsageRecord) -> tuple[str, str] | None:
     if line.model_id:
         return line.provider, line.model_id
     if not line.model or line.role not in ("", "default"):
@@ -198,7 +198,7 @@ def _no_children() -> Iterable[ModelUsage]:
     return ()
 
 
-class Stats:
+class UsageStats:
     """Counts each entry once, when it is first asked for after that entry came.
 
     `children` tells what sessions have used that work for this one; they are part of every sum but `turns`.
@@ -208,7 +208,7 @@ class Stats:
         self.children = children
         self._log = log
         self._counted = 0
-        self._ledger = Ledger()
+        self._ledger = CostLedger()
         self._total = Tally()
         self._models: dict[tuple[str, str], Tally] = {}
         self._roles: dict[str, int] = {}
@@ -230,7 +230,7 @@ class Stats:
     def turns(self) -> list[TurnUsage]:
         """In the order in which they were first paid for."""
         tallies: dict[str, Tally] = {}
-        ledger = Ledger()
+        ledger = CostLedger()
         for node in self._log.nodes():
             if (paid := ledger.take(self._line(node))) is not None:
                 tallies.setdefault(paid.turn, Tally()).add(paid.usage)
@@ -274,11 +274,11 @@ class Stats:
                 self._total.add(paid.usage)
                 self._models.setdefault((paid.provider, paid.model), Tally()).add(paid.usage)
 
-    def _line(self, node: Node) -> Line:
+    def _line(self, node: EntryNode) -> UsageRecord:
         """What counts of an entry, with the name that the log has for it: another copy would be kept here."""
         line = decoded(self._log.line(node)) if node.type in _COUNTED else None
         if line is None:
-            return Line(node.type, node.id, node.parent_id)
+            return UsageRecord(node.type, node.id, node.parent_id)
         return replace(line, id=node.id)
 
     def _saw(self, said: _Said) -> None:
@@ -287,7 +287,7 @@ class Stats:
             self._calls += sum(part.type == "toolCall" for part in said.content)
 
 
-def decoded(line: bytes) -> Line | None:
+def decoded(line: bytes) -> UsageRecord | None:
     try:
         return _decoder.decode(line)
     except (ValueError, RecursionError):

@@ -6,8 +6,8 @@ from pathlib import Path
 from tau.agent.abort import Abort, Aborted
 from tau.agent.owner import Complete
 from tau.ai.dialect import Request
-from tau.ai.history import clean
 from tau.ai.model import Model
+from tau.ai.normalization import clean
 from tau.ai.wire import Usage, UserMessage
 from tau.base import log
 from tau.base.clock import now_ms
@@ -15,8 +15,8 @@ from tau.base.errors import SessionError, TauError
 from tau.base.late import late
 from tau.base.text import clean_line
 from tau.coding.session import entries as s
-from tau.coding.session.log import SessionLog
 from tau.coding.session.snippets import one_line, spoken
+from tau.coding.session.storage.log import SessionLog
 
 re = late("re")
 
@@ -103,7 +103,7 @@ def _beginning(message: str) -> str:
     return message if len(message) <= READ_CHARS else f"{message[:READ_CHARS]}\n[the rest is left out]"
 
 
-class Names:
+class SessionTitle:
     """The part of a session that names it. `model` gives the small model at the time it is needed.
 
     `enabled` is for faces: whether the user wants a session to be named by itself.

@@ -14,16 +14,16 @@ from tau.ai.wire import CustomMessage, UserMessage
 from tau.base import log as logfile
 from tau.base.clock import now_ms
 from tau.base.errors import SessionError, TauError
-from tau.coding.session.context import Node
+from tau.coding.session.branch_state import BranchState, tool_result
+from tau.coding.session.context import EntryNode
 from tau.coding.session.entries import CustomEntry, CustomMessageEntry
-from tau.coding.session.log import SessionLog
-from tau.coding.session.newest import Newest, tool_result
 from tau.coding.session.reminders import goes_on, is_last_word, remind, withdraw
-from tau.coding.todo_list import (
+from tau.coding.session.storage.log import SessionLog
+from tau.coding.todo.list import (
     Phases,
-    Storage,
     TodoItem,
     TodoOp,
+    TodoStorage,
     apply_ops,
     normalized,
     open_tasks,
@@ -49,14 +49,14 @@ class TodoRules(Struct, frozen=True, kw_only=True):
     clear_delay_s: float = 60
 
 
-class Timer(Protocol):
+class _Timer(Protocol):
     def cancel(self) -> None: ...
 
 
-Later = Callable[[float, Callable[[], None]], Timer]
+Later = Callable[[float, Callable[[], None]], _Timer]
 
 
-def later(seconds: float, action: Callable[[], None]) -> Timer:
+def later(seconds: float, action: Callable[[], None]) -> _Timer:
     return asyncio.get_running_loop().call_later(seconds, action)
 
 
@@ -91,11 +91,11 @@ class Todos:
         self._running = running
         self._quiet = quiet
         self._later = later
-        self._newest = Newest(log, self._read, stop="compaction")
+        self._newest = BranchState(log, self._read, stop="compaction")
         self._recorded: Phases | None = None  # what the log said when it was last looked at
         self._phases: Phases = ()
         self._kept: Phases | None = None  # what is to be in the log when the turn is over
-        self._clearing: dict[str, Timer] = {}
+        self._clearing: dict[str, _Timer] = {}
         self._attempt = 0
 
     @property
@@ -113,7 +113,7 @@ class Todos:
         return self._newest.get() or ()
 
     @property
-    def storage(self) -> Storage:
+    def storage(self) -> TodoStorage:
         return "memory" if self._log.path is None else "session"
 
     def keep(self, phases: Phases) -> None:
@@ -181,7 +181,7 @@ class Todos:
         except SessionError as error:
             logfile.error("The todo list could not be recorded.", error)
 
-    def _read(self, node: Node) -> Phases | None:
+    def _read(self, node: EntryNode) -> Phases | None:
         if node.type == "custom":
             entry = self._log.decode(node)
             if isinstance(entry, CustomEntry) and entry.custom_type in (USER_EDIT, STATE):

@@ -11,13 +11,13 @@ from tau.ai.model import Model
 from tau.base.errors import UsageError
 from tau.base.late import late
 from tau.coding.output import OutputLimits
-from tau.coding.outside import Outside
-from tau.coding.previews import Previews
-from tau.config.settings import Summarize
+from tau.coding.pending_changes import PendingChanges
+from tau.coding.resources import SessionResources
+from tau.config.settings import SummarizeSettings
 
 if TYPE_CHECKING:
     from tau.coding.edits.change import FileChange
-    from tau.coding.edits.plan import Guard
+    from tau.coding.edits.transaction import Guard
 
 _ask = late("tau.coding.tools.ask")
 _ast_edit = late("tau.coding.tools.ast_edit")
@@ -29,7 +29,7 @@ _edit_hashline = late("tau.coding.tools.edit_hashline")
 _edit_patch = late("tau.coding.tools.edit_patch")
 _eval = late("tau.coding.tools.eval")
 _find = late("tau.coding.tools.find")
-_generated = late("tau.coding.readers.generated")
+_generated = late("tau.coding.edits.generated")
 _inspect_image = late("tau.coding.tools.inspect_image")
 _job = late("tau.coding.tools.job")
 _read = late("tau.coding.tools.read")
@@ -55,7 +55,7 @@ class ToolSettings(Struct, frozen=True, kw_only=True):
     fuzzy_threshold: float = 0.95
     guard_generated: bool = True
     hash_lines: bool = True
-    summaries: Summarize | None = Summarize()
+    summaries: SummarizeSettings | None = SummarizeSettings()
     lines_before: int = 1
     lines_after: int = 3
     resize_images: bool = True
@@ -77,7 +77,7 @@ class ToolSettings(Struct, frozen=True, kw_only=True):
     ask_timeout_s: int = 0
 
 
-class Parts:
+class ToolParts:
     """What the tools of one session are made of; `previews` is shared by those that propose and apply.
 
     `complete` sends a request on the side and gives the whole answer; without it, what needs it is not there.
@@ -88,17 +88,17 @@ class Parts:
         settings: ToolSettings,
         complete: Complete | None = None,
         *,
-        outside: Outside | None = None,
-        previews: Previews | None = None,
+        outside: SessionResources | None = None,
+        previews: PendingChanges | None = None,
     ) -> None:
         self.settings = settings
         self.complete = complete
-        self.outside = outside or Outside()
-        self.previews = Previews() if previews is None else previews
+        self.outside = outside or SessionResources()
+        self.previews = PendingChanges() if previews is None else previews
         self.names: Sequence[str] = tuple(TOOLS)  # of the tools that are made
 
 
-Factory: TypeAlias = Callable[[Parts], Tool[Any]]
+Factory: TypeAlias = Callable[[ToolParts], Tool[Any]]
 
 # The order is that of every request, which keeps the prefix that servers cache.
 TOOLS: dict[str, Factory] = {
@@ -129,7 +129,7 @@ TOOLS: dict[str, Factory] = {
     "ask": lambda parts: _ask.Ask(parts.settings.ask_timeout_s),
 }
 # Offered only where it is asked for by name, or where this says so.
-OPTIONAL: dict[str, Callable[[Parts], bool]] = {
+OPTIONAL: dict[str, Callable[[ToolParts], bool]] = {
     "ssh": lambda parts: bool(parts.outside.hosts),
     "todo": lambda parts: parts.settings.todo,
     "checkpoint": lambda parts: parts.settings.checkpoint,
@@ -139,7 +139,7 @@ OPTIONAL: dict[str, Callable[[Parts], bool]] = {
 }
 
 
-def _bash_tool(parts: Parts) -> Tool[Any]:
+def _bash_tool(parts: ToolParts) -> Tool[Any]:
     settings = parts.settings
     options = _bash.BashOptions(
         intercept=settings.intercept_commands,
@@ -152,9 +152,9 @@ def _bash_tool(parts: Parts) -> Tool[Any]:
     return tool
 
 
-def _eval_tool(parts: Parts) -> Tool[Any]:
+def _eval_tool(parts: ToolParts) -> Tool[Any]:
     settings = parts.settings
-    cells = _eval.EvalSettings(
+    cells = _eval.EvalOptions(
         py=settings.eval_python,
         js=settings.eval_js,
         interpreter=settings.python,
@@ -165,7 +165,7 @@ def _eval_tool(parts: Parts) -> Tool[Any]:
     return tool
 
 
-def _ssh_tool(parts: Parts) -> Tool[Any]:
+def _ssh_tool(parts: ToolParts) -> Tool[Any]:
     outside = parts.outside
     tool: Tool[Any] = _ssh.Ssh(outside.hosts, outside.connections, parts.settings.command_output)
     return tool
@@ -211,18 +211,18 @@ def create_tools(
     settings: ToolSettings | None = None,
     complete: Complete | None = None,
     *,
-    outside: Outside | None = None,
-    previews: Previews | None = None,
+    outside: SessionResources | None = None,
+    previews: PendingChanges | None = None,
 ) -> list[Tool[Any]]:
     """The named tools, or the usual ones, in their fixed order. Raises UsageError for an unknown name."""
     unknown = [name for name in names or () if name not in TOOLS]
     if unknown:
         missing = " or ".join(f'"{name}"' for name in unknown)
         raise UsageError(f"There is no tool {missing}; there are {', '.join(TOOLS)}.")
-    parts = Parts(settings or ToolSettings(), complete, outside=outside, previews=previews)
+    parts = ToolParts(settings or ToolSettings(), complete, outside=outside, previews=previews)
     parts.names = [name for name in TOOLS if name in names] if names is not None else _usual(parts)
     return [TOOLS[name](parts) for name in parts.names]
 
 
-def _usual(parts: Parts) -> list[str]:
+def _usual(parts: ToolParts) -> list[str]:
     return [name for name in TOOLS if name not in OPTIONAL or OPTIONAL[name](parts)]

@@ -54,7 +54,7 @@ class AskParams(Struct, frozen=True):
     ]
 
 
-class Answer(Struct, frozen=True, rename="camel", kw_only=True):
+class AskAnswer(Struct, frozen=True, rename="camel", kw_only=True):
     """What was chosen, what was typed, or what was taken because nobody answered in time."""
 
     id: str
@@ -65,7 +65,7 @@ class Answer(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class AskDetails(Struct, frozen=True, rename="camel", kw_only=True):
-    answers: list[Answer]
+    answers: list[AskAnswer]
 
 
 @runtime_checkable
@@ -74,7 +74,7 @@ class QuestionUi(Protocol):
 
     async def ask_questions(
         self, asked: Sequence[AskQuestion], timeout_s: float | None
-    ) -> list[Answer] | None:
+    ) -> list[AskAnswer] | None:
         """None: the user turned away."""
         ...
 
@@ -109,25 +109,25 @@ class Ask(Tool[AskParams]):
         return ToolOutput.text(_told(answers, self._timeout_s), AskDetails(answers=answers))
 
 
-def fallback(question: AskQuestion) -> Answer:
+def fallback(question: AskQuestion) -> AskAnswer:
     """What holds when nobody answers in time: the recommended option, else the first."""
     at = question.suggested or 0
     selected = [question.options[at].label] if question.options else []
-    return Answer(id=question.id, question=question.question, selected=selected, timed_out=True)
+    return AskAnswer(id=question.id, question=question.question, selected=selected, timed_out=True)
 
 
-def answer_of(question: AskQuestion, selected: Sequence[str], text: str = "") -> Answer:
+def answer_of(question: AskQuestion, selected: Sequence[str], text: str = "") -> AskAnswer:
     typed = text.strip()[:MAX_ANSWER_CHARS]
-    return Answer(
+    return AskAnswer(
         id=question.id, question=question.question, selected=list(selected), text=typed if typed else UNSET
     )
 
 
 async def _one_by_one(
     questions: Sequence[AskQuestion], ui: Ui, timeout_s: float | None
-) -> list[Answer] | None:
+) -> list[AskAnswer] | None:
     """Where a face knows only simple questions."""
-    answers: list[Answer] = []
+    answers: list[AskAnswer] = []
     for question in questions:
         begun = time.monotonic()
         answer = await _ask(question, ui, timeout_s)
@@ -140,7 +140,7 @@ async def _one_by_one(
     return answers
 
 
-async def _ask(question: AskQuestion, ui: Ui, timeout_s: float | None) -> Answer | None:
+async def _ask(question: AskQuestion, ui: Ui, timeout_s: float | None) -> AskAnswer | None:
     if not question.options:
         text = await ui.input(question.question, timeout=timeout_s)
         return None if text is None else answer_of(question, (), text)
@@ -169,14 +169,14 @@ def _shown(question: AskQuestion, at: int) -> str:
     return f"{clean_line(option.label)}{mark}{shortened(about, 200)}"
 
 
-def _told(answers: Sequence[Answer], timeout_s: float | None) -> str:
+def _told(answers: Sequence[AskAnswer], timeout_s: float | None) -> str:
     """The answers for the model."""
     if len(answers) == 1:
         return f"The user {_words(answers[0], timeout_s)}"
     return "\n".join(f"{answer.id}: the user {_words(answer, timeout_s)}" for answer in answers)
 
 
-def _words(answer: Answer, timeout_s: float | None) -> str:
+def _words(answer: AskAnswer, timeout_s: float | None) -> str:
     chosen = ", ".join(answer.selected)
     if answer.timed_out:
         taken = f"so this was taken for them: {chosen}" if chosen else "so decide yourself"

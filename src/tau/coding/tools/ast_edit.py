@@ -14,19 +14,20 @@ from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.base.sizes import MIB
 from tau.base.text import decode, encode
-from tau.coding import diff, path_lists
-from tau.coding.change_rows import change_rows
-from tau.coding.code_files import CodeFile, Reading, Scope, scope_of
+from tau.coding.edits import diff
 from tau.coding.edits.change import FileChange
-from tau.coding.edits.plan import Guard, apply_changes
-from tau.coding.edits.turns import turns
+from tau.coding.edits.diff import change_rows
+from tau.coding.edits.file_locks import turns
+from tau.coding.edits.transaction import Guard, apply_changes
+from tau.coding.files import path_arguments
+from tau.coding.files.source_files import CodeFile, FileReadReport, SourceScope, scope_of
 from tau.coding.output import OutputLimits, OutputMeta, notice, truncate, with_notice
+from tau.coding.pending_changes import PendingChange, PendingChanges
 from tau.coding.ports import CodingContext
-from tau.coding.previews import Preview, Previews
 from tau.coding.tools.ast_grep import scope_notes
 
 patterns = late("tau.backends.syntax.patterns")
-readings = late("tau.backends.syntax.readings")
+pattern_parser = late("tau.backends.syntax.pattern_parser")
 trees = late("tau.backends.syntax.trees")
 
 MAX_OPS = 50
@@ -34,7 +35,7 @@ NAMED_FILES = 5  # in a notice
 MAX_CHANGED_FILES = 500
 MAX_STAGED_BYTES = 64 * MIB
 
-State = Literal["preview", "applied", "unchanged"]
+_State = Literal["preview", "applied", "unchanged"]
 
 
 class Rewrite(Struct, frozen=True):
@@ -49,7 +50,7 @@ class AstEditParams(Struct, frozen=True):
     paths: Annotated[str | list[str], Meta(description="Files, directories or globs")]
 
 
-class ChangedFile(Struct, frozen=True, rename="camel", kw_only=True):
+class AstEditFile(Struct, frozen=True, rename="camel", kw_only=True):
     path: str
     replacements: int
     added: int
@@ -61,10 +62,10 @@ class ChangedFile(Struct, frozen=True, rename="camel", kw_only=True):
 class AstEditDetails(Struct, frozen=True, rename="camel", kw_only=True):
     """`state` tells whether the files hold the change. `refused` were changed by somebody else meanwhile."""
 
-    state: State
+    state: _State
     scope_path: str
     replacements: int
-    files: list[ChangedFile]
+    files: list[AstEditFile]
     refused: list[str] | UnsetType = UNSET
     files_searched: int = 0
     missing_paths: list[str] | UnsetType = UNSET
@@ -75,7 +76,7 @@ class _Plan(Struct):
     """What would be written, and how it looks."""
 
     staged: list[FileChange]
-    files: list[ChangedFile]
+    files: list[AstEditFile]
     overlapping: int = 0
     size: int = 0
     guarded: list[str] = []  # why files that match are left out
@@ -85,25 +86,25 @@ class AstEdit(Tool[AstEditParams]):
     name, label = "ast_edit", "Structural edit"
     exclusive = True
 
-    def __init__(self, previews: Previews, guard: Guard | None = None) -> None:
+    def __init__(self, previews: PendingChanges, guard: Guard | None = None) -> None:
         self._previews = previews
         self._guard = guard
 
     def effects(self, params: AstEditParams, cwd: Path) -> Effects:
         """Reads only: what is written is declared by the call that applies the preview."""
-        entries = path_lists.entries(params.paths, cwd)
+        entries = path_arguments.entries(params.paths, cwd)
         return Effects(reads=tuple(entry.base for entry in entries if not entry.url))
 
     async def run(self, params: AstEditParams, ctx: CodingContext) -> ToolOutput:
         ops = _checked(params.ops)
         scope = await scope_of(params.paths, ctx)
-        reading = Reading()
+        reading = FileReadReport()
         plan = _Plan([], [])
         async for file in reading.files(scope, [patterns.words(op.pat) for op in ops], ctx):
             _rewrite(file, ops, plan, self._guard)
         if not plan.staged:
             for op in ops:
-                readings.check_any(op.pat, sorted(reading.languages))
+                pattern_parser.check_any(op.pat, sorted(reading.languages))
             details = _details("unchanged", scope, reading, plan)
             nothing = [f"[{note}]" for note in scope_notes(scope, reading)]
             return ToolOutput.text(with_notice("No matches found", "\n".join(nothing)), details)
@@ -118,7 +119,7 @@ def _checked(ops: Sequence[Rewrite]) -> list[Any]:
         raise ToolError(f"{len(ops)} ops are too many for one call, at most {MAX_OPS} are taken.")
     seen: set[str] = set()
     for op in ops:
-        readings.check_shape(op.pat)
+        pattern_parser.check_shape(op.pat)
         if op.pat.strip() in seen:
             raise ToolError(f"The pattern `{op.pat.strip()}` is there twice; give each pattern one `out`.")
         seen.add(op.pat.strip())
@@ -126,7 +127,7 @@ def _checked(ops: Sequence[Rewrite]) -> list[Any]:
 
 
 def _rewrite(file: CodeFile, ops: Sequence[Any], plan: _Plan, guard: Guard | None) -> None:
-    usable = [op for op in ops if readings.is_code(op.pat, file.language)]
+    usable = [op for op in ops if pattern_parser.is_code(op.pat, file.language)]
     old = file.decoded.text
     result = patterns.rewrite(usable, old, file.language)
     plan.overlapping += result.overlapping
@@ -149,7 +150,7 @@ def _rewrite(file: CodeFile, ops: Sequence[Any], plan: _Plan, guard: Guard | Non
     plan.staged.append(change)
     rows = change_rows(old, result.changes)
     plan.files.append(
-        ChangedFile(
+        AstEditFile(
             path=file.name,
             replacements=len(result.changes),
             added=rows.added,
@@ -165,18 +166,18 @@ def _is_broken(text: str, language: str) -> bool:
     return root is None or bool(trees.is_broken(root))
 
 
-def _preview(plan: _Plan, scope: Scope, reading: Reading) -> Preview:
+def _preview(plan: _Plan, scope: SourceScope, reading: FileReadReport) -> PendingChange:
     async def apply(ctx: CodingContext) -> ToolOutput:
         return await _apply(plan, scope, reading, ctx)
 
-    return Preview(
+    return PendingChange(
         title=f"structural edit, {_counted(plan)}",
         paths=tuple(file.path for file in plan.staged),
         apply=apply,
     )
 
 
-async def _apply(plan: _Plan, scope: Scope, reading: Reading, ctx: CodingContext) -> ToolOutput:
+async def _apply(plan: _Plan, scope: SourceScope, reading: FileReadReport, ctx: CodingContext) -> ToolOutput:
     async with turns([change.path for change in plan.staged]):
         unchanged = [change for change in plan.staged if await _stat(change.path, ctx) == change.stat]
         done = await apply_changes(unchanged, ctx) if unchanged else []
@@ -201,7 +202,9 @@ async def _stat(path: Path, ctx: CodingContext) -> Stat | None:
         return None
 
 
-def _shown(plan: _Plan, scope: Scope, reading: Reading, replaced: Preview | None) -> ToolOutput:
+def _shown(
+    plan: _Plan, scope: SourceScope, reading: FileReadReport, replaced: PendingChange | None
+) -> ToolOutput:
     cut = truncate("\n".join(file.diff.rstrip("\n") for file in plan.files), OutputLimits())
     broken = [file.path for file in plan.files if file.broken]
     notes = [notice(cut.truncation, more="resolve applies all of it")] if cut.truncation else []
@@ -223,9 +226,9 @@ def _shown(plan: _Plan, scope: Scope, reading: Reading, replaced: Preview | None
 
 
 def _details(
-    state: State,
-    scope: Scope,
-    reading: Reading,
+    state: _State,
+    scope: SourceScope,
+    reading: FileReadReport,
     plan: _Plan,
     *,
     refused: Sequence[str] = (),

@@ -11,8 +11,8 @@ from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.late import late
-from tau.coding import path_lists
-from tau.coding.code_files import MAX_FILES, SECONDS, CodeFile, Reading, Scope, scope_of
+from tau.coding.files import path_arguments
+from tau.coding.files.source_files import MAX_FILES, SECONDS, CodeFile, FileReadReport, SourceScope, scope_of
 from tau.coding.output import EntryLimit, OutputMeta, with_notice
 from tau.coding.ports import CodingContext
 from tau.coding.search.pages import (
@@ -20,12 +20,12 @@ from tau.coding.search.pages import (
     MATCHES_PER_FILE,
     PAGE_FILES,
     FileHits,
-    Rendered,
+    ResultPage,
     render,
 )
 
 patterns = late("tau.backends.syntax.patterns")
-readings = late("tau.backends.syntax.readings")
+pattern_parser = late("tau.backends.syntax.pattern_parser")
 
 LINES_OF_MATCH = 8  # of a long match only the beginning is shown
 
@@ -77,18 +77,18 @@ class AstGrep(Tool[AstGrepParams]):
         return text
 
     def effects(self, params: AstGrepParams, cwd: Path) -> Effects:
-        entries = path_lists.entries(params.paths, cwd)
+        entries = path_arguments.entries(params.paths, cwd)
         return Effects(reads=tuple(entry.base for entry in entries if not entry.url))
 
     async def run(self, params: AstGrepParams, ctx: CodingContext) -> ToolOutput:
         scope = await scope_of(params.paths, ctx)
-        reading = Reading()
+        reading = FileReadReport()
         skip = 0 if scope.single else params.skip
         cap = MATCHES_IN_ONE_FILE if scope.single else MATCHES_PER_FILE
         found = _Found(page=[])
-        readings.check_shape(params.pat)
+        pattern_parser.check_shape(params.pat)
         async for file in reading.files(scope, [patterns.words(params.pat)], ctx):
-            if not readings.is_code(params.pat, file.language):
+            if not pattern_parser.is_code(params.pat, file.language):
                 continue
             matches = patterns.search(params.pat, file.decoded.text, file.language)
             if matches and skip <= found.total < skip + PAGE_FILES:
@@ -96,7 +96,7 @@ class AstGrep(Tool[AstGrepParams]):
                 found.page.append(_hits(file, matches, cap, tag))
             found.total += bool(matches)
         if not found.total:
-            readings.check_any(params.pat, sorted(reading.languages))
+            pattern_parser.check_any(params.pat, sorted(reading.languages))
         page = render(found.page, before=0, after=LINES_OF_MATCH - 1, single=scope.single)
         return _report(params, scope, reading, found, page, skip)
 
@@ -119,7 +119,12 @@ def _hits(file: CodeFile, matches: Sequence[Any], cap: int, tag: str | None) -> 
 
 
 def _report(
-    params: AstGrepParams, scope: Scope, reading: Reading, found: _Found, page: Rendered, skip: int
+    params: AstGrepParams,
+    scope: SourceScope,
+    reading: FileReadReport,
+    found: _Found,
+    page: ResultPage,
+    skip: int,
 ) -> ToolOutput:
     matching = sum(len(file.matched) for file in found.page)
     shown = sum(page.matches.values())
@@ -154,7 +159,7 @@ def _report(
     return ToolOutput.text(with_notice(text, "\n".join(f"[{note}]" for note in notes)), details)
 
 
-def scope_notes(scope: Scope, reading: Reading) -> list[str]:
+def scope_notes(scope: SourceScope, reading: FileReadReport) -> list[str]:
     """What was not looked at."""
     notes: list[str] = []
     if reading.timed_out:

@@ -19,19 +19,19 @@ from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.base.run import IN_TERMINAL, QUIET
 from tau.base.text import clean_line, shortened
+from tau.coding.files.paths import failure, resolve, shown
 from tau.coding.output import OutputMeta, OutputSink
-from tau.coding.paths import failure, resolve, shown
 from tau.coding.ports import CodingContext, JobWork
 from tau.coding.tools import ToolSettings
 
 if TYPE_CHECKING:
-    from tau.backends.shell.session import Running, ShellSession
-    from tau.coding.running_command import Report, RunningCommand
-    from tau.coding.shell_text import Limited
+    from tau.backends.shell.session import RunningShellCommand, ShellSession
+    from tau.coding.shell.rewrite import TrimmedCommand
+    from tau.coding.shell.running_command import ReportProgress, RunningCommand
 
-commands = late("tau.coding.running_command")
+commands = late("tau.coding.shell.running_command")
 sessions = late("tau.backends.shell.session")
-shell_text = late("tau.coding.shell_text")
+rewrite = late("tau.coding.shell.rewrite")
 shlex = late("shlex")
 
 __all__ = ["QUIET", "Bash", "BashDetails", "BashOptions", "BashParams"]
@@ -79,13 +79,13 @@ class BashOptions(Struct, frozen=True, kw_only=True):
     tools: Collection[str] = ()
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class PreparedCommand(Struct, frozen=True, kw_only=True):
     """A call as it will be done. `folder` is None for "where the shell is"; `stay`: the shell stays there."""
 
     command: str
     folder: Path | None = None
     stay: bool = False
-    limited: "Limited | None" = None
+    limited: "TrimmedCommand | None" = None
 
 
 class Bash(Tool[BashParams]):
@@ -153,22 +153,22 @@ class Bash(Tool[BashParams]):
         if params.pty and params.in_background:
             raise ToolError("A command with `pty` cannot run in the background; leave one of the two out.")
         if self._options.intercept:
-            reason = shell_text.better_tool(params.command, self._options.tools)
+            reason = rewrite.better_tool(params.command, self._options.tools)
             if reason is not None:
                 raise ToolError(reason)
 
-    def _plan(self, params: BashParams, cwd: Path) -> Plan:
+    def _plan(self, params: BashParams, cwd: Path) -> PreparedCommand:
         """Fold a leading `cd`, and take a trailing `head` or `tail` on us, where that is safe."""
         here = cwd if self._shell is None else self._shell.cwd
         folder = None if params.cwd is None else resolve(params.cwd, cwd)
         command, stay = params.command.strip("\n"), False
-        folded = shell_text.fold_cd(command)
+        folded = rewrite.fold_cd(command)
         if folded is not None and (there := resolve(folded.folder, folder or here)).is_dir():
             command, folder, stay = folded.rest, there, params.cwd is None
         limited = None
         if self._options.strip_limits and not params.pty:
-            limited = shell_text.without_limit(command, self._limits.lines)
-        return Plan(
+            limited = rewrite.without_limit(command, self._limits.lines)
+        return PreparedCommand(
             command=command if limited is None else limited.command,
             folder=folder,
             stay=stay,
@@ -176,13 +176,19 @@ class Bash(Tool[BashParams]):
         )
 
     async def _started(
-        self, params: BashParams, plan: Plan, seconds: int, ctx: CodingContext, *, beside: bool = False
+        self,
+        params: BashParams,
+        plan: PreparedCommand,
+        seconds: int,
+        ctx: CodingContext,
+        *,
+        beside: bool = False,
     ) -> "RunningCommand":
         keyboard = getattr(ctx.ui, "terminal", None) if params.pty else None
         terminal = None
         if params.pty:
             columns, rows = TERMINAL_SIZE if keyboard is None else keyboard.size
-            terminal = run.Terminal(columns=columns, rows=rows, echo=keyboard is not None)
+            terminal = run.Pty(columns=columns, rows=rows, echo=keyboard is not None)
         limits = run.Limits(timeout=seconds)
         folder = self._folder(plan, ctx.cwd)
         try:
@@ -191,7 +197,7 @@ class Bash(Tool[BashParams]):
                 process = await ctx.run.start(
                     plan.command, cwd=folder, env=env, limits=limits, terminal=terminal
                 )
-                running: Running = sessions.Running(process=process, cwd=folder)
+                running: RunningShellCommand = sessions.RunningShellCommand(process=process, cwd=folder)
             else:
                 running = await self._shell.start(
                     plan.command,
@@ -218,7 +224,7 @@ class Bash(Tool[BashParams]):
         )
         return started
 
-    def _folder(self, plan: Plan, cwd: Path) -> Path:
+    def _folder(self, plan: PreparedCommand, cwd: Path) -> Path:
         return plan.folder or (cwd if self._shell is None else self._shell.cwd)
 
     def _wait_s(self, params: BashParams, seconds: int) -> float | None:
@@ -228,8 +234,10 @@ class Bash(Tool[BashParams]):
             return None
         return min(threshold / 1000, max(seconds - 1, seconds / 2))
 
-    def _in_background(self, params: BashParams, plan: Plan, seconds: int, ctx: CodingContext) -> ToolOutput:
-        async def work(report: "Report") -> str:
+    def _in_background(
+        self, params: BashParams, plan: PreparedCommand, seconds: int, ctx: CodingContext
+    ) -> ToolOutput:
+        async def work(report: "ReportProgress") -> str:
             async with await self._started(params, plan, seconds, ctx, beside=True) as command:
                 return await command.to_end(report)
 
@@ -239,7 +247,7 @@ class Bash(Tool[BashParams]):
     def _detached(self, command: "RunningCommand", ctx: CodingContext) -> ToolOutput:
         """It takes long: the call ends here and the command goes on as a job. Raises ToolError: it cannot."""
 
-        async def work(report: "Report") -> str:
+        async def work(report: "ReportProgress") -> str:
             async with rest:
                 return await command.to_end(report)
 
@@ -266,13 +274,13 @@ async def _with_paths(command: str, ctx: CodingContext) -> str:
     """The command with the files behind addresses of ours in their place."""
     parts: list[str] = []
     done = 0
-    for match in shell_text.internal_urls(command):
+    for match in rewrite.internal_urls(command):
         resource = await ctx.urls.resolve(match[0], ctx)
         if resource.path is None:
             raise ToolError(f"{match[0]} has no file that a command could use; read shows what it holds.")
         parts += [
             command[done : match.start()],
-            shell_text.quoted_at(command, match.start(), str(resource.path)),
+            rewrite.quoted_at(command, match.start(), str(resource.path)),
         ]
         done = match.end()
     return "".join((*parts, command[done:]))

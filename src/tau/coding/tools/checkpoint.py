@@ -8,7 +8,7 @@ from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.clock import iso, now_ms
 from tau.base.errors import ToolError
-from tau.coding.checkpoints import Checkpoint, HasCheckpoints
+from tau.coding.ports import Checkpoint, HasCheckpoints
 
 
 class CheckpointParams(Struct, frozen=True):

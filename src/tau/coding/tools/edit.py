@@ -8,10 +8,10 @@ from msgspec import Meta, Struct
 from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
-from tau.coding.edits.plan import Guard
 from tau.coding.edits.replace import Replacement, replace_text
 from tau.coding.edits.report import report
-from tau.coding.paths import resolve
+from tau.coding.edits.transaction import Guard
+from tau.coding.files.paths import resolve
 from tau.coding.ports import CodingContext
 
 

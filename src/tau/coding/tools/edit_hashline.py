@@ -24,7 +24,7 @@ class HashlineEdit(Tool[HashlineParams]):
     name, label = "edit", "Edit"
 
     def __init__(self, guard: Any = None) -> None:
-        """`guard` says in a sentence why a file must not be changed; see `tau.coding.edits.plan.Guard`."""
+        """`guard` explains why a file must not be changed; see `tau.coding.edits.transaction.Guard`."""
         self._guard = guard
 
     @cached_property

@@ -11,9 +11,9 @@ from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.errors import ToolError
 from tau.base.late import late
-from tau.coding.edits.plan import Guard
+from tau.coding.edits.multi_file_patch import MultiFilePatch, apply_patch
 from tau.coding.edits.report import report
-from tau.coding.edits.sections import Patch, apply_patch
+from tau.coding.edits.transaction import Guard
 from tau.coding.ports import CodingContext
 
 envelope = late("tau.coding.edits.apply_patch")
@@ -50,6 +50,6 @@ class PatchEdit(Tool[PatchParams]):
         patch = self._parse(params.input, ctx.cwd)
         return report(await apply_patch(patch, ctx, guard=self._guard), ctx, patch.notes)
 
-    def _parse(self, text: str, cwd: Path) -> Patch:
-        parsed: Patch = (envelope if self._mode == "apply_patch" else unified).parse(text, cwd)
+    def _parse(self, text: str, cwd: Path) -> MultiFilePatch:
+        parsed: MultiFilePatch = (envelope if self._mode == "apply_patch" else unified).parse(text, cwd)
         return parsed

@@ -22,9 +22,9 @@ from tau.backends.kernels.cells import (
     MIN_TIMEOUT_S,
     Cell,
     CellEnd,
-    Host,
+    CellHost,
     KernelError,
-    Language,
+    KernelLanguage,
 )
 from tau.base.errors import ToolError
 from tau.base.late import late
@@ -41,7 +41,7 @@ outputs = late("tau.coding.tools.eval_output")
 pool = late("tau.backends.kernels.pool")
 interpreters = late("tau.backends.kernels.interpreters")
 
-LANGUAGES: dict[str, Language] = {"py": "python", "js": "js"}
+LANGUAGES: dict[str, KernelLanguage] = {"py": "python", "js": "js"}
 UPDATE_INTERVAL_S = 0.1
 STDIN = "Kernel requested stdin; interactive input is not supported."
 
@@ -60,7 +60,7 @@ class EvalParams(Struct, frozen=True):
     cells: Annotated[list[CellParams], Meta(description="Run in this order", min_length=1)]
 
 
-class EvalSettings(Struct, frozen=True, kw_only=True):
+class EvalOptions(Struct, frozen=True, kw_only=True):
     """What the user's settings say about cells. `session` names the kernels that are used."""
 
     py: bool = True
@@ -81,12 +81,12 @@ class Eval(Tool[EvalParams]):
         self,
         kernels: "Kernels | None" = None,
         settings: ToolSettings | None = None,
-        cells: EvalSettings | None = None,
+        cells: EvalOptions | None = None,
         complete: Complete | None = None,
     ) -> None:
         self._kernels = kernels
         self._settings = settings or ToolSettings()
-        self._cells = cells or EvalSettings()
+        self._cells = cells or EvalOptions()
         self._complete = complete
 
     @cached_property
@@ -125,7 +125,7 @@ class Eval(Tool[EvalParams]):
                     progress.stop()
             return _report(output, is_error=is_error)
 
-    def _unavailable(self, language: Language) -> str | None:
+    def _unavailable(self, language: KernelLanguage) -> str | None:
         """Why cells of a language cannot run, in a sentence."""
         if language == "python":
             return None if self._cells.py else "Python cells are switched off (eval.py is false)."
@@ -150,7 +150,7 @@ class _Call:
         params: list[CellParams],
         kernels: "Kernels",
         session: str,
-        host: Host,
+        host: CellHost,
         output: "EvalOutput",
         progress: "_Progress",
         cwd: Path,

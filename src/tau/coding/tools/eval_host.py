@@ -24,7 +24,7 @@ Note = Callable[[dict[str, Any]], None]
 
 
 class EvalHost:
-    """Implements `tau.backends.kernels.cells.Host` for one call; `note` takes what people are told."""
+    """Implements `tau.backends.kernels.cells.CellHost` for one call; `note` takes what people are told."""
 
     def __init__(self, ctx: CodingContext, complete: Complete | None, concurrency: int, note: Note) -> None:
         self._ctx = ctx

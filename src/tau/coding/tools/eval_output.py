@@ -11,16 +11,16 @@ from msgspec.structs import replace
 
 from tau.ai.wire import ImageContent
 from tau.backends.kernels import cells
-from tau.backends.kernels.cells import Language
+from tau.backends.kernels.cells import KernelLanguage
 from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.base.sizes import KIB
 from tau.coding.output import OutputLimits, OutputMeta, OutputSink, truncate
 
-documents = late("tau.coding.documents.limits")
-html = late("tau.coding.documents.html")
+documents = late("tau.coding.readers.documents.limits")
+html = late("tau.coding.readers.documents.html")
 images = late("tau.coding.images")
-markdown = late("tau.coding.documents.markdown")
+markdown = late("tau.coding.readers.documents.markdown")
 
 MAX_IMAGES = 20
 MAX_JSON_OUTPUTS = 50
@@ -35,7 +35,7 @@ CellStatus = Literal["pending", "running", "complete", "error"]
 
 
 class CellDetails(Struct, frozen=True, rename="camel", kw_only=True):
-    language: Language
+    language: KernelLanguage
     code: str
     title: str | UnsetType = UNSET
     status: CellStatus = "pending"
@@ -50,8 +50,8 @@ class EvalDetails(Struct, frozen=True, rename="camel", kw_only=True):
     """`language` is that of the first cell, `languages` are all in the order of their first use."""
 
     cells: list[CellDetails]
-    language: Language
-    languages: list[Language]
+    language: KernelLanguage
+    languages: list[KernelLanguage]
     json_outputs: list[Any] = []
     status_events: list[dict[str, Any]] = []
     meta: OutputMeta | UnsetType = UNSET
@@ -90,7 +90,7 @@ class EvalOutput:
         self.json_outputs: list[Any] = []
         self.status_events: list[dict[str, Any]] = []
         self.images: list[ImageContent] = []
-        self._pictures: list[cells.Picture] = []
+        self._pictures: list[cells.ImageOutput] = []
         self._resize = resize
         self._block = block
         self._index = 0
@@ -110,19 +110,19 @@ class EvalOutput:
     def take(self, event: cells.CellEvent) -> None:
         """Something that the running cell shows."""
         match event:
-            case cells.Text():
+            case cells.TextOutput():
                 self.push(event.data)
-            case cells.Markdown():
+            case cells.MarkdownOutput():
                 self._change(has_markdown=True)
                 self.push(f"{event.text}\n".encode())
-            case cells.Html():
+            case cells.HtmlOutput():
                 self._change(has_markdown=True)
                 self.push(f"{as_markdown(event.text)}\n".encode())
-            case cells.Json():
+            case cells.JsonOutput():
                 self._take_json(event.value)
-            case cells.Picture():
+            case cells.ImageOutput():
                 self._take_picture(event)
-            case cells.Status():
+            case cells.StatusOutput():
                 self.note(event.event)
 
     def push(self, data: bytes) -> None:
@@ -181,7 +181,7 @@ class EvalOutput:
         if len(self.json_outputs) < MAX_JSON_OUTPUTS and len(data) <= MAX_JSON_BYTES:
             self.json_outputs.append(value)
 
-    def _take_picture(self, picture: cells.Picture) -> None:
+    def _take_picture(self, picture: cells.ImageOutput) -> None:
         count = len(self.images) + len(self._pictures)
         if self._block:
             self.remark("[Image not sent: images.blockImages is true]")
@@ -207,10 +207,10 @@ def as_markdown(text: str) -> str:
     """HTML in a form that is shorter to read; what cannot be converted stays as it is."""
     if len(text) > MAX_HTML_CHARS:
         return text
-    blocks = markdown.Blocks()
+    blocks = markdown.MarkdownWriter()
     try:
         html.convert(text, blocks, documents.Deadline(HTML_SECONDS))
-    except (ToolError, documents.TextFull):
+    except (ToolError, documents.TextLimitReached):
         return text
     made: str = blocks.text()
     return made.rstrip("\n") or text

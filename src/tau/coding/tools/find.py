@@ -14,13 +14,13 @@ from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.errors import ToolError
-from tau.coding import path_lists
+from tau.coding.files import path_arguments
+from tau.coding.files.path_arguments import PathTarget
+from tau.coding.files.paths import failure, real, shown
 from tau.coding.output import EntryLimit, OutputLimits, OutputMeta, notice, truncate, with_notice
-from tau.coding.path_lists import Entry
-from tau.coding.paths import failure, real, shown
 from tau.coding.ports import CodingContext
 from tau.coding.search.globs import BadGlob, matcher
-from tau.coding.walk import pieces
+from tau.coding.search.walk import pieces
 
 MAX_RESULTS = 200
 DEFAULT_SECONDS = 5.0
@@ -68,19 +68,19 @@ class Find(Tool[FindParams]):
         return super().decode(given)
 
     def effects(self, params: FindParams, cwd: Path) -> Effects:
-        entries = path_lists.entries(_listed(params), cwd)
+        entries = path_arguments.entries(_listed(params), cwd)
         return Effects(reads=tuple(entry.base for entry in entries if not entry.url))
 
     async def run(self, params: FindParams, ctx: CodingContext) -> ToolOutput:
         limit = _limit(params.limit)
         seconds = DEFAULT_SECONDS if math.isnan(params.timeout) else params.timeout
         seconds = min(max(seconds, MIN_SECONDS), MAX_SECONDS)
-        entries = path_lists.entries(_listed(params), ctx.cwd)
+        entries = path_arguments.entries(_listed(params), ctx.cwd)
         missing: list[str] = []
         if len(entries) > 1 or not entries[0].exists:
-            entries, missing = path_lists.partition(entries)
+            entries, missing = path_arguments.partition(entries)
         look = _Look(params, ctx, limit, time.monotonic() + seconds, several=len(entries) > 1)
-        scope = path_lists.scope_text(entries, ctx.cwd)
+        scope = path_arguments.scope_text(entries, ctx.cwd)
         try:
             for entry in entries:
                 await look.into(entry)
@@ -119,7 +119,7 @@ class _Look:
         self.timed_out = False
         self._told_at = time.monotonic()
 
-    async def into(self, entry: Entry) -> None:
+    async def into(self, entry: PathTarget) -> None:
         base = await self._base(entry)
         stat = await self.ctx.fs.stat(base)
         if stat is None or not stat.is_dir:
@@ -153,7 +153,7 @@ class _Look:
             names = [self.name(path) for _, path, _ in heapq.nlargest(self.limit, self.newest)]
             self.ctx.update(ToolOutput.text("\n".join(names)))
 
-    async def _base(self, entry: Entry) -> Path:
+    async def _base(self, entry: PathTarget) -> Path:
         if not entry.url:
             return entry.base
         if not self.ctx.urls.handles(entry.url):

@@ -8,7 +8,7 @@ from tau.base.errors import UsageError
 from tau.base.sizes import KIB
 from tau.coding.output import OutputLimits
 from tau.coding.tools import EDIT_MODES, EditMode, ToolSettings
-from tau.config.settings import Edit, Settings
+from tau.config.settings import EditSettings, Settings
 
 
 def tool_settings_of(
@@ -51,7 +51,7 @@ def tool_settings_of(
     )
 
 
-def _edit_mode(wanted: str, edit: Edit, model: Model | None) -> EditMode:
+def _edit_mode(wanted: str, edit: EditSettings, model: Model | None) -> EditMode:
     """The mode of the tool `edit`: the variable's, the one set for this model, the usual one."""
     if not wanted:
         fitting = (

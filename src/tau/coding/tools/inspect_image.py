@@ -18,7 +18,7 @@ from tau.base.clock import now_ms
 from tau.base.errors import TauError, ToolError
 from tau.base.late import late
 from tau.coding import prompts
-from tau.coding.paths import failure, resolve, shown
+from tau.coding.files.paths import failure, resolve, shown
 from tau.coding.ports import CodingContext
 
 images = late("tau.coding.images")
@@ -26,7 +26,7 @@ images = late("tau.coding.images")
 MAX_ANSWER_TOKENS = 4_096
 
 
-class Complete(Protocol):
+class VisionCompletion(Protocol):
     """One request, one whole answer. A failure may be a message that says `error`, or a TauError."""
 
     async def __call__(self, model: Model, request: Request) -> AssistantMessage: ...
@@ -50,7 +50,9 @@ class InspectImageDetails(Struct, frozen=True, rename="camel", kw_only=True):
 class InspectImage(Tool[InspectImageParams]):
     name, label = "inspect_image", "Inspect image"
 
-    def __init__(self, complete: Complete, *, block_images: bool = False, auto_resize: bool = True) -> None:
+    def __init__(
+        self, complete: VisionCompletion, *, block_images: bool = False, auto_resize: bool = True
+    ) -> None:
         self._complete = complete
         self._block_images = block_images
         self._auto_resize = auto_resize

@@ -13,7 +13,7 @@ from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.errors import ToolError
 from tau.base.sizes import KIB
-from tau.coding.job_texts import JobSnapshot, duration_text, fitted, snapshot, words_of
+from tau.coding.jobs.delivery import JobSnapshot, duration_text, fitted, snapshot, words_of
 from tau.coding.output import OutputLimits, truncate
 from tau.coding.ports import CancelStatus, CodingContext, Job, Jobs
 

@@ -19,26 +19,26 @@ from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.base.sizes import format_bytes
 from tau.base.text import NotText, decode, is_binary
+from tau.coding.files.paths import Selector, failure, resolve, shown, split_selector
 from tau.coding.output import EntryLimit, OutputLimits, OutputMeta
-from tau.coding.paths import Selector, failure, resolve, shown, split_selector
 from tau.coding.ports import CodingContext
 from tau.coding.readers import names_archive, names_database
-from tau.coding.readers.text import Shape, TextPage, page
+from tau.coding.readers.text import PageOptions, TextPage, page
 from tau.coding.tools import ToolSettings
 
-archive = late("tau.coding.readers.archive")
-conflicts = late("tau.coding.readers.conflicts")
+archive = late("tau.coding.readers.archives.archive")
+markers = late("tau.coding.conflicts.markers")
 difflib = late("difflib")
-documents = late("tau.coding.documents.apart")
-document_limits = late("tau.coding.documents.limits")
+documents = late("tau.coding.readers.documents.worker")
+document_limits = late("tau.coding.readers.documents.limits")
 image_files = late("tau.ai.images")
 image_headers = late("tau.coding.image_headers")
-large = late("tau.coding.readers.large")
+large_file = late("tau.coding.readers.large_file")
 images = late("tau.coding.images")
 notebook = late("tau.coding.readers.notebook")
-sqlite = late("tau.coding.readers.sqlite")
-tree = late("tau.coding.readers.tree")
-walking = late("tau.coding.walk")
+database = late("tau.coding.readers.sqlite.database")
+directory = late("tau.coding.readers.directory")
+walking = late("tau.coding.search.walk")
 
 SUFFIX_SECONDS = 5
 DOCUMENTS = (".pdf", ".docx", ".pptx", ".xlsx", ".epub", ".rtf", ".doc", ".ppt", ".xls")
@@ -74,7 +74,7 @@ class ReadDetails(Struct, frozen=True, rename="camel", kw_only=True):
     meta: OutputMeta | UnsetType = UNSET
 
 
-class Source(Struct, frozen=True):
+class ReadTarget(Struct, frozen=True):
     """What was found under a name, before anyone looked into it. `stat` is None for what is no file.
 
     `editable` sources are shown under a tag by which `edit` can name their lines.
@@ -109,7 +109,7 @@ class Read(Tool[ReadParams]):
         if ctx.urls.handles(params.path):
             url, selector = split_selector(params.path)
             resource = await ctx.urls.resolve(url, ctx)
-            source = Source(url, resource.path, resource.data, editable=not resource.immutable)
+            source = ReadTarget(url, resource.path, resource.data, editable=not resource.immutable)
             return await self._show(source, selector, ctx)
         try:
             return await self._packed(params.path, ctx) or await self._plain(params.path, ctx)
@@ -127,11 +127,13 @@ class Read(Tool[ReadParams]):
                 notice = inside.binary_notice()
                 if notice is not None:
                     return _listed(str(found.path), "archive", notice, None)
-                return await self._show(Source(inside.name, found.path, inside.data), inside.selector, ctx)
+                return await self._show(
+                    ReadTarget(inside.name, found.path, inside.data), inside.selector, ctx
+                )
         if names_database(text):
-            found = await sqlite.find(text, ctx.cwd, ctx.fs)
+            found = await database.find(text, ctx.cwd, ctx.fs)
             if found is not None:
-                answer = await sqlite.read(found)
+                answer = await database.read(found)
                 return _listed(str(found.path), "database", answer.text, answer.limit)
         return None
 
@@ -147,19 +149,19 @@ class Read(Tool[ReadParams]):
             raise ToolError(await _missing_text(path, name, ctx))
         if stat.is_dir:
             first = selector.ranges[0].first if selector.ranges else 1
-            listing = await tree.directory_tree(path, ctx.fs, first_entry=first)
+            listing = await directory.directory_tree(path, ctx.fs, first_entry=first)
             return _listed(str(path), "directory", listing.text, listing.limit)
         if stat.mode and not modes.S_ISREG(stat.mode):
             raise ToolError(f"{name} is a device, pipe or socket, not a file; reading it might never end.")
-        if stat.size > large.LARGE_BYTES and path.suffix.lower() not in DOCUMENTS:
-            part = await large.large_page(path, name, stat.size, selector, self._first_lines, ctx.fs)
-            return ToolOutput.text(part.text, _details(Source(name, path, b""), part))
-        source = Source(name, path, await ctx.fs.read(path), stat, editable=True)
+        if stat.size > large_file.LARGE_BYTES and path.suffix.lower() not in DOCUMENTS:
+            part = await large_file.large_page(path, name, stat.size, selector, self._first_lines, ctx.fs)
+            return ToolOutput.text(part.text, _details(ReadTarget(name, path, b""), part))
+        source = ReadTarget(name, path, await ctx.fs.read(path), stat, editable=True)
         output = await self._show(source, selector, ctx)
         ctx.snapshots.remember(path, stat)
         return _resolved(output, resolution) if resolution else output
 
-    async def _show(self, source: Source, selector: Selector, ctx: CodingContext) -> ToolOutput:
+    async def _show(self, source: ReadTarget, selector: Selector, ctx: CodingContext) -> ToolOutput:
         data = source.data
         if image_files.image_type(data) is not None:
             return await self._picture(source)
@@ -179,22 +181,22 @@ class Read(Tool[ReadParams]):
             return self._paged(source, decode(data).text, "", selector, ctx)
         except NotText as error:
             remark = f"[{error}. Such bytes are shown as \ufffd; edit will refuse this file]"
-            lossy = Source(source.name, source.path, data, source.stat)
+            lossy = ReadTarget(source.name, source.path, data, source.stat)
             return self._paged(lossy, data.decode("utf-8", "replace"), remark, selector, ctx)
 
-    def _conflicts(self, source: Source, text: str, ctx: CodingContext) -> ToolOutput:
+    def _conflicts(self, source: ReadTarget, text: str, ctx: CodingContext) -> ToolOutput:
         if source.path is None or not source.editable:
             raise ToolError(f"{source.name} cannot be written to, so its conflicts cannot be resolved.")
         numbered = ctx.conflicts.record(source.path, text)
-        return _listed(str(source.path), "conflicts", conflicts.render(source.name, numbered), None)
+        return _listed(str(source.path), "conflicts", markers.render(source.name, numbered), None)
 
     def _paged(
-        self, source: Source, text: str, remark: str, selector: Selector, ctx: CodingContext
+        self, source: ReadTarget, text: str, remark: str, selector: Selector, ctx: CodingContext
     ) -> ToolOutput:
         tag = None
         if source.editable and source.path is not None and self._settings.hash_lines and not selector.raw:
             tag = ctx.snapshots.record(source.path, text)
-        shape = Shape(
+        shape = PageOptions(
             name=source.name,
             selector=selector,
             first_lines=self._first_lines,
@@ -205,7 +207,7 @@ class Read(Tool[ReadParams]):
         shown_page = page(text, shape)
         return ToolOutput.text(shown_page.text, _details(source, shown_page))
 
-    async def _picture(self, source: Source) -> ToolOutput:
+    async def _picture(self, source: ReadTarget) -> ToolOutput:
         if self._settings.block_images or self._settings.inspect_images:
             kind = image_files.image_type(source.data)
             details = ReadDetails(path=str(source.path or source.name), kind="image", mime_type=kind)
@@ -218,7 +220,7 @@ class Read(Tool[ReadParams]):
         details = ReadDetails(path=str(source.path or source.name), kind="image", mime_type=loaded.mime_type)
         return ToolOutput([TextContent(loaded.note), loaded.content()], details)
 
-    def _described(self, source: Source) -> str:
+    def _described(self, source: ReadTarget) -> str:
         """What a picture is, where it is not shown."""
         info = image_headers.read_header(source.data)
         facts = [info.mime_type, format_bytes(len(source.data))]
@@ -232,16 +234,16 @@ class Read(Tool[ReadParams]):
             return f"[{', '.join(facts)}; images.blockImages keeps it from being sent]"
         return f"[{', '.join(facts)}; ask inspect_image what it shows]"
 
-    async def _document(self, source: Source, selector: Selector, ctx: CodingContext) -> ToolOutput:
+    async def _document(self, source: ReadTarget, selector: Selector, ctx: CodingContext) -> ToolOutput:
         try:
             text = await documents.convert_apart(source.name, source.data, ctx.run)
         except document_limits.DocumentError as error:
             notice = f"[Cannot read {Path(source.name).suffix} file: {error}]"
             return _listed(str(source.path or source.name), "document", notice, None)
-        return self._paged(Source(source.name, source.path, source.data), text, "", selector, ctx)
+        return self._paged(ReadTarget(source.name, source.path, source.data), text, "", selector, ctx)
 
 
-def _details(source: Source, shown_page: TextPage) -> ReadDetails:
+def _details(source: ReadTarget, shown_page: TextPage) -> ReadDetails:
     elided = shown_page.elided
     summary: SummaryDetails | UnsetType = UNSET
     if elided is not None:

@@ -9,8 +9,8 @@ from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.errors import ToolError
+from tau.coding.pending_changes import PendingChanges
 from tau.coding.ports import CodingContext
-from tau.coding.previews import Previews
 
 
 class ResolveParams(Struct, frozen=True):
@@ -30,7 +30,7 @@ class Resolve(Tool[ResolveParams]):
     name, label = "resolve", "Resolve"
     exclusive = True
 
-    def __init__(self, previews: Previews) -> None:
+    def __init__(self, previews: PendingChanges) -> None:
         self._previews = previews
 
     def effects(self, params: ResolveParams, cwd: Path) -> Effects:

@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.errors import ToolError
-from tau.coding.checkpoints import MAX_REPORT_CHARS, HasCheckpoints
+from tau.coding.ports import MAX_REPORT_CHARS, HasCheckpoints
 
 
 class RewindParams(Struct, frozen=True):

@@ -13,16 +13,16 @@ from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
 from tau.base.errors import ToolError
 from tau.base.late import late
-from tau.coding import path_lists
+from tau.coding.files import path_arguments
+from tau.coding.files.paths import failure
 from tau.coding.output import EntryLimit, OutputMeta, with_notice
-from tau.coding.paths import failure
 from tau.coding.ports import CodingContext
 from tau.coding.search import pages
-from tau.coding.search.patterns import across_line_ends, is_multiline, lenient
 from tau.coding.search.query import Query
+from tau.coding.search.regex_repair import across_line_ends, is_multiline, lenient
 
 if TYPE_CHECKING:
-    from tau.coding.search.hits import Hits, Wish
+    from tau.coding.search.hits import SearchHits, SearchOptions
     from tau.coding.search.sources import Sources
 
 finding = late("tau.coding.search.hits")
@@ -90,11 +90,11 @@ class Search(Tool[SearchParams]):
         return text
 
     def effects(self, params: SearchParams, cwd: Path) -> Effects:
-        entries = path_lists.entries(params.paths, cwd, selectors=True)
+        entries = path_arguments.entries(params.paths, cwd, selectors=True)
         return Effects(reads=tuple(entry.base for entry in entries if not entry.url))
 
     async def run(self, params: SearchParams, ctx: CodingContext) -> ToolOutput:
-        wish: Wish = finding.Wish(
+        wish: SearchOptions = finding.SearchOptions(
             query=_query(params),
             gitignore=params.gitignore,
             skip=_skip(params.skip),
@@ -103,16 +103,16 @@ class Search(Tool[SearchParams]):
             seconds=SECONDS,
             tagged=self._tagged,
         )
-        entries = path_lists.entries(params.paths, ctx.cwd, selectors=True)
+        entries = path_arguments.entries(params.paths, ctx.cwd, selectors=True)
         missing: list[str] = []
         if len(entries) > 1:
-            entries, missing = path_lists.partition(entries)
-        scope = path_lists.scope_text(entries, ctx.cwd)
+            entries, missing = path_arguments.partition(entries)
+        scope = path_arguments.scope_text(entries, ctx.cwd)
         try:
             # Most searches need no folder for copies: it is made when the first text wants one.
             with _Scratch() as scratch:
                 sources: Sources = await sources_of.gather(entries, ctx, scratch.folder)
-                hits: Hits = await finding.find_hits(wish, sources, ctx)
+                hits: SearchHits = await finding.find_hits(wish, sources, ctx)
             notes = await _notes(hits, sources, wish, missing, ctx)
         except OSError as error:
             raise failure("search", scope, error) from error
@@ -166,7 +166,7 @@ def _skip(value: float) -> int:
 
 
 async def _notes(
-    hits: "Hits", sources: "Sources", wish: "Wish", missing: Sequence[str], ctx: CodingContext
+    hits: "SearchHits", sources: "Sources", wish: "SearchOptions", missing: Sequence[str], ctx: CodingContext
 ) -> list[str]:
     """What the model should know beside the matches, one line each."""
     notes: list[str] = []
@@ -193,7 +193,7 @@ def _few(names: Sequence[str]) -> str:
 
 
 def _report(
-    hits: "Hits", wish: "Wish", single: bool, scope: str, missing: list[str], notes: list[str]
+    hits: "SearchHits", wish: "SearchOptions", single: bool, scope: str, missing: list[str], notes: list[str]
 ) -> ToolOutput:
     page = pages.render(hits.files, before=wish.before, after=wish.after, single=single)
     found = sum(len(file.matched) for file in hits.files)
@@ -230,7 +230,7 @@ def _report(
     return ToolOutput.text(with_notice(text, "\n".join([*limits, *notes])), details)
 
 
-def _nothing(hits: "Hits") -> str:
+def _nothing(hits: "SearchHits") -> str:
     if hits.total and hits.skip >= hits.total:
         return f"No matches found from skip={hits.skip} on: {hits.total} files match."
     return "No matches found"

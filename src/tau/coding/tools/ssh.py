@@ -18,12 +18,12 @@ from tau.base.errors import ToolError
 from tau.base.run import Exit, Limits
 from tau.base.text import clean_line, shortened
 from tau.coding.output import OutputLimits, OutputMeta, OutputSink, notice, with_notice
-from tau.coding.shell_result import ending_of
+from tau.coding.shell.result import ending_of
 
 if TYPE_CHECKING:
     from tau.backends.ssh.command import RemoteCommand
     from tau.backends.ssh.connections import Connections
-    from tau.backends.ssh.hosts import Host
+    from tau.backends.ssh.hosts import SshHost
 
 TIMEOUT_S = 60
 MAX_TIMEOUT_S = 3600
@@ -62,7 +62,7 @@ class Ssh(Tool[SshParams]):
 
     def __init__(
         self,
-        hosts: "Mapping[str, Host] | None" = None,
+        hosts: "Mapping[str, SshHost] | None" = None,
         connections: "Connections | None" = None,
         limits: OutputLimits | None = None,
     ) -> None:
@@ -111,7 +111,7 @@ class Ssh(Tool[SshParams]):
             told = replace(details, duration_ms=round((time.monotonic() - began) * 1000))
             return _result(sink, told, exited, seconds, lost=lost)
 
-    def _host(self, name: str) -> "Host":
+    def _host(self, name: str) -> "SshHost":
         if not self._hosts or self._connections is None:
             raise ToolError("No ssh hosts are configured; the user adds them with tau ssh add.")
         if name not in self._hosts:
@@ -119,7 +119,7 @@ class Ssh(Tool[SshParams]):
             raise ToolError(f'There is no host "{shortened(clean_line(name), 80)}"; there are {there}.')
         return self._hosts[name]
 
-    def _described(self, host: "Host") -> str:
+    def _described(self, host: "SshHost") -> str:
         info = None if self._connections is None else self._connections.known(host)
         known = "system not known yet" if info is None else str(info)
         return f"{host.name} ({host.target}; {known}){host.description and f': {host.description}'}"

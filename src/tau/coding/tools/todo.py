@@ -6,15 +6,15 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from tau.agent.output import ToolOutput
 from tau.agent.tool import Tool
-from tau.coding.todo_list import (
+from tau.coding.todo.list import (
     MARKS,
-    Completed,
+    CompletedTask,
     Phases,
-    Storage,
     TodoBoard,
     TodoItem,
     TodoOp,
     TodoPhase,
+    TodoStorage,
     apply_ops,
     completed_between,
     tasks_of,
@@ -32,8 +32,8 @@ class TodoDetails(Struct, frozen=True, rename="camel", kw_only=True):
     """The whole list, from which a session that is opened again takes it."""
 
     phases: Phases
-    storage: Storage
-    completed_tasks: list[Completed] | UnsetType = UNSET
+    storage: TodoStorage
+    completed_tasks: list[CompletedTask] | UnsetType = UNSET
 
 
 class HasTodos(Protocol):

@@ -15,17 +15,17 @@ from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.base.sizes import MIB, format_bytes
 from tau.base.text import NotText, decode, is_binary
-from tau.coding.diff import unified
-from tau.coding.edits.turns import turns
-from tau.coding.paths import failure, resolve, shown
+from tau.coding.edits.diff import unified
+from tau.coding.edits.file_locks import turns
+from tau.coding.files.paths import failure, resolve, shown
 from tau.coding.ports import CodingContext, Resource
 from tau.coding.readers import ARCHIVE_SIGNS, DATABASE_SIGNS, names_archive, names_database
 from tau.coding.tools import ToolSettings
 
-archive = late("tau.coding.readers.archive")
-generated = late("tau.coding.readers.generated")
+archive = late("tau.coding.readers.archives.archive")
+generated = late("tau.coding.edits.generated")
 hashline_format = late("tau.hashline.format")
-sqlite = late("tau.coding.readers.sqlite")
+database = late("tau.coding.readers.sqlite.database")
 
 MAX_DIFFED_BYTES = MIB
 
@@ -89,9 +89,9 @@ class Write(Tool[WriteParams]):
                 verb = "Replaced" if done.replaced else "Added"
                 return ToolOutput.text(f"{verb} {done.name} ({format_bytes(len(_encoded(content)))}).")
         if names_database(path):
-            found = await sqlite.find_for_write(path, ctx.cwd, ctx.fs)
+            found = await database.find_for_write(path, ctx.cwd, ctx.fs)
             if found is not None:
-                return ToolOutput.text((await sqlite.write(found, content)).text)
+                return ToolOutput.text((await database.write(found, content)).text)
         return None
 
     def _told(self, resource: Resource, ctx: CodingContext) -> ToolOutput:

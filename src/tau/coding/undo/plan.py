@@ -7,8 +7,8 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tau.coding.undo.states import State, leads_elsewhere, same_content
-from tau.coding.undo.turns import FileChange, UndoTurn
+from tau.coding.undo.file_state import FileState, leads_elsewhere, same_content
+from tau.coding.undo.turns import TurnFileChange, UndoTurn
 
 CHANGED_SINCE = "changed since"
 UNSURE = "a command was interrupted: the change may be somebody else's"
@@ -17,21 +17,21 @@ ELSEWHERE = "a folder on its way is a symbolic link now"
 NO_FOLDER = "a file stands where its folder was"
 
 
-class Step(Struct, frozen=True):
+class UndoStep(Struct, frozen=True):
     """A file that is to become `to`; at the time of planning it was `now`."""
 
     path: Path
-    now: State
-    to: State
+    now: FileState
+    to: FileState
 
 
-class Conflict(Struct, frozen=True):
+class UndoConflict(Struct, frozen=True):
     """A file that is left alone: `left` is what the agent made of `before`, `now` is what it is."""
 
     path: Path
-    now: State
-    left: State
-    before: State
+    now: FileState
+    left: FileState
+    before: FileState
     reason: str
 
 
@@ -39,36 +39,36 @@ class UndoPlan(Struct, frozen=True, kw_only=True):
     """`unkept` cannot be brought back because its content was not kept; `folders` go if they are empty."""
 
     turns: tuple[UndoTurn, ...]
-    restore: tuple[Step, ...] = ()
-    delete: tuple[Step, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
-    unkept: tuple[Step, ...] = ()
+    restore: tuple[UndoStep, ...] = ()
+    delete: tuple[UndoStep, ...] = ()
+    conflicts: tuple[UndoConflict, ...] = ()
+    unkept: tuple[UndoStep, ...] = ()
     folders: tuple[Path, ...] = ()
     paths: tuple[str, ...] = ()  # what it was limited to
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[UndoStep, ...]:
         return (*self.restore, *self.delete)
 
 
 def make_plan(
     turns: Sequence[UndoTurn],
-    now: Callable[[str], State],
+    now: Callable[[str], FileState],
     kept: Callable[[str], bool],
     *,
     paths: Collection[str] = (),
     force: Collection[str] = (),
 ) -> UndoPlan:
     """`turns` from the oldest to the newest. A conflict in a file that is forced is none."""
-    changes: dict[str, list[FileChange]] = {}
+    changes: dict[str, list[TurnFileChange]] = {}
     for turn in turns:
         for change in turn.changes:
             if change.path not in turn.taken and (not paths or _named(change.path, paths)):
                 changes.setdefault(change.path, []).append(change)
-    restore: list[Step] = []
-    delete: list[Step] = []
-    conflicts: list[Conflict] = []
-    unkept: list[Step] = []
+    restore: list[UndoStep] = []
+    delete: list[UndoStep] = []
+    conflicts: list[UndoConflict] = []
+    unkept: list[UndoStep] = []
     for path, steps in changes.items():
         current = now(path)
         if _named(path, force):
@@ -79,10 +79,10 @@ def make_plan(
             conflicts.append(conflict)
         if to == current:
             continue
-        step = Step(Path(path), current, to)
+        step = UndoStep(Path(path), current, to)
         obstacle = _obstacle(path, to)
         if obstacle is not None:
-            conflicts.append(Conflict(Path(path), current, steps[-1].after, steps[0].before, obstacle))
+            conflicts.append(UndoConflict(Path(path), current, steps[-1].after, steps[0].before, obstacle))
         elif to.kind == "absent":
             delete.append(step)
         elif to.kind == "file" and not same_content(to, current) and not kept(to.hash):
@@ -101,7 +101,9 @@ def make_plan(
     )
 
 
-def _walk_back(path: str, current: State, steps: Sequence[FileChange]) -> tuple[State, Conflict | None]:
+def _walk_back(
+    path: str, current: FileState, steps: Sequence[TurnFileChange]
+) -> tuple[FileState, UndoConflict | None]:
     """From the newest change to the oldest, as far as each finds what the agent left there."""
     state = current
     for change in reversed(steps):
@@ -109,12 +111,12 @@ def _walk_back(path: str, current: State, steps: Sequence[FileChange]) -> tuple[
             continue  # it never came to be, or somebody has taken it back already
         if change.unsure or not same_content(state, change.after):
             reason = UNSURE if change.unsure else CHANGED_SINCE
-            return state, Conflict(Path(path), current, change.after, change.before, reason)
+            return state, UndoConflict(Path(path), current, change.after, change.before, reason)
         state = _with_mode(state, change.before, change)
     return state, None
 
 
-def _with_mode(state: State, before: State, change: FileChange) -> State:
+def _with_mode(state: FileState, before: FileState, change: TurnFileChange) -> FileState:
     """`before`, with the permissions that it had, unless somebody else has set them since."""
     if before.kind != "file" or state.kind != "file":
         return before
@@ -122,7 +124,7 @@ def _with_mode(state: State, before: State, change: FileChange) -> State:
     return replace(before, mode=state.mode) if theirs else before
 
 
-def _obstacle(path: str, to: State) -> str | None:
+def _obstacle(path: str, to: FileState) -> str | None:
     if leads_elsewhere(path):
         return ELSEWHERE
     if any(_size(path + ending) for ending in ("-wal", "-journal")):

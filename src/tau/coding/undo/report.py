@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tau.base.sizes import format_bytes
 from tau.base.text import shortened
-from tau.coding.paths import shown
-from tau.coding.undo import states
-from tau.coding.undo.plan import Conflict, Step, UndoPlan
-from tau.coding.undo.states import State
+from tau.coding.files.paths import shown
+from tau.coding.undo import file_state
+from tau.coding.undo.file_state import FileState
+from tau.coding.undo.plan import UndoConflict, UndoPlan, UndoStep
 from tau.coding.undo.turns import UndoTurn
 from tau.coding.undo.undo import UndoResult
 
@@ -71,7 +71,7 @@ def count(files: int) -> str:
     return "1 file" if files == 1 else f"{files or 'no'} files"
 
 
-def describe(state: State) -> str:
+def describe(state: FileState) -> str:
     """A state in a few words."""
     if state.kind == "absent":
         return "no file"
@@ -89,11 +89,11 @@ def _named(turns: Sequence[UndoTurn]) -> str:
     return f'"{shortened(turns[0].prompt, 60)}"' if turns[0].prompt else "1 turn"
 
 
-def _rows(verb: str, steps: Iterable[Step], cwd: Path) -> list[str]:
+def _rows(verb: str, steps: Iterable[UndoStep], cwd: Path) -> list[str]:
     return [f"{verb:<9} {shown(step.path, cwd)}" for step in steps]
 
 
-def _left(conflicts: Iterable[Conflict], unkept: Iterable[Step], cwd: Path) -> list[str]:
+def _left(conflicts: Iterable[UndoConflict], unkept: Iterable[UndoStep], cwd: Path) -> list[str]:
     lines = [
         f"conflict  {shown(one.path, cwd)}: {one.reason}; the agent left {describe(one.left)}, "
         f"now it is {describe(one.now)}, before it was {describe(one.before)}"
@@ -105,11 +105,11 @@ def _left(conflicts: Iterable[Conflict], unkept: Iterable[Step], cwd: Path) -> l
     return lines
 
 
-def _why_unkept(state: State) -> str:
+def _why_unkept(state: FileState) -> str:
     if state.hash.startswith("git:"):
         return "git has it in another form"
     if state.readable:
         return "it is not kept any more"
-    if state.size > states.MAX_FILE_BYTES:
-        return f"it was larger than {format_bytes(states.MAX_FILE_BYTES)}"
+    if state.size > file_state.MAX_FILE_BYTES:
+        return f"it was larger than {format_bytes(file_state.MAX_FILE_BYTES)}"
     return "it could not be read"

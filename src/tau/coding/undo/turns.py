@@ -6,16 +6,24 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tau.coding.undo.records import Change, Finished, Intent, Outcome, Record, Turn, TurnKind
-from tau.coding.undo.states import State
+from tau.coding.undo.file_state import FileState
+from tau.coding.undo.journal import (
+    ChangeIntent,
+    ChangeOutcome,
+    ObservedChange,
+    Record,
+    TurnKind,
+    TurnRecord,
+    UndoDone,
+)
 
 
-class FileChange(Struct, frozen=True, kw_only=True):
+class TurnFileChange(Struct, frozen=True, kw_only=True):
     """One step of a file. `unsure`: it is not known whether the agent did it, or what it left."""
 
     path: str
-    before: State
-    after: State
+    before: FileState
+    after: FileState
     unsure: bool = False
     pending: bool = False  # tau was killed before it could say whether this was done
     folders: tuple[str, ...] = ()
@@ -29,7 +37,7 @@ class UndoTurn(Struct, frozen=True, kw_only=True):
     prompt: str
     kind: TurnKind = "turn"
     targets: tuple[str, ...] = ()
-    changes: tuple[FileChange, ...] = ()
+    changes: tuple[TurnFileChange, ...] = ()
     taken: frozenset[str] = frozenset()
     closed: bool = False
 
@@ -50,17 +58,17 @@ def turns_of(records: Iterable[Record]) -> list[UndoTurn]:
     What a turn changes after it was undone, because it still goes on, counts as a turn of its own.
     """
     rows = list(records)
-    turns = {record.id: record for record in rows if isinstance(record, Turn)}
-    outcomes = {record.id: record for record in rows if isinstance(record, Outcome)}
-    finished = {record.id for record in rows if isinstance(record, Finished)}
+    turns = {record.id: record for record in rows if isinstance(record, TurnRecord)}
+    outcomes = {record.id: record for record in rows if isinstance(record, ChangeOutcome)}
+    finished = {record.id for record in rows if isinstance(record, UndoDone)}
     parts: dict[str, str] = {}  # the name under which a turn goes on
-    changes: dict[str, list[FileChange]] = {}
+    changes: dict[str, list[TurnFileChange]] = {}
     for record in rows:
-        if isinstance(record, Turn):
+        if isinstance(record, TurnRecord):
             for target in record.targets:
                 first, _, number = target.partition("+")
                 parts[first] = f"{first}+{int(number or 0) + 1}"
-        elif isinstance(record, Intent | Change):
+        elif isinstance(record, ChangeIntent | ObservedChange):
             change = _change(record, outcomes)
             if change is not None:
                 changes.setdefault(parts.get(record.turn, record.turn), []).append(change)
@@ -68,8 +76,8 @@ def turns_of(records: Iterable[Record]) -> list[UndoTurn]:
     return _with_fates(found, {id for id in finished if id in turns and not turns[id].paths})
 
 
-def _turn(id: str, turn: Turn | None, changes: list[FileChange]) -> UndoTurn:
-    known = turn or Turn(id=id, time_ms=0)
+def _turn(id: str, turn: TurnRecord | None, changes: list[TurnFileChange]) -> UndoTurn:
+    known = turn or TurnRecord(id=id, time_ms=0)
     return UndoTurn(
         id=id,
         time_ms=known.time_ms,
@@ -80,15 +88,17 @@ def _turn(id: str, turn: Turn | None, changes: list[FileChange]) -> UndoTurn:
     )
 
 
-def _change(record: Intent | Change, outcomes: Mapping[str, Outcome]) -> FileChange | None:
+def _change(
+    record: ChangeIntent | ObservedChange, outcomes: Mapping[str, ChangeOutcome]
+) -> TurnFileChange | None:
     """Without an outcome tau was killed: the file has the old content or the intended one."""
     path = os.fsdecode(record.path)
-    if isinstance(record, Change):
-        return FileChange(path=path, before=record.before, after=record.after, unsure=record.unsure)
+    if isinstance(record, ObservedChange):
+        return TurnFileChange(path=path, before=record.before, after=record.after, unsure=record.unsure)
     outcome = outcomes.get(record.id)
     if outcome is not None and outcome.after is None:
         return None
-    return FileChange(
+    return TurnFileChange(
         path=path,
         before=record.before,
         after=record.after if outcome is None or outcome.after is None else outcome.after,

@@ -10,17 +10,17 @@ from msgspec import Struct
 
 from tau.base.errors import SessionError, UsageError
 from tau.base.files import locked, make_private, sync_folder, write_atomic
-from tau.coding.undo.history import FileHistory
-from tau.coding.undo.kept import KeptContents, unheard
-from tau.coding.undo.plan import CHANGED_SINCE, Conflict, Step, UndoPlan, make_plan
-from tau.coding.undo.records import Finished, TurnKind, load
-from tau.coding.undo.states import State, look, same_content
+from tau.coding.undo.content_store import ContentStore, unheard
+from tau.coding.undo.file_history import FileHistory
+from tau.coding.undo.file_state import FileState, look, same_content
+from tau.coding.undo.journal import TurnKind, UndoDone, load
+from tau.coding.undo.plan import CHANGED_SINCE, UndoConflict, UndoPlan, UndoStep, make_plan
 from tau.coding.undo.turns import UndoTurn, turns_of
 
 NOT_KEPT = "its present content could not be kept, so it is left as it is"
 
 
-class Failed(Struct, frozen=True):
+class UndoFailure(Struct, frozen=True):
     """A file that could not be changed."""
 
     path: Path
@@ -31,11 +31,11 @@ class UndoResult(Struct, frozen=True, kw_only=True):
     """`id` names the undo, None if nothing was done; the rest is what was done and what was not."""
 
     id: str | None
-    restored: tuple[Step, ...] = ()
-    deleted: tuple[Step, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
-    unkept: tuple[Step, ...] = ()
-    failed: tuple[Failed, ...] = ()
+    restored: tuple[UndoStep, ...] = ()
+    deleted: tuple[UndoStep, ...] = ()
+    conflicts: tuple[UndoConflict, ...] = ()
+    unkept: tuple[UndoStep, ...] = ()
+    failed: tuple[UndoFailure, ...] = ()
     folders: tuple[Path, ...] = ()
 
     @property
@@ -57,7 +57,7 @@ class Undo:
         self._folder = folder
         self._history = history
         self._warn = warn
-        self._kept = KeptContents(folder / "kept")
+        self._kept = ContentStore(folder / "kept")
 
     def turns(self) -> list[UndoTurn]:
         """The turns that changed files, the oldest first. Those that can be undone are `open`."""
@@ -122,23 +122,23 @@ class Undo:
         id = history.begin_turn(
             plan.turns[-1].prompt, kind=kind, targets=[turn.id for turn in plan.turns], paths=plan.paths
         )
-        restored: list[Step] = []
-        deleted: list[Step] = []
+        restored: list[UndoStep] = []
+        deleted: list[UndoStep] = []
         conflicts = list(plan.conflicts)
-        failed: list[Failed] = []
+        failed: list[UndoFailure] = []
         try:
             for step in plan.steps:
                 seen = look(str(step.path))[0].state
                 if seen != step.now:
-                    conflicts.append(Conflict(step.path, seen, step.now, step.to, CHANGED_SINCE))
+                    conflicts.append(UndoConflict(step.path, seen, step.now, step.to, CHANGED_SINCE))
                     continue
                 problem = self._take(history, step)
                 if problem is not None:
-                    failed.append(Failed(step.path, problem))
+                    failed.append(UndoFailure(step.path, problem))
                 else:
                     (deleted if step.to.kind == "absent" else restored).append(step)
             if restored or deleted:
-                history.journal.add(Finished(id=id))
+                history.journal.add(UndoDone(id=id))
         finally:
             history.close()
         return UndoResult(
@@ -151,7 +151,7 @@ class Undo:
             folders=tuple(_without_empty(plan.folders)),
         )
 
-    def _take(self, history: FileHistory, step: Step) -> str | None:
+    def _take(self, history: FileHistory, step: UndoStep) -> str | None:
         """One file, its present state kept before. The reason why not, if it could not be done."""
         path = str(step.path)
         data = b""
@@ -194,7 +194,7 @@ def _offers(turn: UndoTurn, paths: Sequence[str]) -> bool:
     )
 
 
-def _now(path: str) -> State:
+def _now(path: str) -> FileState:
     return look(path)[0].state
 
 
@@ -203,7 +203,7 @@ def _real(paths: Iterable[Path]) -> list[str]:
     return [os.path.join(os.path.realpath(path.parent), path.name) for path in map(Path.absolute, paths)]  # noqa: PTH118
 
 
-def _put(step: Step, data: bytes) -> None:
+def _put(step: UndoStep, data: bytes) -> None:
     """Make a file what it is to be. Raises OSError."""
     path, now, to = step.path, step.now, step.to
     if to.kind == "absent":

@@ -7,39 +7,39 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from tau.agent.abort import Aborted
-from tau.agent.ui import Level, Ui
+from tau.agent.ui import NoticeLevel, Ui
 from tau.ai.wire import ImageContent
 from tau.base import log
 from tau.base.errors import NothingToDo, TauError
 from tau.base.late import late
 from tau.base.tasks import spawn
 from tau.coding.session.session import Session
-from tau.config.layers import Given
+from tau.config.layers import RunOverrides
 from tau.config.paths import Paths
 from tau.config.settings import Settings
-from tau.modes.idle import while_idle
-from tau.modes.interactive.attention import Attention
-from tau.modes.interactive.banner import Banner
-from tau.modes.interactive.commands.commands import Commands
-from tau.modes.interactive.dialogs import Dialogs
-from tau.modes.interactive.events import EventView
-from tau.modes.interactive.front import Front
-from tau.modes.interactive.input import InputController
-from tau.modes.interactive.lane import Lane
-from tau.modes.interactive.status_line import StatusLine
-from tau.modes.interactive.themes import looks
-from tau.modes.interactive.themes.watching import ThemeWatch
-from tau.modes.interactive.ui import ScreenUi
-from tau.modes.interactive.welcome import Welcome
-from tau.modes.prompt import Prompt
-from tau.modes.verdict import judge
+from tau.modes.exit_status import judge
+from tau.modes.idle_tasks import while_idle
+from tau.modes.interactive.commands.command_controller import CommandController
+from tau.modes.interactive.dialogs.dialog_host import Dialogs
+from tau.modes.interactive.early_screen import EarlyScreen
+from tau.modes.interactive.event_controller import EventController
+from tau.modes.interactive.input_controller import InputController
+from tau.modes.interactive.status.activity_line import ActivityLine
+from tau.modes.interactive.status.error_banner import Banner
+from tau.modes.interactive.status.notifications import Notifications
+from tau.modes.interactive.status.status_line import StatusLine
+from tau.modes.interactive.themes import appearance
+from tau.modes.interactive.themes.theme_watcher import ThemeWatch
+from tau.modes.interactive.transcript.welcome import Welcome
+from tau.modes.interactive.ui_controller import ScreenUi
+from tau.modes.prompt import UserPrompt
 from tau.tui.terminal.port import Background
 
-farewells = late("tau.modes.interactive.farewell")
-warming = late("tau.modes.interactive.render.warming")
+farewells = late("tau.modes.interactive.exit_message")
+preload = late("tau.modes.interactive.tool_views.preload")
 
 
-class Change(NamedTuple):
+class SessionSwitch(NamedTuple):
     """Which session comes next."""
 
     kind: Literal["first", "new", "resume", "fork"]
@@ -56,9 +56,9 @@ class Change(NamedTuple):
     """The one that the person has chosen for it, whatever flags and settings name."""
 
 
-FIRST = Change("first")
-NOTHING_GIVEN = Given()
-Opening: TypeAlias = Callable[[Change, Ui], AbstractAsyncContextManager[Session]]
+FIRST = SessionSwitch("first")
+NOTHING_GIVEN = RunOverrides()
+Opening: TypeAlias = Callable[[SessionSwitch, Ui], AbstractAsyncContextManager[Session]]
 
 
 class App:
@@ -69,11 +69,11 @@ class App:
 
     def __init__(
         self,
-        front: Front,
+        front: EarlyScreen,
         settings: Settings,
         paths: Paths,
         tasks: asyncio.TaskGroup,
-        given: Given = NOTHING_GIVEN,
+        given: RunOverrides = NOTHING_GIVEN,
     ) -> None:
         self.front = front
         self.given = given
@@ -93,19 +93,19 @@ class App:
         self._over = False
         self._prompting = False
         self._task: asyncio.Task[Any] | None = None
-        self._leaving: asyncio.Future[Change | None] | None = None
+        self._leaving: asyncio.Future[SessionSwitch | None] | None = None
         self.theme_watch = ThemeWatch(self)
         self.dialogs = Dialogs(self.screen, self.layout, self.editor)
         self.banner = Banner(self)
-        self.lane = Lane(self)
+        self.lane = ActivityLine(self)
         self.ui = ScreenUi(self)
-        self.events = EventView(self)
+        self.events = EventController(self)
         self.status_line = StatusLine(self)
-        self.attention = Attention(self)
+        self.attention = Notifications(self)
         self.ui.on_question, self.ui.on_title = self.attention.call, self.attention.title
         self.screen.on_background_changed = self._background
         self.welcome = Welcome(self)
-        self.commands = Commands(self)
+        self.commands = CommandController(self)
         self.input = InputController(self)
         if self.screen.background is not None:  # it was told before we were there
             self._background(self.screen.background)
@@ -118,12 +118,12 @@ class App:
     def busy(self) -> bool:
         return self.session is not None and self.session.busy
 
-    async def run(self, opening: Opening, prompts: Sequence[Prompt]) -> int:
+    async def run(self, opening: Opening, prompts: Sequence[UserPrompt]) -> int:
         """Sessions one after the other until the person quits; the exit code."""
         self._task = asyncio.current_task()
         self.input.attach()
         self.welcome.show()
-        looks.followed_theme(self, self.background)
+        appearance.followed_theme(self, self.background)
         for problem in self.front.problems:
             self.say(problem, "warning")
         try:
@@ -138,8 +138,8 @@ class App:
                 task.cancel()
         return 0
 
-    async def _sessions(self, opening: Opening, prompts: Sequence[Prompt]) -> None:
-        change: Change | None = FIRST
+    async def _sessions(self, opening: Opening, prompts: Sequence[UserPrompt]) -> None:
+        change: SessionSwitch | None = FIRST
         last: str = ""
         while (wanted := change) is not None:
             try:
@@ -151,7 +151,9 @@ class App:
             except TauError as error:
                 change = await self._refused(error, wanted, last)
 
-    async def _hold(self, session: Session, change: Change, prompts: Sequence[Prompt]) -> Change | None:
+    async def _hold(
+        self, session: Session, change: SessionSwitch, prompts: Sequence[UserPrompt]
+    ) -> SessionSwitch | None:
         """Show this session until another one is wanted, or none."""
         self.session = session
         self.settings = session.settings
@@ -164,7 +166,7 @@ class App:
             if change.notice:
                 self.say(change.notice)
             self.input.sending.bring_back(change.draft, change.images)
-            waiting = [*prompts, *([Prompt(change.prompt)] if change.prompt else [])]
+            waiting = [*prompts, *([UserPrompt(change.prompt)] if change.prompt else [])]
             if waiting:
                 self.start(self._prompts(waiting))
             self.input.take_early()
@@ -179,13 +181,13 @@ class App:
             self.status_line.detach()
             self.events.detach()
 
-    async def _refused(self, error: TauError, change: Change, last: str) -> Change | None:
+    async def _refused(self, error: TauError, change: SessionSwitch, last: str) -> SessionSwitch | None:
         """A session could not be opened: say why, and go back to the one before, or ask what to do."""
         if change.kind != "first" and last:
-            return Change("resume", last, notice=str(error), draft=change.draft, images=change.images)
+            return SessionSwitch("resume", last, notice=str(error), draft=change.draft, images=change.images)
         return await self.ui.first_run(error)
 
-    def leave(self, change: Change | None) -> None:
+    def leave(self, change: SessionSwitch | None) -> None:
         """Go on with another session; None: quit. What runs is stopped and recorded when it closes."""
         if self._leaving is not None and not self._leaving.done():
             self._leaving.set_result(change)
@@ -208,7 +210,7 @@ class App:
             self.start(self.commands.run(text, images))
         elif not (self._prompting or self.session_runs):
             self._prompting = True
-            self.start(self._prompts([Prompt(text, tuple(images))]))
+            self.start(self._prompts([UserPrompt(text, tuple(images))]))
         elif follow_up:
             session.follow_up(text, images)
         else:
@@ -219,7 +221,7 @@ class App:
         """Whether a message now would go into a run that is under way."""
         return self.session is not None and self.session.activities.running
 
-    async def _prompts(self, prompts: Sequence[Prompt]) -> None:
+    async def _prompts(self, prompts: Sequence[UserPrompt]) -> None:
         session = self.session
         assert session is not None
         self._prompting = True
@@ -260,7 +262,7 @@ class App:
         """While the model thinks, load what drawing its first answer takes."""
         if not self._warmed:
             self._warmed = True
-            self.start(asyncio.to_thread(warming.warm))
+            self.start(asyncio.to_thread(preload.warm))
 
     def _not_idle(self) -> None:
         """There is something to do: what the session does for itself in the meantime ends."""
@@ -272,9 +274,9 @@ class App:
         """The terminal told whether it is dark or light."""
         if background != self.background and self.settings.theme.background == "auto":
             self.background = background
-            looks.use_background(self, background)
+            appearance.use_background(self, background)
 
-    def say(self, text: str, level: Level = "info") -> None:
+    def say(self, text: str, level: NoticeLevel = "info") -> None:
         """A line in the transcript that is not part of the conversation."""
         self.events.notice(text, level)
 

@@ -5,7 +5,7 @@ from tau.tui.widgets.container import Container
 from tau.tui.widgets.transcript import Transcript
 
 
-class Layout:
+class ScreenLayout:
     """Everything below the transcript stays on the screen: it never enters the terminal's history."""
 
     def __init__(self, editor: Component) -> None:

@@ -6,7 +6,7 @@ from typing import Protocol
 DEFAULT_LIMIT = 20
 
 
-class Shown(Protocol):
+class DemotableImage(Protocol):
     """A picture that can be told to make room."""
 
     def demote(self) -> None: ...
@@ -18,13 +18,13 @@ class ImageBudget:
     def __init__(self, limit: int = DEFAULT_LIMIT, on_demote: Callable[[], None] | None = None) -> None:
         self.limit = max(limit, 0)
         self.on_demote = on_demote
-        self._shown: list[Shown] = []
+        self._shown: list[DemotableImage] = []
 
     @property
     def live(self) -> int:
         return len(self._shown)
 
-    def admit(self, image: Shown) -> bool:
+    def admit(self, image: DemotableImage) -> bool:
         """A new picture is shown; the oldest one makes room. False if none may be shown at all."""
         if image in self._shown:
             return True
@@ -34,7 +34,7 @@ class ImageBudget:
         self._shrink()
         return True
 
-    def release(self, image: Shown) -> None:
+    def release(self, image: DemotableImage) -> None:
         """A picture is gone by itself."""
         if image in self._shown:
             self._shown.remove(image)

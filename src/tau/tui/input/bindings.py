@@ -25,7 +25,7 @@ class Binding(NamedTuple):
     all others share the editor's: they are looked up while the editor has the focus."""
 
 
-class Conflict(NamedTuple):
+class KeyConflict(NamedTuple):
     """A key that, by the user's choice, would mean more than one action where it is pressed."""
 
     key: str
@@ -119,7 +119,7 @@ class Keymap:
         """Counts how often the keys have changed."""
         self.problems: list[str] = []
         """What could not be used of the user's keys, one sentence each."""
-        self.conflicts: list[Conflict] = []
+        self.conflicts: list[KeyConflict] = []
         self._keys: dict[str, tuple[str, ...]] = {}
         self.use(overrides or {})
 
@@ -176,17 +176,17 @@ class Keymap:
         hint = f"; did you mean {near[0]}?" if near else "."
         return f"There is no action {action!r} to bind keys to{hint}"
 
-    def _conflicts(self, changed: set[str]) -> list[Conflict]:
+    def _conflicts(self, changed: set[str]) -> list[KeyConflict]:
         """Keys that the user gave to an action though another has them there; defaults may share."""
         order = {action: place for place, action in enumerate(self.bindings)}
-        found: list[Conflict] = []
+        found: list[KeyConflict] = []
         for (scope, key), actions in self._taken().items():
             if len(actions) < 2 or not any(
                 self._is_new(action, key) for action in actions if action in changed
             ):
                 continue
             actions.sort(key=lambda one: (one not in changed, one.startswith(_TUI), order[one]))
-            if (conflict := Conflict(key, tuple(actions), scope)) not in found:
+            if (conflict := KeyConflict(key, tuple(actions), scope)) not in found:
                 found.append(conflict)
         return found
 
@@ -203,7 +203,7 @@ class Keymap:
                 actions += taken.get((SELECT_SCOPE, key), ())
         return taken
 
-    def _settle(self, conflict: Conflict) -> None:
+    def _settle(self, conflict: KeyConflict) -> None:
         """Who loses has the key no more; or only where the winner, who is asked first, is not there."""
         winner, *losers = conflict.actions
         for action in losers:

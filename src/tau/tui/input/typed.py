@@ -2,7 +2,7 @@
 
 from tau.base.late import late
 from tau.tui.input.key import Key
-from tau.tui.input.parse import parse_key
+from tau.tui.input.key_parser import parse_key
 
 width = late("tau.tui.text.width")
 

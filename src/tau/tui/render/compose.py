@@ -5,8 +5,8 @@ from operator import is_
 from typing import NamedTuple
 
 from tau.base.late import late
-from tau.tui.component import CURSOR_MARKER, Component, Seam
-from tau.tui.rows import Part, Rows
+from tau.tui.component import CURSOR_MARKER, CommitBoundary, Component
+from tau.tui.rows import RowPart, Rows
 from tau.tui.text.width import visible_width
 
 log = late("tau.base.log")
@@ -33,8 +33,8 @@ class Composer:
 
     def __init__(self) -> None:
         self._children: list[Component] = []
-        self._parts: list[Part] = []
-        self._seams: list[Seam | None] = []
+        self._parts: list[RowPart] = []
+        self._seams: list[CommitBoundary | None] = []
         self._width = -1
         self._frame = EMPTY_FRAME
         self._broken: set[int] = set()
@@ -48,11 +48,11 @@ class Composer:
         known = width == self._width and count == len(self._children)
         if not (known and all(map(is_, children, self._children))):
             only = None
-            previous: list[Part] = [[]] * count
+            previous: list[RowPart] = [[]] * count
         else:
             previous = self._parts
-        parts: list[Part] = []
-        seams: list[Seam | None] = []
+        parts: list[RowPart] = []
+        seams: list[CommitBoundary | None] = []
         for index, child in enumerate(children):
             if only is None or id(child) in only:
                 part, seam = self._rendered(child, width, previous[index])
@@ -66,7 +66,9 @@ class Composer:
         self._frame = joined(parts, seams)
         return self._frame
 
-    def _rendered(self, child: Component, width: int, previous: Part) -> tuple[Part, Seam | None]:
+    def _rendered(
+        self, child: Component, width: int, previous: RowPart
+    ) -> tuple[RowPart, CommitBoundary | None]:
         """A component that fails shows what it showed before: the screen goes on."""
         try:
             part = child.render(width)
@@ -75,12 +77,12 @@ class Composer:
             if id(child) not in self._broken and len(self._broken) < 100:
                 self._broken.add(id(child))
                 log.error(f"{type(child).__name__} could not be drawn", exc)
-            return previous, Seam(0)
+            return previous, CommitBoundary(0)
 
 
-def joined(parts: Sequence[Part], seams: Sequence[Seam | None]) -> Frame:
+def joined(parts: Sequence[RowPart], seams: Sequence[CommitBoundary | None]) -> Frame:
     """Parts and seams of the children, counted from the first row of the frame."""
-    flat: list[Part] = []
+    flat: list[RowPart] = []
     above = 0
     live_start: int | None = None
     deeper: int | None = None

@@ -4,7 +4,7 @@ import os
 
 from tau.base.late import late
 from tau.tui.render.ledger import Ledger
-from tau.tui.render.paint import Painted, Size
+from tau.tui.render.paint import PaintResult, Size
 
 log = late("tau.base.log")
 
@@ -13,7 +13,7 @@ def enabled() -> bool:
     return os.environ.get("TAU_DEBUG_REDRAW") == "1"
 
 
-def record(painted: Painted, ledger: Ledger, size: Size) -> None:
+def record(painted: PaintResult, ledger: Ledger, size: Size) -> None:
     """One line: why the frame was drawn, how, and what the ledger says afterwards."""
     log.warning(
         f"redraw {painted.intent} {painted.emitter} {size.columns}x{size.rows}"

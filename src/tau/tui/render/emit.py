@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from tau.tui.images.marks import image_rows
 from tau.tui.render.patch import patch
-from tau.tui.render.prepare import BLANK, Line
+from tau.tui.render.row_sanitizer import BLANK, SafeRow
 
 BEGIN_SYNC = "\x1b[?2026h"
 END_SYNC = "\x1b[?2026l"
@@ -51,7 +51,7 @@ class Pen:
         self.parts.append(text)
 
 
-def scroll(pen: Pen, grid: list[Line], count: int) -> list[Line]:
+def scroll(pen: Pen, grid: list[SafeRow], count: int) -> list[SafeRow]:
     """Push the first rows of the window into the history; what is left of the grid.
 
     The line feeds come from the last row that is drawn: on the way down they scroll nothing of ours.
@@ -64,7 +64,12 @@ def scroll(pen: Pen, grid: list[Line], count: int) -> list[Line]:
 
 
 def rewrite(
-    pen: Pen, start: int, chunk: Sequence[Line], window: Sequence[Line], *, old: Sequence[Line] | None
+    pen: Pen,
+    start: int,
+    chunk: Sequence[SafeRow],
+    window: Sequence[SafeRow],
+    *,
+    old: Sequence[SafeRow] | None,
 ) -> None:
     """Write rows for the history and then all of the window, from row `start` of the grid on.
 
@@ -108,7 +113,7 @@ def erase_below(pen: Pen, row: int) -> None:
     pen.write(f"\r{ERASE_BELOW}")
 
 
-def update(pen: Pen, old: list[Line], new: Sequence[Line], *, shifted: int = 0) -> bool:
+def update(pen: Pen, old: list[SafeRow], new: Sequence[SafeRow], *, shifted: int = 0) -> bool:
     """Rewrite the rows of the window that changed, in place. Whether anything had to be written.
 
     `shifted`: by how many rows the content above the last rows went up without scrolling.
@@ -126,7 +131,7 @@ def update(pen: Pen, old: list[Line], new: Sequence[Line], *, shifted: int = 0) 
     return len(pen.parts) > before
 
 
-def _moved(pen: Pen, old: list[Line], new: Sequence[Line], shifted: int) -> list[Line]:
+def _moved(pen: Pen, old: list[SafeRow], new: Sequence[SafeRow], shifted: int) -> list[SafeRow]:
     """Let the terminal move rows that only changed their place; the grid as it stands then.
 
     The last rows (an editor below a growing text) go down or up by inserting or deleting lines above them.
@@ -142,7 +147,7 @@ def _moved(pen: Pen, old: list[Line], new: Sequence[Line], shifted: int) -> list
     return old
 
 
-def _tail_moved(pen: Pen, old: list[Line], same: int, step: int) -> list[Line]:
+def _tail_moved(pen: Pen, old: list[SafeRow], same: int, step: int) -> list[SafeRow]:
     at = len(old) - same
     if step > 0:
         if pen.reach < len(old) + step:
@@ -157,7 +162,9 @@ def _tail_moved(pen: Pen, old: list[Line], same: int, step: int) -> list[Line]:
     return [*old[: at + step], *old[at:]]
 
 
-def _body_moved(pen: Pen, old: list[Line], new: Sequence[Line], end: int, shifted: int) -> list[Line]:
+def _body_moved(
+    pen: Pen, old: list[SafeRow], new: Sequence[SafeRow], end: int, shifted: int
+) -> list[SafeRow]:
     """Rows 1 to `end` went up while those above and below stay: rows leave the window, but not into history.
 
     Row 0 is never deleted: it is written anew, so that nothing could be taken for scrolling.
@@ -174,7 +181,7 @@ def _body_moved(pen: Pen, old: list[Line], new: Sequence[Line], end: int, shifte
     return [*moved, *[BLANK] * shifted, *old[end:]]
 
 
-def _same_at_end(old: Sequence[Line], new: Sequence[Line]) -> int:
+def _same_at_end(old: Sequence[SafeRow], new: Sequence[SafeRow]) -> int:
     same = 0
     for mine, theirs in zip(reversed(old), reversed(new), strict=False):
         if mine is not theirs and mine.text != theirs.text:
@@ -183,5 +190,5 @@ def _same_at_end(old: Sequence[Line], new: Sequence[Line]) -> int:
     return same
 
 
-def _chars(lines: Sequence[Line]) -> int:
+def _chars(lines: Sequence[SafeRow]) -> int:
     return sum(len(line.text) for line in lines)

@@ -21,7 +21,7 @@ class Ledger(NamedTuple):
     """L"""
 
 
-class Step(NamedTuple):
+class LedgerStep(NamedTuple):
     """The ledger after a frame, and the rows that enter the history with it: those from `start` to C."""
 
     ledger: Ledger
@@ -34,7 +34,7 @@ class Step(NamedTuple):
 
 def advance(
     committed: int, *, length: int, height: int, boundary: int, frozen: bool = False, handed_over: int = 0
-) -> Step:
+) -> LedgerStep:
     """An ordinary frame. `frozen`: an overlay covers rows, so that none of them may leave the window.
 
     A frame that shrank into its committed rows is anchored anew; what the history holds stays there. A frame
@@ -46,14 +46,14 @@ def advance(
     if length <= committed and not ends_there:
         top = max(0, length - height)
         kept = min(boundary, top)
-        return Step(Ledger(kept, top, boundary, length), kept)
+        return LedgerStep(Ledger(kept, top, boundary, length), kept)
     top = max(committed, length - height)
     end = committed if frozen else max(committed, min(boundary, top))
-    return Step(Ledger(end, top, boundary, length), committed)
+    return LedgerStep(Ledger(end, top, boundary, length), committed)
 
 
-def restart(*, length: int, height: int, boundary: int) -> Step:
+def restart(*, length: int, height: int, boundary: int) -> LedgerStep:
     """A full paint: the record is written from its first row on."""
     boundary = min(boundary, length)
     top = max(0, length - height)
-    return Step(Ledger(min(boundary, top), top, boundary, length), 0)
+    return LedgerStep(Ledger(min(boundary, top), top, boundary, length), 0)

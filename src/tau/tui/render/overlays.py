@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from tau.tui.component import Component
 from tau.tui.render.compose import take_marker
-from tau.tui.render.prepare import BLANK, Gate, Line
+from tau.tui.render.row_sanitizer import BLANK, RowSanitizer, SafeRow
 from tau.tui.text.cut import cut, fit, pad
 
 Anchor = Literal[
@@ -19,16 +19,16 @@ Anchor = Literal[
     "bottom-center",
     "bottom-right",
 ]
-Size = int | str
+_Size = int | str
 """Cells, or a share of the screen such as "50%"."""
 
 
 class OverlayOptions(NamedTuple):
     """Where an overlay stands and how large it may be."""
 
-    width: Size = "80%"
+    width: _Size = "80%"
     min_width: int = 20
-    max_height: Size = "100%"
+    max_height: _Size = "100%"
     anchor: Anchor = "center"
     offset_x: int = 0
     offset_y: int = 0
@@ -83,7 +83,7 @@ class Overlay:
         return visible is None or visible(columns, rows)
 
 
-class Box(NamedTuple):
+class Rect(NamedTuple):
     """A rectangle of the screen."""
 
     column: int
@@ -92,7 +92,7 @@ class Box(NamedTuple):
     height: int
 
 
-def cells(size: Size, whole: int) -> int:
+def cells(size: _Size, whole: int) -> int:
     """A size in cells; what cannot be read as one is the whole."""
     if isinstance(size, int):
         return size
@@ -103,7 +103,7 @@ def cells(size: Size, whole: int) -> int:
         return whole
 
 
-def placed(options: OverlayOptions, row_count: int, columns: int, rows: int) -> Box:
+def placed(options: OverlayOptions, row_count: int, columns: int, rows: int) -> Rect:
     """Where an overlay with so many rows goes; always inside the screen."""
     margin = max(0, min(options.margin, (columns - 1) // 2, (rows - 1) // 2))
     room_x, room_y = columns - 2 * margin, rows - 2 * margin
@@ -116,7 +116,7 @@ def placed(options: OverlayOptions, row_count: int, columns: int, rows: int) -> 
     row = {"top": 0, "bottom": room_y - height}.get(down, (room_y - height) // 2)
     column = min(max(margin + column + options.offset_x, 0), max(columns - width, 0))
     row = min(max(margin + row + options.offset_y, 0), max(rows - height, 0))
-    return Box(column, row, width, height)
+    return Rect(column, row, width, height)
 
 
 def width_of(options: OverlayOptions, columns: int) -> int:
@@ -125,16 +125,20 @@ def width_of(options: OverlayOptions, columns: int) -> int:
     return max(1, min(max(cells(options.width, columns), options.min_width), room))
 
 
-class Covered(NamedTuple):
+class CoveredRows(NamedTuple):
     """A window with its overlays."""
 
-    lines: list[Line]
+    lines: list[SafeRow]
     cursor: tuple[int, int] | None
 
 
 def cover(
-    lines: Sequence[Line], overlays: Sequence[Overlay], gate: Gate, rows: int, cursor: tuple[int, int] | None
-) -> Covered:
+    lines: Sequence[SafeRow],
+    overlays: Sequence[Overlay],
+    gate: RowSanitizer,
+    rows: int,
+    cursor: tuple[int, int] | None,
+) -> CoveredRows:
     """The lines of a window with the overlays drawn over them, the last one on top."""
     done = list(lines)
     for overlay in overlays:
@@ -150,7 +154,7 @@ def cover(
             done.append(BLANK)
         for at, row in enumerate(shown, box.row):
             done[at] = _over(done[at], row, box, gate)
-    return Covered(done, cursor)
+    return CoveredRows(done, cursor)
 
 
 def _rendered(overlay: Overlay, width: int) -> list[str]:
@@ -160,7 +164,7 @@ def _rendered(overlay: Overlay, width: int) -> list[str]:
         return []
 
 
-def _over(line: Line, row: str, box: Box, gate: Gate) -> Line:
+def _over(line: SafeRow, row: str, box: Rect, gate: RowSanitizer) -> SafeRow:
     under = "" if line.image else line.text
     end = box.column + box.width
     left = pad(cut(under, 0, box.column), box.column) if box.column else ""

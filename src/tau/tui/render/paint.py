@@ -8,14 +8,14 @@ from tau.tui.render import emit
 from tau.tui.render.anchor import rewrapped, wrapped_heights
 from tau.tui.render.audit import Audit
 from tau.tui.render.compose import EMPTY_FRAME, Frame, take_marker
-from tau.tui.render.ledger import Ledger, Step, advance, restart
+from tau.tui.render.ledger import Ledger, LedgerStep, advance, restart
 from tau.tui.render.overlays import Overlay, cover
-from tau.tui.render.prepare import BLANK, Gate, Line
+from tau.tui.render.row_sanitizer import BLANK, RowSanitizer, SafeRow
 from tau.tui.terminal.port import Capabilities
 
 Emitter = Literal["none", "cursor", "full", "scroll", "diff", "seam"]
 Intent = Literal["first", "full", "resize", "force", "update"]
-Keep = Literal["content", "final", "all"]
+KeepRows = Literal["content", "final", "all"]
 """Which rows stay when the screen is left: those of the record (without editor and status lines below it),
 only those of them that can no longer change, or every row."""
 _UNSYNCED_HIDE_BYTES = 1024
@@ -26,7 +26,7 @@ class Size(NamedTuple):
     rows: int
 
 
-class Request(NamedTuple):
+class FrameRequest(NamedTuple):
     """What a frame is to do beyond showing what changed."""
 
     force: bool = False
@@ -47,10 +47,10 @@ class Request(NamedTuple):
     """C as it was before frames that may have been written for a size which the terminal had no more."""
 
 
-ORDINARY = Request()
+ORDINARY = FrameRequest()
 
 
-class Painted(NamedTuple):
+class PaintResult(NamedTuple):
     """What a frame came to."""
 
     text: str
@@ -76,9 +76,9 @@ class Painter:
         self.ledger = Ledger()
         self.size = Size(0, 0)
         self._audit = Audit()
-        self._gate = Gate(1)
+        self._gate = RowSanitizer(1)
         self._frame = EMPTY_FRAME
-        self._grid: list[Line] = []
+        self._grid: list[SafeRow] = []
         self._covered = False
         # Row and reach as in `Pen`; a column of -1 is unknown.
         self._cursor = Cursor(0, -1, True)
@@ -94,7 +94,7 @@ class Painter:
         """Whether the top of the window is the top of the screen, with nothing of the shell above it."""
         return self._reach >= self.size.rows
 
-    def wants_old_width(self, size: Size, capabilities: Capabilities, request: Request) -> bool:
+    def wants_old_width(self, size: Size, capabilities: Capabilities, request: FrameRequest) -> bool:
         """Whether the next frame is of another width than the history, which is never written again.
 
         Then the frame at the old width, as it is now, tells which text that history does not hold yet.
@@ -108,19 +108,19 @@ class Painter:
         size: Size,
         capabilities: Capabilities,
         *,
-        request: Request = ORDINARY,
+        request: FrameRequest = ORDINARY,
         overlays: Sequence[Overlay] = (),
         before: Frame | None = None,
-    ) -> Painted:
+    ) -> PaintResult:
         """The bytes for this frame, and the state after it. `before`: as `wants_old_width` says."""
         intent = self._intent(size, request)
         self._reflows = capabilities.reflows
         shown = [overlay for overlay in overlays if overlay.shows_at(*size)]
         gate = self._gate
         if gate.width != size.columns or gate.hyperlinks != capabilities.hyperlinks:
-            gate = self._gate = Gate(size.columns, hyperlinks=capabilities.hyperlinks)
+            gate = self._gate = RowSanitizer(size.columns, hyperlinks=capabilities.hyperlinks)
         elif intent == "update" and frame is self._frame and not shown and not self._covered:
-            return Painted("", "none", intent, self.ledger.committed, self.ledger.committed)
+            return PaintResult("", "none", intent, self.ledger.committed, self.ledger.committed)
         step = self._step(intent, frame, size, bool(shown), before, request)
         ledger = step.ledger
         rows = frame.rows[ledger.window_top : ledger.window_top + size.rows]
@@ -140,7 +140,7 @@ class Painter:
         self._widest = max(self._widest, size.columns)
         self._grid, self._covered = window, bool(shown)
         self._reach, self._painting = pen.reach, True
-        return Painted(text, emitter, intent, step.start, max(step.start, self._known))
+        return PaintResult(text, emitter, intent, step.start, max(step.start, self._known))
 
     def forget(self, rows: int) -> None:
         """So many rows at the top of the frame, all in the history, will not be part of it any more."""
@@ -150,7 +150,7 @@ class Painter:
         self._handed_over = max(self._handed_over - rows, 0)
         self._audit.forget(rows)
 
-    def leave(self, keep: Keep, capabilities: Capabilities) -> str:
+    def leave(self, keep: KeepRows, capabilities: Capabilities) -> str:
         """The bytes that hand the terminal back: the cursor is visible, in an empty row below what is kept.
 
         What was painted last is what counts. Rows of the record that the window could not show, because they
@@ -184,7 +184,7 @@ class Painter:
         self._cursor, self._reach = Cursor(0, -1, True), 1
         return _in_sync("".join(pen.parts), capabilities)
 
-    def _intent(self, size: Size, request: Request) -> Intent:
+    def _intent(self, size: Size, request: FrameRequest) -> Intent:
         if request.anew and self.size.rows:
             return "full"
         if not self._painting:
@@ -200,8 +200,8 @@ class Painter:
         size: Size,
         covered: bool,
         before: Frame | None,
-        request: Request,
-    ) -> Step:
+        request: FrameRequest,
+    ) -> LedgerStep:
         length, boundary = len(frame.rows), frame.boundary
         if intent == "full":
             self._handed_over = self._known = 0
@@ -224,13 +224,13 @@ class Painter:
         )
         return step if step.start >= committed else self._unless_replaced(step, frame)
 
-    def _unless_replaced(self, step: Step, frame: Frame) -> Step:
+    def _unless_replaced(self, step: LedgerStep, frame: Frame) -> LedgerStep:
         """A frame shrank. If its rows are not those that the history begins with, they must go there."""
         self._audit.truncate(step.start)
         shifted = self._audit.first_shifted(frame.rows)
         return step if shifted is None else step._replace(start=shifted)
 
-    def _surely_kept(self, size: Size, request: Request) -> int:
+    def _surely_kept(self, size: Size, request: FrameRequest) -> int:
         """How many rows of the record stand above the window as they were written.
 
         Frames that were written for a size which the terminal had no more prove nothing. A terminal that does
@@ -285,11 +285,11 @@ class Painter:
     def _emit(
         self,
         intent: Intent,
-        step: Step,
-        chunk: list[Line],
-        window: list[Line],
+        step: LedgerStep,
+        chunk: list[SafeRow],
+        window: list[SafeRow],
         size: Size,
-        request: Request,
+        request: FrameRequest,
     ) -> tuple[emit.Pen, Emitter]:
         pen = emit.Pen(self._cursor.row, self._reach, *size)
         if intent == "first":
@@ -309,7 +309,7 @@ class Painter:
         self._rewritten(pen, 0, chunk, window, old=None)
         return pen, "full" if intent == "full" else "seam"
 
-    def _find_top(self, pen: emit.Pen, size: Size, request: Request) -> None:
+    def _find_top(self, pen: emit.Pen, size: Size, request: FrameRequest) -> None:
         """Go to the first row of the window after the terminal has moved, wrapped or cut what it shows.
 
         The cursor stays with its text, or lower: going up by the rows above it never leads beyond the window,
@@ -329,7 +329,9 @@ class Painter:
         pen.write(f"{emit.ERASE_RIGHT}\n{emit.ERASE_BELOW}\x1b[A" if size.rows > 1 else emit.ERASE_RIGHT)
         pen.reach = min(2, size.rows)
 
-    def _updated(self, pen: emit.Pen, step: Step, chunk: list[Line], window: list[Line]) -> Emitter:
+    def _updated(
+        self, pen: emit.Pen, step: LedgerStep, chunk: list[SafeRow], window: list[SafeRow]
+    ) -> Emitter:
         grid = self._grid
         shifted = step.ledger.window_top - self.ledger.window_top
         if not chunk:
@@ -344,13 +346,19 @@ class Painter:
         return "scroll"
 
     def _rewritten(
-        self, pen: emit.Pen, start: int, chunk: list[Line], window: list[Line], *, old: list[Line] | None
+        self,
+        pen: emit.Pen,
+        start: int,
+        chunk: list[SafeRow],
+        window: list[SafeRow],
+        *,
+        old: list[SafeRow] | None,
     ) -> None:
         emit.rewrite(pen, start, chunk, window, old=old)
         if len(window) < pen.reach and (old is None or len(old) > len(window)):
             emit.erase_below(pen, len(window))
 
-    def _target(self, marker: tuple[int, int] | None, window: list[Line]) -> Cursor:
+    def _target(self, marker: tuple[int, int] | None, window: list[SafeRow]) -> Cursor:
         """Where the cursor goes: to the edit point, also when hidden (input methods show up there).
 
         Else to the last row with content: a terminal that gets lower takes away rows below the cursor first.
@@ -389,7 +397,7 @@ def _in_sync(text: str, capabilities: Capabilities) -> str:
     return f"{emit.BEGIN_SYNC}{text}{emit.END_SYNC}" if capabilities.synchronized_output else text
 
 
-def _standing(chunk: Sequence[Line], grid: Sequence[Line]) -> int:
+def _standing(chunk: Sequence[SafeRow], grid: Sequence[SafeRow]) -> int:
     """How many rows of the chunk stand at the top of the window already, as they are."""
     count = 0
     for wanted, drawn in zip(chunk, grid, strict=False):
@@ -399,7 +407,7 @@ def _standing(chunk: Sequence[Line], grid: Sequence[Line]) -> int:
     return count
 
 
-def _fitted(window: list[Line]) -> list[Line]:
+def _fitted(window: list[SafeRow]) -> list[SafeRow]:
     """Pictures that would begin above the window are left out: they would be painted too low."""
     if not any(line.image for line in window):
         return window

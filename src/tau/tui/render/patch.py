@@ -3,7 +3,7 @@
 import re
 from functools import cache
 
-from tau.tui.render.prepare import Line
+from tau.tui.render.row_sanitizer import SafeRow
 from tau.tui.text.sgr import Styles, escape_pattern
 from tau.tui.text.width import NARROW, WIDE, visible_width
 
@@ -17,7 +17,7 @@ def _simple() -> re.Pattern[str]:
     return re.compile(f"[\x1b{NARROW}{WIDE}]")
 
 
-def patch(old: Line, new: Line) -> str:
+def patch(old: SafeRow, new: SafeRow) -> str:
     """What turns `old` into `new` when written with the cursor anywhere in that row.
 
     Both are closed, so the pen is plain before and after. Erasing comes last and only where the old row was

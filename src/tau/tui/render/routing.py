@@ -12,7 +12,7 @@ class Consumed:
 
 
 CONSUMED = Consumed()
-Listener = Callable[[InputEvent], InputEvent | Consumed | None]
+InputListener = Callable[[InputEvent], InputEvent | Consumed | None]
 """Gives the event, or another in its place; None lets it pass as it is."""
 
 
@@ -22,11 +22,11 @@ class Routing:
     def __init__(self, size: Callable[[], tuple[int, int]], changed: Callable[[], None]) -> None:
         self.overlays: list[Overlay] = []
         self.focused: Component | None = None
-        self._listeners: list[Listener] = []
+        self._listeners: list[InputListener] = []
         self._size = size
         self._changed = changed
 
-    def listen(self, listener: Listener) -> Callable[[], None]:
+    def listen(self, listener: InputListener) -> Callable[[], None]:
         """See every event before the focused component does; the answer ends it."""
         self._listeners.append(listener)
 

@@ -34,22 +34,22 @@ from collections.abc import Callable
 from tau.base.late import late
 from tau.tui.component import Component
 from tau.tui.input.key import InputEvent
+from tau.tui.render.frame_loop import FrameLoop, FrameStats
 from tau.tui.render.overlays import Overlay, OverlayOptions
-from tau.tui.render.paint import Keep
-from tau.tui.render.routing import CONSUMED, Consumed, Listener, Routing
-from tau.tui.render.stage import Stage, Stats
-from tau.tui.render.told import Told
+from tau.tui.render.paint import KeepRows
+from tau.tui.render.routing import CONSUMED, Consumed, InputListener, Routing
+from tau.tui.render.terminal_reports import TerminalReports
 from tau.tui.style import Theme
 from tau.tui.terminal.port import Terminal
 from tau.tui.timer import Timer
 from tau.tui.widgets.container import Container
 
-__all__ = ["CONSUMED", "Consumed", "Overlay", "OverlayOptions", "Screen", "Stats"]
+__all__ = ["CONSUMED", "Consumed", "FrameStats", "Overlay", "OverlayOptions", "Screen"]
 
 asyncio = late("asyncio")
 
 
-class Screen(Told):
+class Screen(TerminalReports):
     """What the application holds. It implements `terminal.port.Watcher`.
 
     Children are added to `root`; whoever changes one asks for a render. Keys lead to one by themselves.
@@ -64,7 +64,7 @@ class Screen(Told):
         self.root = Container()
         self._timer = timer
         self._routing = Routing(lambda: self._stage.size(), lambda: self._stage.request(urgent=True))
-        self._stage = Stage(
+        self._stage = FrameLoop(
             terminal,
             lambda: self.root.children,
             self._routing.overlays,
@@ -79,7 +79,7 @@ class Screen(Told):
         """Another record will take the place of this one, whose rest is written out; it begins below."""
 
     @property
-    def stats(self) -> Stats:
+    def stats(self) -> FrameStats:
         return self._stage.stats
 
     @property
@@ -93,7 +93,7 @@ class Screen(Told):
             self.terminal.start(self)
             self._stage.begin()
 
-    def stop(self, keep: Keep = "content") -> None:
+    def stop(self, keep: KeepRows = "content") -> None:
         """Give the terminal back: the shell goes on below what is kept.
 
         By default the rows of the record stay (all of the component that has the seam, with hidden rows
@@ -133,7 +133,7 @@ class Screen(Told):
         """Put a component over the others. It gets the keys until it is hidden, if its options say so."""
         return self._routing.show(component, options or OverlayOptions())
 
-    def listen(self, listener: Listener) -> Callable[[], None]:
+    def listen(self, listener: InputListener) -> Callable[[], None]:
         """See every event first; call what is returned to end it."""
         return self._routing.listen(listener)
 

@@ -4,10 +4,10 @@ import os
 import select
 import time
 
-from tau.tui.input.buffer import StdinBuffer
+from tau.tui.input.decoder import InputDecoder
 from tau.tui.input.key import InputEvent
 from tau.tui.terminal.probes import Probes
-from tau.tui.terminal.replies import DeviceAttributes, Reply
+from tau.tui.terminal.replies import DeviceAttributes, TerminalReply
 from tau.tui.timer import FakeTimer
 
 _SHORT_S = 0.05
@@ -29,11 +29,11 @@ def drain(fd: int, probes: Probes) -> None:
         return
     answers = 0
 
-    def count(events: list[InputEvent | Reply]) -> None:
+    def count(events: list[InputEvent | TerminalReply]) -> None:
         nonlocal answers
         answers += sum(isinstance(event, DeviceAttributes) for event in events)
 
-    buffer = StdinBuffer(count, FakeTimer())
+    buffer = InputDecoder(count, FakeTimer())
     deadline = time.monotonic() + limit_s
     while answers < expected:
         left_s = deadline - time.monotonic()

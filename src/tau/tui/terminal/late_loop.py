@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tau.tui.terminal.output import Loop
+from tau.tui.terminal.output import TerminalLoop
 from tau.tui.timer import Handle
 
 
@@ -27,13 +27,13 @@ class _Waiting:
 
 
 class LateLoop:
-    """A `Loop` before there is one. `attach` it to the real one as soon as that runs."""
+    """A `TerminalLoop` before there is one. `attach` it to the real one as soon as that runs."""
 
     def __init__(self) -> None:
-        self._loop: Loop | None = None
+        self._loop: TerminalLoop | None = None
         self._waiting: list[_Waiting] = []
 
-    def attach(self, loop: Loop) -> None:
+    def attach(self, loop: TerminalLoop) -> None:
         """From now on everything goes there, beginning with what has waited."""
         self._loop = loop
         waiting, self._waiting = self._waiting, []

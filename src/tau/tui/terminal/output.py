@@ -16,7 +16,7 @@ _CHUNK_BYTES = 64 * 1024
 _LAST_WAIT_S = 0.1
 
 
-class Loop(Timer, Protocol):
+class TerminalLoop(Timer, Protocol):
     """What of an asyncio loop the terminal uses."""
 
     def add_reader(self, fd: int, callback: Callable[..., object], /) -> object: ...
@@ -27,14 +27,14 @@ class Loop(Timer, Protocol):
     def remove_signal_handler(self, sig: int, /) -> bool: ...
 
 
-class Output:
+class TerminalOutput:
     """What does not go out at once waits here and follows as soon as the terminal reads again.
 
     A tty is opened a second time for this, so that not waiting for it is our own affair: the flag on the
     descriptor that was inherited would hit every program that shares it.
     """
 
-    def __init__(self, fd: int, loop: Loop | None, on_gone: Callable[[], None]) -> None:
+    def __init__(self, fd: int, loop: TerminalLoop | None, on_gone: Callable[[], None]) -> None:
         self._inherited_fd = fd
         self._loop = loop
         self._on_gone = on_gone

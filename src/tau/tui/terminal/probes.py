@@ -21,8 +21,8 @@ from tau.tui.terminal.replies import (
     KeyboardFlags,
     ModeReport,
     NotificationSupport,
-    Reply,
     SchemeReport,
+    TerminalReply,
 )
 from tau.tui.timer import Handle, Timer
 
@@ -138,7 +138,7 @@ class Probes:
         """What has been switched on, once more."""
         return "".join(self._switched_on)
 
-    def take(self, reply: Reply) -> None:
+    def take(self, reply: TerminalReply) -> None:
         """An answer, or something that the terminal says by itself."""
         match reply:
             case DeviceAttributes(features):

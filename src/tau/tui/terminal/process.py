@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from tau.base.late import late
 from tau.tui.terminal import sequences
 from tau.tui.terminal.capabilities import Switches, detect, multiplexer, switches
-from tau.tui.terminal.output import Loop, Output
+from tau.tui.terminal.output import TerminalLoop, TerminalOutput
 from tau.tui.terminal.port import Capabilities, Watcher
 
 if TYPE_CHECKING:
-    from tau.tui.terminal.live import Live
+    from tau.tui.terminal.active_terminal import ActiveTerminal
 
 clipboard = late("tau.tui.terminal.clipboard")
-live = late("tau.tui.terminal.live")
+active_terminal = late("tau.tui.terminal.active_terminal")
 notify = late("tau.tui.terminal.notify")
 signal = late("signal")
 
@@ -31,7 +31,7 @@ class ProcessTerminal:
         stdin_fd: int = 0,
         stdout_fd: int = 1,
         *,
-        loop: Loop | None = None,
+        loop: TerminalLoop | None = None,
         env: Mapping[str, str] | None = None,
         platform: str = sys.platform,
     ) -> None:
@@ -44,8 +44,8 @@ class ProcessTerminal:
         """What the user set in the environment: hardware cursor, notifications, logging of frames."""
         self._capabilities = detect(self._env, platform)
         self._size = self._measured()
-        self._output = Output(stdout_fd, None, self._gone)
-        self._live: Live | None = None
+        self._output = TerminalOutput(stdout_fd, None, self._gone)
+        self._live: ActiveTerminal | None = None
 
     @property
     def columns(self) -> int:
@@ -69,8 +69,8 @@ class ProcessTerminal:
             return
         self._size = self._measured()
         if self._loop is not None:
-            self._output = Output(self._stdout_fd, self._loop, self._gone)
-            self._live = live.Live(
+            self._output = TerminalOutput(self._stdout_fd, self._loop, self._gone)
+            self._live = active_terminal.ActiveTerminal(
                 self._stdin_fd, self._output, self._loop, watcher, self._env, self._platform, self._resized
             )
             self._live.begin()
@@ -82,7 +82,7 @@ class ProcessTerminal:
         self._capabilities = ending.probes.capabilities
         ending.end()
         self._output.close()
-        self._output = Output(self._stdout_fd, None, self._gone)
+        self._output = TerminalOutput(self._stdout_fd, None, self._gone)
 
     def suspend(self) -> None:
         """Stop the process as Ctrl+Z does in other programs; returns, started again, when it goes on."""

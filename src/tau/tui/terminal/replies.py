@@ -84,7 +84,7 @@ class OtherReply(NamedTuple):
     raw: str
 
 
-Reply = (
+TerminalReply = (
     DeviceAttributes
     | KeyboardFlags
     | ModeReport
@@ -104,7 +104,7 @@ _COLORS: dict[str, Literal["foreground", "background", "cursor"]] = {
 }
 
 
-def parse_reply(sequence: str) -> Reply | None:
+def parse_reply(sequence: str) -> TerminalReply | None:
     """The reply that a complete sequence is; None for what a key may have sent."""
     introducer = sequence[1:2]
     if introducer == "[":
@@ -116,7 +116,7 @@ def parse_reply(sequence: str) -> Reply | None:
     return None
 
 
-def _csi(sequence: str) -> Reply | None:
+def _csi(sequence: str) -> TerminalReply | None:
     body, final = sequence[2:-1], sequence[-1]
     if body.startswith("?"):
         return _private(body[1:], final) or OtherReply(sequence)
@@ -135,7 +135,7 @@ def _csi(sequence: str) -> Reply | None:
     return None
 
 
-def _private(body: str, final: str) -> Reply | None:
+def _private(body: str, final: str) -> TerminalReply | None:
     if final == "y" and body.endswith("$"):
         numbers = _numbers(body[:-1])
         return ModeReport(numbers[0], numbers[1]) if len(numbers) == 2 else None
@@ -149,7 +149,7 @@ def _private(body: str, final: str) -> Reply | None:
     return None
 
 
-def _window(body: str) -> Reply | None:
+def _window(body: str) -> TerminalReply | None:
     numbers = _numbers(body)
     if len(numbers) == 5 and numbers[0] == 48 and numbers[1] and numbers[2]:
         return SizeReport(*numbers[1:])
@@ -158,7 +158,7 @@ def _window(body: str) -> Reply | None:
     return None
 
 
-def _osc(sequence: str) -> Reply:
+def _osc(sequence: str) -> TerminalReply:
     body = sequence[2:].removesuffix("\x07").removesuffix("\x1b\\")
     number, _, value = body.partition(";")
     if number in _COLORS:

@@ -1,6 +1,6 @@
 """Parts of a styled line by columns: cut, truncate, pad and fit."""
 
-from tau.tui.text.sgr import Mark, Styles, is_style, row_of
+from tau.tui.text.sgr import StyleMark, Styles, is_style, row_of
 from tau.tui.text.width import grapheme_width, graphemes, is_narrow, split_styles, visible_width
 
 
@@ -71,7 +71,9 @@ def _span(plain: str, start: int, end: int) -> tuple[int, tuple[int, int], int]:
     return before, (first, max(at, first)), after
 
 
-def _row(plain: str, marks: list[Mark], start: int, end: int, *, before: str = "", after: str = "") -> str:
+def _row(
+    plain: str, marks: list[StyleMark], start: int, end: int, *, before: str = "", after: str = ""
+) -> str:
     if not marks:
         return f"{before}{plain[start:end]}{after}"
     reaches_end = after or end in (start, len(plain))

@@ -61,14 +61,14 @@ _PRIVATE = ("<", "=", ">", "?")
 _EXTENDED = {"38": "fg", "48": "bg", "58": "underlineColor"}
 
 
-class Change(NamedTuple):
+class SgrChange(NamedTuple):
     """One parameter of an SGR sequence: a slot gets a value, or loses it; the slot "" stands for all."""
 
     slot: Slot
     value: str
 
 
-Mark = tuple[int, str]
+StyleMark = tuple[int, str]
 """Where a sequence stood in the text without sequences, and the sequence."""
 
 
@@ -83,12 +83,12 @@ def strip_escapes(text: str) -> str:
     return escape_pattern().sub("", text) if "\x1b" in text else text
 
 
-def split_escapes(text: str) -> tuple[str, list[Mark]]:
+def split_escapes(text: str) -> tuple[str, list[StyleMark]]:
     """The text without its escape sequences, and these with their places."""
     if "\x1b" not in text:
         return text, []
     pieces: list[str] = []
-    marks: list[Mark] = []
+    marks: list[StyleMark] = []
     length = last = 0
     for match in escape_pattern().finditer(text):
         start, end = match.span()
@@ -101,7 +101,7 @@ def split_escapes(text: str) -> tuple[str, list[Mark]]:
     return "".join(pieces), marks
 
 
-_changes: dict[str, tuple[Change, ...]] = {}
+_changes: dict[str, tuple[SgrChange, ...]] = {}
 
 
 def is_sgr(sequence: str) -> bool:
@@ -114,7 +114,7 @@ def is_style(sequence: str) -> bool:
     return is_sgr(sequence) or sequence.startswith("\x1b]8;")
 
 
-def changes(sequence: str) -> tuple[Change, ...]:
+def changes(sequence: str) -> tuple[SgrChange, ...]:
     """What an SGR sequence does; parameters that nobody knows do nothing."""
     found = _changes.get(sequence)
     if found is None:
@@ -124,48 +124,48 @@ def changes(sequence: str) -> tuple[Change, ...]:
     return found
 
 
-def _parsed(parameters: str) -> Iterable[Change]:
+def _parsed(parameters: str) -> Iterable[SgrChange]:
     numbers = parameters.split(";")
     at = 0
     while at < len(numbers):
         number = numbers[at]
         at += 1
         if number in ("", "0", "00"):
-            yield Change("", "")
+            yield SgrChange("", "")
         elif number in _OPENERS:
-            yield Change(_OPENERS[number], number)
+            yield SgrChange(_OPENERS[number], number)
         elif number in _CLOSED:
             for slot in _CLOSED[number]:
-                yield Change(slot, "")
+                yield SgrChange(slot, "")
         elif number in _EXTENDED:
             length = {"5": 2, "2": 4}.get(numbers[at] if at < len(numbers) else "", 0)
             values = numbers[at : at + length]
             at += length or 1
             if length and len(values) == length and all(_is_byte(value) for value in values):
-                yield Change(_EXTENDED[number], ";".join([number, *values]))
+                yield SgrChange(_EXTENDED[number], ";".join([number, *values]))
         elif number.isdecimal() and len(number) <= 3:
             yield from _color_16(int(number))
         elif ":" in number:
             yield from _with_colons(number)
 
 
-def _color_16(number: int) -> Iterable[Change]:
+def _color_16(number: int) -> Iterable[SgrChange]:
     if 30 <= number <= 37 or 90 <= number <= 97:
-        yield Change("fg", str(number))
+        yield SgrChange("fg", str(number))
     elif 40 <= number <= 47 or 100 <= number <= 107:
-        yield Change("bg", str(number))
+        yield SgrChange("bg", str(number))
 
 
-def _with_colons(number: str) -> Iterable[Change]:
+def _with_colons(number: str) -> Iterable[SgrChange]:
     """Underlines of a kind, and colours as `38:5:n`, `38:2:r:g:b` or with a colour space, `38:2::r:g:b`."""
     kind, *values = number.split(":")
     if kind == "4" and values in (["0"], ["1"], ["2"], ["3"], ["4"], ["5"]):
-        yield Change("underline", "" if values == ["0"] else number)
+        yield SgrChange("underline", "" if values == ["0"] else number)
     elif kind in _EXTENDED:
         numbers = [*values[:1], *values[-3:]] if values[:1] == ["2"] and len(values) in (4, 5) else values
         is_color = len(numbers) == {"5": 2, "2": 4}.get(numbers[0])
         if is_color and all(map(_is_byte, numbers)):
-            yield Change(_EXTENDED[kind], ";".join([kind, *numbers]))
+            yield SgrChange(_EXTENDED[kind], ";".join([kind, *numbers]))
 
 
 def _is_byte(value: str) -> bool:
@@ -246,7 +246,7 @@ def reopened(text: str, opening: str) -> str:
 
 
 def row_of(
-    plain: str, marks: list[Mark], start: int, end: int, styles: Styles, first: int
+    plain: str, marks: list[StyleMark], start: int, end: int, styles: Styles, first: int
 ) -> tuple[str, int]:
     """The characters [start, end) with their sequences, opened and closed, and the next mark to look at.
 

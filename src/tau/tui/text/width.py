@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from tau.base.late import late
-from tau.tui.text.sgr import Mark, escape_pattern, split_escapes
+from tau.tui.text.sgr import StyleMark, escape_pattern, split_escapes
 
 wcwidth = late("wcwidth")
 
@@ -116,7 +116,7 @@ def _parts(cluster: str) -> Iterator[str]:
     yield part
 
 
-def split_styles(text: str) -> tuple[str, list[Mark]]:
+def split_styles(text: str) -> tuple[str, list[StyleMark]]:
     """The text without its escape sequences, and these with their places, none of them inside a grapheme.
 
     A sequence between the parts of one character moves behind it: not every terminal would put them together.

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from tau.tui.text.sgr import Mark, Styles, row_of
+from tau.tui.text.sgr import StyleMark, Styles, row_of
 from tau.tui.text.width import (
     grapheme_width,
     graphemes,
@@ -61,10 +61,10 @@ def _rows(text: str, width: int, spans_of: Callable[[str, int], list[Span]]) -> 
     return rows
 
 
-def _without_wide(plain: str, marks: list[Mark]) -> tuple[str, list[Mark]]:
+def _without_wide(plain: str, marks: list[StyleMark]) -> tuple[str, list[StyleMark]]:
     """For rows of one cell: a question mark for each character that needs two."""
     out: list[str] = []
-    moved: list[Mark] = []
+    moved: list[StyleMark] = []
     length = end = at = 0
     for grapheme in graphemes(plain):
         shown = grapheme if grapheme_width(grapheme) < 2 else "?"

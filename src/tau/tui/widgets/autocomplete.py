@@ -19,7 +19,7 @@ EnterMeans = Literal["accept", "accept+submit", "submit"]
 """What Enter does while the list is open: take the item, take it and send the text, or only send it."""
 
 
-class Item(NamedTuple):
+class CompletionItem(NamedTuple):
     """One answer: what the list shows, and what is inserted."""
 
     label: str
@@ -34,7 +34,7 @@ class Suggestions(NamedTuple):
     """The answers for the text between `start` and the cursor, which the chosen one replaces."""
 
     start: int
-    items: Sequence[Item]
+    items: Sequence[CompletionItem]
     enter: EnterMeans | None = None
     """What Enter does with these; None leaves it to the editor."""
 
@@ -48,7 +48,7 @@ class Completions(Protocol):
     def complete(self, text: str, cursor: int) -> Answer | Awaitable[Answer]: ...
 
 
-Query = Callable[[], tuple[str, int]]
+_Query = Callable[[], tuple[str, int]]
 Spawn = Callable[[Coroutine[Any, Any, None]], object]
 """Runs a coroutine beside the rest, as the method of a task group does; its result may have a `cancel`."""
 
@@ -81,7 +81,7 @@ class Autocomplete:
         self.version = 0
         self._timer = timer
         self._spawn = spawn
-        self._query: Query | None = None
+        self._query: _Query | None = None
         self._handle: Handle | None = None
         self._asked = 0
         self._running: object = None
@@ -97,10 +97,10 @@ class Autocomplete:
         return self._query is not None or self._running is not None
 
     @property
-    def chosen(self) -> Item | None:
+    def chosen(self) -> CompletionItem | None:
         return self.list.items[self.at] if self.list is not None else None
 
-    def ask(self, query: Query) -> None:
+    def ask(self, query: _Query) -> None:
         """Ask after a short pause; a newer question takes the place of an older one."""
         self._forget()
         if self.completions is None:
@@ -111,7 +111,7 @@ class Autocomplete:
         else:
             self._handle = self._timer.call_later(DEBOUNCE_S, self.ask_now)
 
-    def ask_now(self, query: Query | None = None) -> None:
+    def ask_now(self, query: _Query | None = None) -> None:
         """Ask without a pause: what was to be asked, or something else."""
         query = query or self._query
         self._forget()
@@ -230,7 +230,7 @@ def popup_rows(theme: Theme, suggestions: Suggestions, at: int, width: int, max_
     return rows
 
 
-def _window(items: Sequence[Item], at: int, max_rows: int) -> tuple[int, int]:
+def _window(items: Sequence[CompletionItem], at: int, max_rows: int) -> tuple[int, int]:
     """The first item to show and how many, so that the names of their groups have room too."""
     count = min(len(items), max_rows)
     while True:
@@ -242,7 +242,7 @@ def _window(items: Sequence[Item], at: int, max_rows: int) -> tuple[int, int]:
         count -= 1
 
 
-def _cleaned(item: Item) -> Item:
+def _cleaned(item: CompletionItem) -> CompletionItem:
     label = clean_line(item.label) or clean_line(item.value)
     return item._replace(label=label, description=clean_line(item.description), group=clean_line(item.group))
 
@@ -251,7 +251,7 @@ def _place(theme: Theme, at: int, count: int) -> str:
     return f"Item {at + 1} of {count}" if theme.linear else f"  {at + 1}/{count}"
 
 
-def _row(theme: Theme, item: Item, chosen: bool, label_cells: int, width: int) -> str:
+def _row(theme: Theme, item: CompletionItem, chosen: bool, label_cells: int, width: int) -> str:
     ellipsis = theme.symbols.ellipsis
     if theme.linear:
         text = f"{item.label}: {item.description}" if item.description else item.label

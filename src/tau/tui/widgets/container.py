@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from operator import is_
 
-from tau.tui.component import Component, Seam
+from tau.tui.component import CommitBoundary, Component
 from tau.tui.rows import Rows
 
 
@@ -51,13 +51,13 @@ class Container(Component):
         for child in self.children:
             child.invalidate()
 
-    def seam(self) -> Seam | None:
+    def seam(self) -> CommitBoundary | None:
         """That of the first child that has one, counted from the top of this one."""
         above = 0
         for child, part in zip(self._rendered, self._parts, strict=False):
             seam = child.seam()
             if seam is not None:
                 deeper = seam.commit_safe_end
-                return Seam(seam.live_start + above, None if deeper is None else deeper + above)
+                return CommitBoundary(seam.live_start + above, None if deeper is None else deeper + above)
             above += len(part)
         return None

@@ -12,7 +12,7 @@ from tau.tui.text.clean import clean, clean_line
 from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap, wrap_hard
-from tau.tui.widgets.diff_hunks import DiffLine, Hunk, cleaned, hunks_between, parse_unified_diff
+from tau.tui.widgets.diff_hunks import DiffHunk, DiffLine, cleaned, hunks_between, parse_unified_diff
 
 difflib = late("difflib")
 highlighting = late("tau.tui.widgets.highlight")
@@ -38,7 +38,7 @@ class DiffView(Component):
         old_text: str | None = None,
         new_text: str | None = None,
         *,
-        diff: str | Sequence[Hunk] | None = None,
+        diff: str | Sequence[DiffHunk] | None = None,
         path: str | None = None,
         max_rows: int | None = None,
         context: int = 3,
@@ -49,7 +49,7 @@ class DiffView(Component):
         self._max_rows = max_rows
         self._syntax = syntax
         self._is_expanded = False
-        self._hunks: Sequence[Hunk] = ()
+        self._hunks: Sequence[DiffHunk] = ()
         self._rows: list[str] = []
         self._width = -1
         if diff is not None:
@@ -61,7 +61,7 @@ class DiffView(Component):
         """Another pair of texts."""
         self._set(hunks_between(clean(old_text), clean(new_text), context))
 
-    def set_diff(self, diff: str | Sequence[Hunk]) -> None:
+    def set_diff(self, diff: str | Sequence[DiffHunk]) -> None:
         """Another difference, as hunks or as the text of a unified diff."""
         self._set(parse_unified_diff(diff) if isinstance(diff, str) else [cleaned(hunk) for hunk in diff])
 
@@ -98,7 +98,7 @@ class DiffView(Component):
     def invalidate(self) -> None:
         self._width = -1
 
-    def _set(self, hunks: Sequence[Hunk]) -> None:
+    def _set(self, hunks: Sequence[DiffHunk]) -> None:
         self._hunks = hunks
         self.invalidate()
 
@@ -114,7 +114,7 @@ class _Painter:
         self._number_width = 0
         self._pairs_left = _MAX_PAIRS
 
-    def rows(self, hunks: Sequence[Hunk], max_rows: int | None) -> list[str]:
+    def rows(self, hunks: Sequence[DiffHunk], max_rows: int | None) -> list[str]:
         """The rows of all hunks, or as many as may be shown and how many lines are missing."""
         total = sum([len(hunk.lines) for hunk in hunks])
         numbers = [max(line.new_number or 0, line.old_number or 0) for hunk in hunks for line in hunk.lines]
@@ -137,7 +137,7 @@ class _Painter:
         text = f"{theme.symbols.ellipsis} {lines} more line{'' if lines == 1 else 's'}"
         return theme["muted"](truncate(text, self._width))
 
-    def _pieces(self, hunks: Sequence[Hunk]) -> Iterator[tuple[list[str], int]]:
+    def _pieces(self, hunks: Sequence[DiffHunk]) -> Iterator[tuple[list[str], int]]:
         """Rows that belong together, and how many lines of the difference they show."""
         theme = self._theme
         if self._path:

@@ -10,7 +10,7 @@ from tau.tui.text.clean import clean, clean_line
 
 difflib = late("difflib")
 
-Kind = Literal["same", "added", "removed", "note"]
+_Kind = Literal["same", "added", "removed", "note"]
 
 _MAX_MATCHED_LINES = 20_000
 """More changed lines than this, old and new together, are shown as one replacement."""
@@ -19,13 +19,13 @@ _MAX_MATCHED_LINES = 20_000
 class DiffLine(NamedTuple):
     """One line of a difference."""
 
-    kind: Kind
+    kind: _Kind
     text: str
     old_number: int | None = None
     new_number: int | None = None
 
 
-class Hunk(NamedTuple):
+class DiffHunk(NamedTuple):
     """Lines that stand together, changed ones and some around them."""
 
     lines: tuple[DiffLine, ...]
@@ -35,7 +35,7 @@ class Hunk(NamedTuple):
     """The file, where a new one begins."""
 
 
-def hunks_between(old_text: str, new_text: str, context: int = 3) -> list[Hunk]:
+def hunks_between(old_text: str, new_text: str, context: int = 3) -> list[DiffHunk]:
     """The differences of two texts, each with some unchanged lines around it."""
     old, new = old_text.split("\n"), new_text.split("\n")
     if old[-1] == "" and new[-1] == "":
@@ -44,7 +44,7 @@ def hunks_between(old_text: str, new_text: str, context: int = 3) -> list[Hunk]:
     elif not old_text or not new_text:
         old = [] if not old_text else old[: -1 if not old[-1] else None]
         new = [] if not new_text else new[: -1 if not new[-1] else None]
-    hunks: list[Hunk] = []
+    hunks: list[DiffHunk] = []
     for group in _groups(_changes(old, new), max(context, 0)):
         lines: list[DiffLine] = []
         for change in group:
@@ -62,7 +62,7 @@ def hunks_between(old_text: str, new_text: str, context: int = 3) -> list[Hunk]:
                     DiffLine("added", new[at], new_number=at + 1)
                     for at in range(change.new_start, change.new_end)
                 ]
-        hunks.append(Hunk(tuple(lines)))
+        hunks.append(DiffHunk(tuple(lines)))
     return hunks
 
 
@@ -124,10 +124,10 @@ def _groups(changes: list[_Change], context: int) -> Iterator[list[_Change]]:
         yield group
 
 
-def cleaned(hunk: Hunk) -> Hunk:
+def cleaned(hunk: DiffHunk) -> DiffHunk:
     """A hunk with nothing in it that could drive a terminal."""
     lines = tuple([line._replace(text=one_line(line.text)) for line in hunk.lines])
-    return Hunk(lines, clean_line(hunk.section), clean_line(hunk.path))
+    return DiffHunk(lines, clean_line(hunk.section), clean_line(hunk.path))
 
 
 def one_line(text: str) -> str:
@@ -140,7 +140,7 @@ def _header() -> re.Pattern[str]:
     return re.compile(r"@@+ (?:-(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? )?(?:[^@]*?)@@+ ?(.*)")
 
 
-def parse_unified_diff(text: str) -> list[Hunk]:
+def parse_unified_diff(text: str) -> list[DiffHunk]:
     """The hunks of a unified diff; lines that belong to none are notes. Any text gives some result."""
     return _Reader(text).hunks()
 
@@ -150,7 +150,7 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self._lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else []
-        self._hunks: list[Hunk] = []
+        self._hunks: list[DiffHunk] = []
         self._lines_of_hunk: list[DiffLine] = []
         self._section = ""
         self._path = ""
@@ -159,7 +159,7 @@ class _Reader:
         self._new: int | None = None
         self._old_left = self._new_left = 0
 
-    def hunks(self) -> list[Hunk]:
+    def hunks(self) -> list[DiffHunk]:
         for at, line in enumerate(self._lines):
             if self._is_in_hunk and (self._old_left > 0 or self._new_left > 0) and line[:1] in "+- \\":
                 self._content(line)
@@ -227,12 +227,12 @@ class _Reader:
         if self._hunks and not self._path and all(line.kind == "note" for line in self._hunks[-1].lines):
             self._hunks[-1] = self._hunks[-1]._replace(lines=(*self._hunks[-1].lines, note))
         else:
-            self._hunks.append(Hunk((note,), "", self._path))
+            self._hunks.append(DiffHunk((note,), "", self._path))
             self._path = ""
 
     def _close(self) -> None:
         self._is_in_hunk = False
         if self._lines_of_hunk:
-            self._hunks.append(Hunk(tuple(self._lines_of_hunk), self._section, self._path))
+            self._hunks.append(DiffHunk(tuple(self._lines_of_hunk), self._section, self._path))
             self._lines_of_hunk = []
             self._path = ""

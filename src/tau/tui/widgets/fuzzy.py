@@ -31,7 +31,7 @@ _LENGTH_COST = 1
 _POSITION_COST = 1
 
 
-class Match(NamedTuple):
+class FuzzyMatch(NamedTuple):
     """One text found: its place in the given texts, how good it is, and which characters were meant."""
 
     place: int
@@ -45,7 +45,7 @@ def score(query: str, text: str) -> tuple[int, tuple[int, ...]] | None:
     return _scored(words, text, _lowered(text)) if words else (0, ())
 
 
-def rank(query: str, texts: Sequence[str], limit: int = 50) -> list[Match]:
+def rank(query: str, texts: Sequence[str], limit: int = 50) -> list[FuzzyMatch]:
     """The best texts, best first; equals keep their order. For more than one query, make a `Ranker`."""
     return Ranker(texts).best(query, limit)
 
@@ -65,7 +65,7 @@ class Ranker:
         self._lengths = list(map(len, self._lower))
         self._pools: list[tuple[str, Sequence[int]]] = [("", range(len(texts)))]
 
-    def best(self, query: str, limit: int = 50) -> list[Match]:
+    def best(self, query: str, limit: int = 50) -> list[FuzzyMatch]:
         """The best `limit` texts with their scores and positions.
 
         At most `max_scored` texts are compared closely. If there are more, those are taken that hold the
@@ -73,7 +73,7 @@ class Ranker:
         """
         words = query_words(query)
         if not words:
-            return [Match(index, 0, ()) for index in range(min(limit, len(self.texts)))]
+            return [FuzzyMatch(index, 0, ()) for index in range(min(limit, len(self.texts)))]
         groups = self._groups(query, words, self._max_scored)
         return self._compared(words, self._shortest(groups, self._max_scored))[:limit]
 
@@ -88,12 +88,12 @@ class Ranker:
         tail = [index for group in groups for index in group if index not in chosen]
         return [match.place for match in self._compared(words, head)] + tail
 
-    def _compared(self, words: list[str], indices: Iterable[int]) -> list[Match]:
+    def _compared(self, words: list[str], indices: Iterable[int]) -> list[FuzzyMatch]:
         matches = []
         for index in indices:
             found = _scored(words, self.texts[index], self._lower[index])
             if found is not None:
-                matches.append(Match(index, *found))
+                matches.append(FuzzyMatch(index, *found))
         matches.sort(key=lambda match: (-match.score, match.place))
         return matches
 

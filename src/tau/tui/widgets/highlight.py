@@ -67,7 +67,7 @@ _ALIASES = {
 }
 
 
-class Span(NamedTuple):
+class HighlightSpan(NamedTuple):
     """A piece of a line and the theme's token for it."""
 
     token: str
@@ -142,7 +142,7 @@ class Highlighter:
         spans, _ = _memory.lexed(self._lexer, (*state.waiting, state.closer), state.stack)
         return [self._styled(line_spans) for line_spans in spans[:-1]]
 
-    def _styled(self, spans: Sequence[Span]) -> str:
+    def _styled(self, spans: Sequence[HighlightSpan]) -> str:
         theme = self._theme
         return "".join([theme[span.token](span.text) for span in spans])
 
@@ -197,7 +197,7 @@ def _known_names() -> frozenset[str]:
     return frozenset(alias for row in lexers.LEXERS.values() for alias in row[2])
 
 
-_Lexed = tuple[list[list[Span]], tuple[str, ...]]
+_Lexed = tuple[list[list[HighlightSpan]], tuple[str, ...]]
 """The spans of each line, and the lexer's state behind them."""
 
 
@@ -233,7 +233,7 @@ def _lex(lexer: Any, lines: Sequence[str], stack: tuple[str, ...]) -> _Lexed:
             tokens += [(kind, value) for _, kind, value in lexer.get_tokens_unprocessed(text)]
     except Exception:  # a lexer that fails on odd text must not stop a frame
         tokens = [(None, text)]
-    rows: list[list[Span]] = [[]]
+    rows: list[list[HighlightSpan]] = [[]]
     for kind, value in tokens:
         token = _token_of(kind)
         if "\n" not in value:
@@ -248,17 +248,17 @@ def _lex(lexer: Any, lines: Sequence[str], stack: tuple[str, ...]) -> _Lexed:
     rows += [[] for _ in range(len(lines) - len(rows))]
     for row, line in zip(rows, lines, strict=True):
         if "".join([span.text for span in row]) != line:
-            row[:] = [Span("codeBlock", line)] if line else []
+            row[:] = [HighlightSpan("codeBlock", line)] if line else []
     return rows, stack
 
 
-def _add(row: list[Span], token: str, text: str) -> None:
+def _add(row: list[HighlightSpan], token: str, text: str) -> None:
     if not text:
         return
     if row and (row[-1].token == token or text.isspace()):
-        row[-1] = Span(row[-1].token, row[-1].text + text)
+        row[-1] = HighlightSpan(row[-1].token, row[-1].text + text)
     else:
-        row.append(Span(token, text))
+        row.append(HighlightSpan(token, text))
 
 
 def _run(lexer: Any, text: str, stack: tuple[str, ...], out: list[tuple[Any, str]]) -> tuple[str, ...]:

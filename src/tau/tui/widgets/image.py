@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from tau.base.late import late
-from tau.tui.component import Cached
+from tau.tui.component import CachedComponent
 from tau.tui.images.budget import ImageBudget
 from tau.tui.images.header import ImageInfo, image_info
 from tau.tui.images.marks import ImageSequences, image_rows
@@ -28,7 +28,7 @@ _SHARPNESS = 2
 """How many pixels are sent per pixel of a cell when a picture has to be made smaller."""
 
 
-class Image(Cached):
+class Image(CachedComponent):
     """A picture of PNG, JPEG, GIF or WebP bytes, in its proportions, with a text in its place where needed.
 
     Its owner calls `close` when it goes away: the terminal then forgets the pixels.

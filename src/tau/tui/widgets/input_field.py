@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tau.tui.component import CURSOR_MARKER, Component, Seam
+from tau.tui.component import CURSOR_MARKER, CommitBoundary, Component
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import InputEvent, Paste
 from tau.tui.style import Theme
@@ -12,10 +12,10 @@ from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap
 from tau.tui.widgets.editor.bindings import ActionKeys
 from tau.tui.widgets.editor.commands import COMMANDS
-from tau.tui.widgets.editor.document import Document
+from tau.tui.widgets.editor.document import EditorDocument
 from tau.tui.widgets.editor.intake import incoming_line
 from tau.tui.widgets.editor.jump import Jump
-from tau.tui.widgets.editor.layout import Layout
+from tau.tui.widgets.editor.layout import WrapLayout
 from tau.tui.widgets.editor.pastes import Pastes
 from tau.tui.widgets.editor.units import shape
 
@@ -68,8 +68,8 @@ class InputField(Component):
         self.on_change = on_change
         self._message = ""
         self._actions = ActionKeys(keys, (_SUBMIT, _CANCEL, _JUMP_FORWARD, _JUMP_BACKWARD, *COMMANDS))
-        self._document = Document(incoming_line(text)[:MAX_CHARS])
-        self._layout = Layout(Pastes(), _ENDLESS_CELLS)
+        self._document = EditorDocument(incoming_line(text)[:MAX_CHARS])
+        self._layout = WrapLayout(Pastes(), _ENDLESS_CELLS)
         self._jump = Jump()
         self._scroll = 0
         self._rows: list[str] = []
@@ -127,9 +127,9 @@ class InputField(Component):
     def invalidate(self) -> None:
         self._drawn = ()
 
-    def seam(self) -> Seam:
+    def seam(self) -> CommitBoundary:
         """None of its rows is ever final."""
-        return Seam(0)
+        return CommitBoundary(0)
 
     def _insert(self, text: str, *, typed: bool = False) -> bool:
         text = incoming_line(text)

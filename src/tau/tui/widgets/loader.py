@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from tau.tui.component import Component
+from tau.tui.component import Component, LiveComponent
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import InputEvent
 from tau.tui.style import Theme
@@ -10,12 +10,11 @@ from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
 from tau.tui.timer import Handle, Timer
-from tau.tui.widgets.live import Live
 
 INTERVAL_S = 0.08
 
 
-class Loader(Live):
+class Loader(LiveComponent):
     """One row while work goes on. It wakes up only between `start` and `stop`, and only if things may move.
 
     `request_render` gets this component: nothing else on the screen changes when the mark turns.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from tau.tui.component import Component, Seam
+from tau.tui.component import CommitBoundary, Component
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import InputEvent
 from tau.tui.style import Theme
@@ -87,9 +87,9 @@ class ScrollView(Component):
         self._seen = None
         self.child.invalidate()
 
-    def seam(self) -> Seam | None:
+    def seam(self) -> CommitBoundary | None:
         """Any row can change when somebody scrolls."""
-        return Seam(0)
+        return CommitBoundary(0)
 
     def render(self, width: int) -> list[str]:
         inside = self.child.render(width)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Generic
 
+from tau.tui.component import LiveComponent
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import InputEvent, Key
 from tau.tui.style import Theme
@@ -16,14 +17,13 @@ from tau.tui.widgets.list_parts import (
     moved_by,
     position_row,
 )
-from tau.tui.widgets.live import Live
 from tau.tui.widgets.select_items import Choices, SelectItem, T
 from tau.tui.widgets.select_rows import ItemRows
 
 __all__ = ["SelectItem", "SelectList"]
 
 
-class SelectList(Live, Generic[T]):
+class SelectList(LiveComponent, Generic[T]):
     """Keys move, letters filter, enter takes. `on_change` tells what is highlighted, for a preview.
 
     With `multi`, Tab checks an item, and so does a blank while the filter is empty; enter takes what is

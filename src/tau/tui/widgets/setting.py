@@ -7,19 +7,19 @@ from tau.tui.component import Component
 from tau.tui.text.clean import clean_line
 
 Value = bool | int | float | str
-Kind = Literal["toggle", "choice", "number", "text", "submenu"]
+SettingKind = Literal["toggle", "choice", "number", "text", "submenu"]
 
-Done = Callable[[Value | None], None]
+SettingDone = Callable[[Value | None], None]
 """What a submenu calls when it is finished: with the new value, or with None to leave all as it was."""
 
 
-class Setting(NamedTuple):
+class SettingRow(NamedTuple):
     """A row of a settings list."""
 
     key: str
     label: str
     value: Value
-    kind: Kind = "toggle"
+    kind: SettingKind = "toggle"
     description: str = ""
     group: str = ""
     choices: Sequence[Value] = ()
@@ -30,10 +30,10 @@ class Setting(NamedTuple):
     step: float = 1
     secret: bool = False
     """The value of a text is not shown."""
-    submenu: Callable[["Setting", Done], Component] | None = None
+    submenu: Callable[["SettingRow", SettingDone], Component] | None = None
 
 
-def cleaned(setting: Setting) -> Setting:
+def cleaned(setting: SettingRow) -> SettingRow:
     """The same with texts that may be shown, and with a value that belongs to its kind."""
     value = setting.value
     if isinstance(value, str):
@@ -53,7 +53,7 @@ def cleaned(setting: Setting) -> Setting:
     )
 
 
-def shown_value(setting: Setting) -> str:
+def shown_value(setting: SettingRow) -> str:
     """The value in words."""
     value = setting.value
     if setting.kind == "toggle":
@@ -65,13 +65,13 @@ def shown_value(setting: Setting) -> str:
     return clean_line(str(value)) or "not set"
 
 
-def choice_names(setting: Setting) -> list[str]:
+def choice_names(setting: SettingRow) -> list[str]:
     """What each choice is called."""
     names = list(setting.names[: len(setting.choices)])
     return names + [clean_line(str(choice)) for choice in setting.choices[len(names) :]]
 
 
-def stepped(setting: Setting, direction: int) -> Value:
+def stepped(setting: SettingRow, direction: int) -> Value:
     """The next value in a direction: the other state, the next choice, a step more or less."""
     if setting.kind == "toggle":
         return not setting.value
@@ -83,7 +83,7 @@ def stepped(setting: Setting, direction: int) -> Value:
     return setting.value
 
 
-def parsed(setting: Setting, text: str) -> Value:
+def parsed(setting: SettingRow, text: str) -> Value:
     """The value that somebody typed; a ValueError says in one sentence what is wrong with it."""
     text = clean_line(text)
     if setting.kind != "number":
@@ -103,11 +103,11 @@ def parsed(setting: Setting, text: str) -> Value:
     return _number(setting, value)
 
 
-def _whole(setting: Setting) -> bool:
+def _whole(setting: SettingRow) -> bool:
     return float(setting.step).is_integer() and not isinstance(setting.value, float)
 
 
-def _number(setting: Setting, value: Value) -> Value:
+def _number(setting: SettingRow, value: Value) -> Value:
     try:
         number = float(value)
     except ValueError:

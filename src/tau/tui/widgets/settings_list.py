@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from tau.tui.component import Component
+from tau.tui.component import Component, LiveComponent
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import InputEvent, Key
 from tau.tui.style import Theme
@@ -22,15 +22,14 @@ from tau.tui.widgets.list_parts import (
     position_row,
     spoken_rows,
 )
-from tau.tui.widgets.live import Live
 from tau.tui.widgets.select_items import Choices, SelectItem
 from tau.tui.widgets.select_list import SelectList
-from tau.tui.widgets.setting import Setting, Value, choice_names, cleaned, parsed, shown_value, stepped
+from tau.tui.widgets.setting import SettingRow, Value, choice_names, cleaned, parsed, shown_value, stepped
 
-__all__ = ["Setting", "SettingsList", "Value"]
+__all__ = ["SettingRow", "SettingsList", "Value"]
 
 
-class SettingsList(Live):
+class SettingsList(LiveComponent):
     """Enter changes the highlighted setting, left and right step through its values, letters search.
 
     `on_change` gets the key and a checked value. `on_preview` gets what is highlighted in an open list
@@ -41,7 +40,7 @@ class SettingsList(Live):
         self,
         theme: Theme,
         keys: Keymap,
-        settings: Iterable[Setting] = (),
+        settings: Iterable[SettingRow] = (),
         max_rows: int = 12,
         *,
         searchable: bool = True,
@@ -57,7 +56,7 @@ class SettingsList(Live):
         self.on_change = on_change
         self.on_preview = on_preview
         self.on_cancel = on_cancel
-        self._settings: dict[str, Setting] = {}
+        self._settings: dict[str, SettingRow] = {}
         self._choices: Choices[str] = Choices(())
         self._at = 0
         self._top = 0
@@ -66,7 +65,7 @@ class SettingsList(Live):
         self._drawn_for = (0, False, 0)
         self.set_settings(settings)
 
-    def set_settings(self, settings: Iterable[Setting]) -> None:
+    def set_settings(self, settings: Iterable[SettingRow]) -> None:
         """Other settings, or the same with other values; the selection stays."""
         before = self.selected
         self._settings = {setting.key: cleaned(setting) for setting in settings}
@@ -77,7 +76,7 @@ class SettingsList(Live):
         self._refilter(before.key if before else None)
 
     @property
-    def selected(self) -> Setting | None:
+    def selected(self) -> SettingRow | None:
         item = self._choices.at(self._at)
         return None if item is None else self._settings[item.value]
 
@@ -153,7 +152,7 @@ class SettingsList(Live):
         blank = isinstance(event, Key) and event.text == " "
         return blank and not self.filter_text
 
-    def _change(self, setting: Setting) -> None:
+    def _change(self, setting: SettingRow) -> None:
         """Change at once what has two states; open an editor for the others."""
         if setting.kind == "submenu" and setting.submenu is not None:
             self._open = setting.submenu(setting, lambda value: self._finish(setting, value))
@@ -164,7 +163,7 @@ class SettingsList(Live):
         else:
             self._store(setting, stepped(setting, 1))
 
-    def _choice_list(self, setting: Setting) -> Component:
+    def _choice_list(self, setting: SettingRow) -> Component:
         names = choice_names(setting)
         items = [SelectItem(value, name) for value, name in zip(setting.choices, names, strict=True)]
 
@@ -188,7 +187,7 @@ class SettingsList(Live):
             on_cancel=leave,
         )
 
-    def _field(self, setting: Setting) -> Component:
+    def _field(self, setting: SettingRow) -> Component:
         def problem(text: str) -> str | None:
             try:
                 parsed(setting, text)
@@ -206,13 +205,13 @@ class SettingsList(Live):
             on_cancel=lambda: self._finish(setting, None),
         )
 
-    def _finish(self, setting: Setting, value: Value | None) -> None:
+    def _finish(self, setting: SettingRow, value: Value | None) -> None:
         self._open = None
         self._rows = None
         if value is not None:
             self._store(setting, value)
 
-    def _store(self, setting: Setting, value: Value) -> None:
+    def _store(self, setting: SettingRow, value: Value) -> None:
         changed = cleaned(setting._replace(value=value))
         self._settings[setting.key] = changed
         self._rows = None
@@ -264,7 +263,7 @@ class _Look(NamedTuple):
     """What edits the value of the selected setting."""
 
 
-def _rows(theme: Theme, setting: Setting, look: _Look, width: int) -> list[str]:
+def _rows(theme: Theme, setting: SettingRow, look: _Look, width: int) -> list[str]:
     """A setting and its value side by side; while it is edited, what is wrong with it comes below."""
     symbols = theme.symbols
     style = theme["selected" if look.selected else "text"]
@@ -286,13 +285,13 @@ def _rows(theme: Theme, setting: Setting, look: _Look, width: int) -> list[str]:
     return [text]
 
 
-def _value_token(setting: Setting) -> str:
+def _value_token(setting: SettingRow) -> str:
     if setting.kind == "toggle":
         return "success" if setting.value else "muted"
     return "accent" if setting.value != "" else "muted"
 
 
-def _in_words(theme: Theme, setting: Setting, look: _Look, width: int) -> list[str]:
+def _in_words(theme: Theme, setting: SettingRow, look: _Look, width: int) -> list[str]:
     name = f"Selected: {setting.label}" if look.selected else setting.label
     if look.selected and look.field is not None:
         return [*wrap(f"{name}, new value:", width), *look.field.render(width)]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from tau.tui.component import LiveComponent
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import InputEvent
 from tau.tui.style import Theme
@@ -10,7 +11,6 @@ from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap
-from tau.tui.widgets.live import Live
 
 
 class Tab(NamedTuple):
@@ -21,7 +21,7 @@ class Tab(NamedTuple):
     note: str = ""
 
 
-class TabBar(Live):
+class TabBar(LiveComponent):
     """Left and right move, and so does Tab; both go around."""
 
     def __init__(

@@ -3,20 +3,19 @@
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from tau.tui.component import Cached, Component
+from tau.tui.component import CachedComponent, Component, LiveComponent
 from tau.tui.style import Theme
 from tau.tui.text.clean import clean
 from tau.tui.text.cut import truncate
 from tau.tui.text.wrap import wrap
 from tau.tui.timer import Handle, Timer
-from tau.tui.widgets.live import Live
 
-Level = Literal["info", "success", "warning", "error"]
+ToastLevel = Literal["info", "success", "warning", "error"]
 
 MAX_ROWS_PER_TOAST = 4
 MAX_TOASTS = 50
-_SECONDS: dict[Level, float] = {"info": 4.0, "success": 4.0, "warning": 8.0, "error": 12.0}
-_TOKENS: dict[Level, str] = {
+_SECONDS: dict[ToastLevel, float] = {"info": 4.0, "success": 4.0, "warning": 8.0, "error": 12.0}
+_TOKENS: dict[ToastLevel, str] = {
     "info": "toastInfo",
     "success": "success",
     "warning": "toastWarning",
@@ -29,13 +28,13 @@ class Toast:
 
     __slots__ = ("handle", "level", "text")
 
-    def __init__(self, text: str, level: Level) -> None:
+    def __init__(self, text: str, level: ToastLevel) -> None:
         self.text = text
-        self.level: Level = level
+        self.level: ToastLevel = level
         self.handle: Handle | None = None
 
 
-class ToastStack(Cached, Live):
+class ToastStack(CachedComponent, LiveComponent):
     """Notes over or under other things. Without a note it has no rows, and no timer runs."""
 
     def __init__(
@@ -57,7 +56,7 @@ class ToastStack(Cached, Live):
         """The notes that stand now, the oldest first."""
         return tuple(self._toasts)
 
-    def show(self, text: str, level: Level = "info", seconds: float | None = None) -> Toast:
+    def show(self, text: str, level: ToastLevel = "info", seconds: float | None = None) -> Toast:
         """A note for so many seconds, by default as long as its level asks for; 0 keeps it until dismissed.
 
         The same note once more begins its time anew instead of standing there twice.

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from tau.tui.component import Component, Seam
-from tau.tui.render.live import LiveCommit
-from tau.tui.rows import Part, RowLog, Rows
+from tau.tui.component import CommitBoundary, Component
+from tau.tui.render.live_commit import LiveCommit
+from tau.tui.rows import RowLog, RowPart, Rows
 
 
 class Block(Component):
@@ -29,12 +29,12 @@ class Transcript(Component):
         self._width = -1
         self._log = RowLog()
         self._log_ends: list[int] = []
-        self._frozen: Part = []
+        self._frozen: RowPart = []
         self._live: LiveCommit | None = None
         self._live_block: Component | None = None
-        self._parts: list[Part] = []
+        self._parts: list[RowPart] = []
         self._rows = Rows()
-        self._seam = Seam(0)
+        self._seam = CommitBoundary(0)
 
     @property
     def blocks(self) -> Sequence[Component]:
@@ -103,7 +103,7 @@ class Transcript(Component):
             self._width = width
             self.rebuild()
         self._freeze()
-        parts: list[Part] = [self._frozen] if len(self._frozen) else []
+        parts: list[RowPart] = [self._frozen] if len(self._frozen) else []
         frozen_length = len(self._frozen)
         safe_end = None
         for index in range(len(self._log_ends), len(self._blocks)):
@@ -118,13 +118,13 @@ class Transcript(Component):
             if settled:
                 safe_end = frozen_length + (len(self._between) if frozen_length else 0) + settled
             parts.append(rows)
-        self._seam = Seam(frozen_length, safe_end)
+        self._seam = CommitBoundary(frozen_length, safe_end)
         if len(parts) != len(self._parts) or any(a is not b for a, b in zip(parts, self._parts, strict=True)):
             self._parts = parts
             self._rows = Rows(parts)
         return self._rows
 
-    def seam(self) -> Seam:
+    def seam(self) -> CommitBoundary:
         return self._seam
 
     def _freeze(self) -> None:

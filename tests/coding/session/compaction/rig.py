@@ -15,8 +15,8 @@ from tau.agent.hooks import Hooks
 from tau.agent.owner import Setup
 from tau.ai.catalog import load_catalog
 from tau.ai.dialect import Request
-from tau.ai.history import sendable
 from tau.ai.model import Model
+from tau.ai.normalization import normalize_history
 from tau.ai.wire import (
     AppMessage,
     AssistantContent,
@@ -31,8 +31,8 @@ from tau.coding.session.compaction.compactor import Compactor
 from tau.coding.session.compaction.estimate import request_tokens
 from tau.coding.session.compaction.limits import limit_tokens
 from tau.coding.session.compaction.meter import Meter
-from tau.coding.session.log import SessionLog
-from tau.config.settings import Compaction
+from tau.coding.session.storage.log import SessionLog
+from tau.config.settings import CompactionSettings
 from tests.support.validators import validate_anthropic, validate_openai
 
 T = TypeVar("T")
@@ -134,7 +134,7 @@ class Rig:
         **settings: Any,
     ) -> None:
         self.log = SessionLog.new(folder, Path("/project"))
-        self.settings = Compaction(**settings)
+        self.settings = CompactionSettings(**settings)
         self.model = model
         self.events: list[AgentEvent] = []
         self.summariser = Summariser()
@@ -201,7 +201,7 @@ def problems(messages: Sequence[AppMessage]) -> list[str]:
         ("openai-completions", validate_openai),
     ):
         module = importlib.import_module(f"tau.ai.apis.{api.replace('-', '_')}")
-        sent = sendable([*messages, UserMessage("go on", 2)], _by_api[api])
+        sent = normalize_history([*messages, UserMessage("go on", 2)], _by_api[api])
         request = Request(system=SYSTEM, messages=sent, tools=[], max_tokens=100)
         built = msgspec.to_builtins(module.build_body(_by_api[api], request))
         found += validate(json.loads(built) if isinstance(built, bytes) else built)
@@ -210,5 +210,5 @@ def problems(messages: Sequence[AppMessage]) -> list[str]:
 
 def sent_tokens(rig: Rig) -> int:
     """What the next request really carries, as far as it can be estimated."""
-    sent = sendable(rig.log.messages(), rig.model)
+    sent = normalize_history(rig.log.messages(), rig.model)
     return request_tokens(Request(system=SYSTEM, messages=sent, tools=[], max_tokens=1))

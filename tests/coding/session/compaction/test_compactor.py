@@ -9,7 +9,7 @@ from tau.agent.hooks import Hooks
 from tau.ai.wire import AppMessage, CompactionSummaryMessage, ToolResultMessage, UserMessage, text_of
 from tau.base.errors import ProviderError, TauError
 from tau.coding.session.compaction.meter import Meter
-from tau.coding.session.context import Item
+from tau.coding.session.context import ContextItem
 from tau.coding.session.entries import UsageEntry
 from tests.coding.session.compaction.rig import (
     GOOD,
@@ -346,7 +346,7 @@ def test_the_strategy_off_acts_at_overflows_only() -> None:
 
 def test_shake_drops_heavy_output_without_a_model() -> None:
     rig = Rig(long_session(), model=model(100_000), strategy="shake")
-    items: list[Item] = list(rig.log.context().items)
+    items: list[ContextItem] = list(rig.log.context().items)
     assert rig.make_room()
     rig.check()
     assert rig.summariser.requests == [] and rig.summary == ""

@@ -14,10 +14,10 @@ from tau.ai.wire import (
 )
 from tau.coding.session.compaction import meter as meters
 from tau.coding.session.compaction.estimate import IMAGE_TOKENS, message_tokens, text_tokens
-from tau.coding.session.compaction.limits import Stated, limit_tokens, stated, threshold_tokens
+from tau.coding.session.compaction.limits import ServerLimit, limit_tokens, stated, threshold_tokens
 from tau.coding.session.compaction.meter import Meter
-from tau.coding.session.entries import ContextEdit, LabelEntry, Replacement
-from tau.config.settings import Compaction
+from tau.coding.session.entries import ContentReplacement, ContextEdit, LabelEntry
+from tau.config.settings import CompactionSettings
 from tests.coding.session.compaction.rig import Rig, call, model, says, step, user, words
 
 
@@ -86,7 +86,7 @@ def test_a_count_from_before_an_edit_does_not_hold() -> None:
     )
     assert rig.compactor.usage().tokens == 60_000
     id = rig.log.context().items[2].id
-    rig.log.append(ContextEdit(target_id=id, replacement=Replacement([TextContent("gone")])))
+    rig.log.append(ContextEdit(target_id=id, replacement=ContentReplacement([TextContent("gone")])))
     assert rig.compactor.usage().tokens < 1_000
     rig.add(user("more"), says("ok", used=777))
     assert rig.compactor.usage().tokens == 777
@@ -132,44 +132,50 @@ def test_tools_are_part_of_the_frame() -> None:
 @pytest.mark.parametrize(
     ("window", "settings", "threshold"),
     [
-        (200_000, Compaction(), 170_000),
-        (100_000, Compaction(), 83_616),
-        (32_768, Compaction(), 16_384),
-        (8_192, Compaction(), 4_096),
-        (200_000, Compaction(threshold_percent=50), 100_000),
-        (200_000, Compaction(threshold_percent=50, threshold_tokens=30_000), 30_000),
-        (200_000, Compaction(threshold_tokens=999_999), 199_999),
-        (200_000, Compaction(reserve_tokens=0), 170_000),
+        (200_000, CompactionSettings(), 170_000),
+        (100_000, CompactionSettings(), 83_616),
+        (32_768, CompactionSettings(), 16_384),
+        (8_192, CompactionSettings(), 4_096),
+        (200_000, CompactionSettings(threshold_percent=50), 100_000),
+        (200_000, CompactionSettings(threshold_percent=50, threshold_tokens=30_000), 30_000),
+        (200_000, CompactionSettings(threshold_tokens=999_999), 199_999),
+        (200_000, CompactionSettings(reserve_tokens=0), 170_000),
     ],
 )
-def test_thresholds(window: int, settings: Compaction, threshold: int) -> None:
+def test_thresholds(window: int, settings: CompactionSettings, threshold: int) -> None:
     assert threshold_tokens(settings, window) == threshold
 
 
 def test_the_limit_leaves_room_beside_a_large_prompt() -> None:
-    assert limit_tokens(Compaction(), 200_000, 10_000) == 170_000
-    assert limit_tokens(Compaction(), 8_192, 6_000) == 7_096
-    assert limit_tokens(Compaction(threshold_tokens=1_000), 200_000, 10_000) == 14_096
+    assert limit_tokens(CompactionSettings(), 200_000, 10_000) == 170_000
+    assert limit_tokens(CompactionSettings(), 8_192, 6_000) == 7_096
+    assert limit_tokens(CompactionSettings(threshold_tokens=1_000), 200_000, 10_000) == 14_096
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("prompt is too long: 213462 tokens > 200000 maximum", Stated(200_000, 213_462)),
+        ("prompt is too long: 213462 tokens > 200000 maximum", ServerLimit(200_000, 213_462)),
         (
             "This model's maximum context length is 8,192 tokens. However, you requested 9000 tokens (8000 "
             "in the messages, 1000 in the completion).",
-            Stated(8_192, 9_000),
+            ServerLimit(8_192, 9_000),
         ),
-        ("the request exceeds the available context size (4096 tokens), try increasing it", Stated(4_096)),
+        (
+            "the request exceeds the available context size (4096 tokens), try increasing it",
+            ServerLimit(4_096),
+        ),
         (
             "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease input",
-            Stated(),
+            ServerLimit(),
         ),
-        ("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", Stated()),
-        ("Too large (413).", Stated()),
-        ("", Stated()),
+        (
+            "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+            ServerLimit(),
+        ),
+        ("Too large (413).", ServerLimit()),
+        ("", ServerLimit()),
     ],
 )
-def test_what_servers_say_about_their_windows(text: str, said: Stated) -> None:
+def test_what_servers_say_about_their_windows(text: str, said: ServerLimit) -> None:
     assert stated(text) == said

@@ -13,7 +13,7 @@ from tau.coding.session.compaction.file_ops import (
     file_ops,
     without_file_lists,
 )
-from tau.coding.tools.ast_edit import AstEditDetails, ChangedFile
+from tau.coding.tools.ast_edit import AstEditDetails, AstEditFile
 from tests.coding.session.compaction.rig import call, result, says
 
 PATCH = """*** Begin Patch
@@ -87,7 +87,7 @@ def test_results_name_files_too() -> None:
 
 @pytest.mark.parametrize(("state", "modified"), [("preview", ()), ("applied", ("a.py",))])
 def test_a_structural_edit_counts_when_it_is_applied(state: Any, modified: tuple[str, ...]) -> None:
-    file = ChangedFile(path="a.py", replacements=1, added=1, removed=1, diff="")
+    file = AstEditFile(path="a.py", replacements=1, added=1, removed=1, diff="")
     details = AstEditDetails(state=state, scope_path=".", replacements=1, files=[file])
     assert ops("resolve", details=details, action="apply").modified == modified
     assert ops("ast_edit", details=details, ops=[], paths="src").modified == modified

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from tau.agent.events import AgentEvent, Compacted, CompactionEnd, CompactionStart
-from tau.ai.faux import Fail, Faux, Say, Step, Use
+from tau.ai.faux import Fail, Faux, FauxStep, Say, Use
 from tau.ai.wire import UserMessage
 from tau.base.errors import ProviderError
-from tau.coding.session.log import SessionLog
+from tau.coding.session.storage.log import SessionLog
 from tests.coding.session.compaction.rig import GOOD, problems
 from tests.coding.session.rig import QUICK_RETRIES, scripted
 
@@ -20,7 +20,7 @@ def sent(faux: Faux, number: int) -> str:
 
 
 def played(
-    script: list[list[Step]], folder: Path, prompts: list[str], **settings: Any
+    script: list[list[FauxStep]], folder: Path, prompts: list[str], **settings: Any
 ) -> tuple[list[AgentEvent], Faux]:
     events: list[AgentEvent] = []
 
@@ -43,7 +43,7 @@ def kinds(events: list[AgentEvent]) -> list[str]:
 
 
 def test_a_long_run_is_compacted_between_its_turns_and_goes_on(tmp_path: Path) -> None:
-    script: list[list[Step]] = [[BIG], [BIG], [BIG], [Say(GOOD)], [Say("All done.")]]
+    script: list[list[FauxStep]] = [[BIG], [BIG], [BIG], [Say(GOOD)], [Say("All done.")]]
     events, faux = played(
         script,
         tmp_path,
@@ -58,7 +58,7 @@ def test_a_long_run_is_compacted_between_its_turns_and_goes_on(tmp_path: Path) -
 
 def test_after_an_overflow_the_request_is_sent_again_smaller(tmp_path: Path) -> None:
     overflow = Fail(ProviderError("faux answered 400: The prompt is too long.", status=400, overflow=True))
-    script: list[list[Step]] = [[BIG], [BIG], [overflow], [Say(GOOD)], [Say("All done.")]]
+    script: list[list[FauxStep]] = [[BIG], [BIG], [overflow], [Say(GOOD)], [Say("All done.")]]
     events, faux = played(script, tmp_path, ["Count."])
     assert kinds(events) == ["CompactionStart", "CompactionEnd", "Compacted"]
     [end] = [event for event in events if isinstance(event, CompactionEnd)]
@@ -67,7 +67,7 @@ def test_after_an_overflow_the_request_is_sent_again_smaller(tmp_path: Path) -> 
 
 
 def test_a_restart_sees_what_the_session_saw(tmp_path: Path) -> None:
-    script: list[list[Step]] = [[BIG], [BIG], [Say("Counted.")], [Say(GOOD)], [Say("Yes.")]]
+    script: list[list[FauxStep]] = [[BIG], [BIG], [Say("Counted.")], [Say(GOOD)], [Say("Yes.")]]
     told: list[Any] = []
 
     async def main() -> None:

@@ -20,7 +20,7 @@ from tau.ai.wire import (
 from tau.base.errors import ProviderError
 from tau.coding.session.compaction.cut import find_cut, valid_starts
 from tau.coding.session.compaction.estimate import message_tokens, request_tokens
-from tau.coding.session.compaction.summary import Wish, build_request
+from tau.coding.session.compaction.summary import SummaryRequest, build_request
 from tests.coding.session.compaction.rig import (
     GOOD,
     Rig,
@@ -235,7 +235,7 @@ def test_a_request_for_a_summary_fits_whatever_is_summarised(
     messages: list[AppMessage], window: int, previous: str, focus: str, hard: bool, kind: Any
 ) -> None:
     asked: Model = model(window, 8_192)
-    wish = Wish(kind=kind, messages=messages, previous=previous, focus=focus[:200], hard=hard)
+    wish = SummaryRequest(kind=kind, messages=messages, previous=previous, focus=focus[:200], hard=hard)
     request = build_request(wish, asked, window)
     assert problems(list(request.messages)) == []
     assert request_tokens(request) + request.max_tokens <= max(window, 1_700)

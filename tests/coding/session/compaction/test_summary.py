@@ -18,7 +18,7 @@ from tau.coding.session.compaction.shake import shaken
 from tau.coding.session.compaction.shorten import cut_text, fit, shortened
 from tau.coding.session.compaction.summary import (
     TURN_HEADING,
-    Wish,
+    SummaryRequest,
     build_request,
     joined,
     record_text,
@@ -27,7 +27,7 @@ from tau.coding.session.compaction.summary import (
 from tests.coding.session.compaction.rig import GOOD, call, model, result, says, step, user, words
 
 
-def asked(wish: Wish, window: int = 100_000) -> tuple[str, Request]:
+def asked(wish: SummaryRequest, window: int = 100_000) -> tuple[str, Request]:
     request = build_request(wish, model(window), window)
     [message] = request.messages
     assert isinstance(message, UserMessage) and isinstance(message.content, str)
@@ -36,7 +36,7 @@ def asked(wish: Wish, window: int = 100_000) -> tuple[str, Request]:
 
 def test_the_record_tells_who_said_what() -> None:
     text, request = asked(
-        Wish(
+        SummaryRequest(
             kind="summary",
             messages=[
                 user("Mend it."),
@@ -72,7 +72,7 @@ def test_results_are_cut_to_their_ends_and_old_messages_are_left_out_with_a_note
     messages: list[AppMessage] = [user("The very first wish.")]
     for number in range(100):
         messages += step(f"{number}", "bash", f"start{number} " + words(2_000) + f" end{number}", command="x")
-    text, _ = asked(Wish(kind="summary", messages=messages), 16_000)
+    text, _ = asked(SummaryRequest(kind="summary", messages=messages), 16_000)
     assert "The very first wish." in text and "start99" in text and "end99" in text and "start3 " not in text
     assert "older messages of this part are left out" in text
     assert text_tokens(text) < 14_000
@@ -84,9 +84,9 @@ def test_text_of_the_conversation_cannot_end_the_record() -> None:
 
 
 def test_notes_so_far_are_updated_and_a_handoff_takes_them_along() -> None:
-    text, _ = asked(Wish(kind="summary", messages=[user("x")], previous=GOOD, focus="the lexer"))
+    text, _ = asked(SummaryRequest(kind="summary", messages=[user("x")], previous=GOOD, focus="the lexer"))
     assert f"<notes>\n{GOOD}\n</notes>" in text and "particular attention to this: the lexer" in text
-    text, _ = asked(Wish(kind="handoff", messages=[user("x")], previous=GOOD))
+    text, _ = asked(SummaryRequest(kind="handoff", messages=[user("x")], previous=GOOD))
     assert GOOD in text and "new session" in text
 
 

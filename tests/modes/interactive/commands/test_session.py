@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from tau.ai.faux import Say
-from tau.coding.history.trash import Trash
+from tau.coding.session.storage.trash import Trash
 from tau.config.paths import user_paths
 from tests.modes.interactive.commands.asking import said
 from tests.modes.interactive.rig import Rig, rigged, run

@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from tau.modes.interactive.commands import table
-from tau.modes.interactive.commands.commands import MODULES
+from tau.modes.interactive.commands.command_controller import MODULES
 
 WANTED = [
     *("help", "settings", "model", "thinking", "resume", "new", "name", "session", "tree", "branch", "fork"),
@@ -34,7 +34,7 @@ def test_no_name_is_given_twice() -> None:
 
 
 @pytest.mark.parametrize("row", table.ROWS.values(), ids=lambda row: row.name)
-def test_descriptions_are_short_and_in_one_style(row: table.Row) -> None:
+def test_descriptions_are_short_and_in_one_style(row: table.SlashCommand) -> None:
     assert row.description[0].isupper() and not row.description.endswith(".")
     assert len(row.description) <= 56
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tau.coding.todo_list import TodoItem, TodoPhase
+from tau.coding.todo.list import TodoItem, TodoPhase
 from tests.modes.interactive.commands.asking import said
 from tests.modes.interactive.rig import Rig, rigged, run
 

@@ -8,7 +8,7 @@ import pytest
 from tau.ai.faux import Say, Wait
 from tau.ai.wire import ImageContent
 from tau.base.errors import TauError
-from tau.modes.interactive.commands.commands import split
+from tau.modes.interactive.commands.command_controller import split
 from tests.modes.interactive.commands.asking import last_sent, said
 from tests.modes.interactive.rig import rigged, run
 
@@ -212,7 +212,7 @@ def test_a_file_cannot_take_the_name_of_a_command_of_tau(tmp_path: Path) -> None
 def test_a_command_that_is_written_while_tau_runs_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tau.modes.interactive.commands.files.FRESH_S", 0.0)
+    monkeypatch.setattr("tau.modes.interactive.commands.prompt_commands.FRESH_S", 0.0)
 
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Done.")]]) as rig:

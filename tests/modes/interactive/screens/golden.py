@@ -5,9 +5,9 @@ import re
 import sys
 from pathlib import Path
 
-from tau.tui.terminal.virtual import VirtualTerminal
 from tests.modes.interactive.screens.stage import ROWS, Screen, Stage, masked, staged
 from tests.modes.interactive.screens.table import SCREENS
+from tests.support.terminal.virtual import VirtualTerminal
 
 FOLDER = Path(__file__).parent / "golden"
 COLUMNS = 80

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from tau.modes.interactive.themes.looks import load_theme, tokens_of
+from tau.modes.interactive.themes.appearance import load_theme, tokens_of
 from tau.tui.style import UNICODE
-from tau.tui.terminal.virtual import Cell, VirtualTerminal
 from tests.modes.interactive.screens.stage import Screen, flat
 from tests.modes.interactive.test_themes import contrast
+from tests.support.terminal.virtual import Cell, VirtualTerminal
 
 BOXES = re.compile("[\u2500-\u259f]")
 LINES = {tokens_of(load_theme("paper"))["border"].fg}

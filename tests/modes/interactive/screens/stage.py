@@ -14,15 +14,15 @@ from types import FrameType
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from tau.ai.faux import Step
+from tau.ai.faux import FauxStep
 from tau.ai.model import Model, Price
 from tau.base.errors import TauError
 from tau.base.version import VERSION
-from tau.modes.interactive.dialogs import Dialogs
+from tau.modes.interactive.dialogs.dialog_host import Dialogs
 from tau.tui.style import UNICODE
-from tau.tui.terminal.virtual import VirtualTerminal
 from tau.tui.timer import Handle
 from tests.modes.interactive.rig import Rig, rigged
+from tests.support.terminal.virtual import VirtualTerminal
 
 HOME = "/home/adalovelace"
 """How the home folder is shown; the real one has a path of the same length, so that nothing moves."""
@@ -127,7 +127,7 @@ class Stage(Rig):
 
 
 Play = Callable[[Stage], Awaitable[None]]
-Script = Sequence[Sequence[Step]]
+Script = Sequence[Sequence[FauxStep]]
 
 
 class Screen(NamedTuple):

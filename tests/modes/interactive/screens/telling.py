@@ -3,7 +3,7 @@
 import asyncio
 
 from tau.ai.faux import Say, Use
-from tau.coding.ports import Report
+from tau.coding.ports import JobReport
 from tests.modes.interactive.screens.stage import Play, Screen, Script, Stage
 from tests.modes.interactive.screens.talking import BUSY, USAGE
 
@@ -29,12 +29,12 @@ def told(command: str, shows: str, *questions: str) -> Play:
 
 
 async def jobs(stage: Stage) -> None:
-    async def work(report: Report) -> str:
+    async def work(report: JobReport) -> str:
         report("half way there")
         await asyncio.sleep(60)
         return "never"
 
-    async def quick(report: Report) -> str:
+    async def quick(report: JobReport) -> str:
         return "all green"
 
     stage.session.jobs.start("bash", "make all", work)

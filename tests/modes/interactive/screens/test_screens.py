@@ -10,11 +10,11 @@ import pytest
 from tau.modes.interactive import app as app_module
 from tau.modes.interactive.commands import table as commands
 from tau.tui.terminal.capabilities import detect
-from tau.tui.terminal.virtual import VirtualTerminal
 from tests.modes.interactive.screens import looks
 from tests.modes.interactive.screens.golden import COLUMNS, FOLDER, capture, path_of
 from tests.modes.interactive.screens.stage import ROWS, Stage, masked, staged
 from tests.modes.interactive.screens.table import NO_SCREEN, ONE_LINE, SCREENS
+from tests.support.terminal.virtual import VirtualTerminal
 
 SOURCE = Path(app_module.__file__).parent
 OPENERS = {"ask", "pick", "ask_line", "confirm", "select", "input", "editor", "show"}

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tau.ai.faux import Say, Step
+from tau.ai.faux import FauxStep, Say
 from tau.modes.interactive.app import App
 from tests.modes.interactive.rig import Rig, rigged
 
@@ -15,7 +15,7 @@ Chooser = Callable[[App], Coroutine[Any, Any, None]]
 
 @asynccontextmanager
 async def conversing(
-    folder: Path, *said: str, answers: list[list[Step]] | None = None, **options: Any
+    folder: Path, *said: str, answers: list[list[FauxStep]] | None = None, **options: Any
 ) -> AsyncIterator[Rig]:
     """A screen with a conversation: each text was sent and answered."""
     script = answers or [[Say(f"Answer {number}.")] for number in range(1, len(said) + 2)]

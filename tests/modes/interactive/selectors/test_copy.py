@@ -4,7 +4,14 @@ from pathlib import Path
 
 from tau.ai.faux import Say
 from tau.ai.wire import AppMessage, AssistantMessage, TextContent, Usage, UserMessage
-from tau.modes.interactive.selectors.copy import Code, choose_copy, code_blocks, copy_parts, first_line, size
+from tau.modes.interactive.selectors.copy import (
+    CodeBlock,
+    choose_copy,
+    code_blocks,
+    copy_parts,
+    first_line,
+    size,
+)
 from tests.modes.interactive.rig import run
 from tests.modes.interactive.selectors.hands import conversing, opened
 
@@ -12,15 +19,15 @@ ANSWER = "Do this:\n\n```python\nprint(1)\nprint(2)\n```\n\nor\n\n~~~\nplain\n~~
 
 
 def test_blocks_of_code_are_found_with_their_languages() -> None:
-    assert code_blocks(ANSWER) == [Code("python", "print(1)\nprint(2)"), Code("", "plain")]
+    assert code_blocks(ANSWER) == [CodeBlock("python", "print(1)\nprint(2)"), CodeBlock("", "plain")]
 
 
 def test_a_longer_fence_holds_a_shorter_one() -> None:
-    assert code_blocks("````md\n```\nx\n```\n````") == [Code("md", "```\nx\n```")]
+    assert code_blocks("````md\n```\nx\n```\n````") == [CodeBlock("md", "```\nx\n```")]
 
 
 def test_a_block_that_is_never_closed_goes_to_the_end() -> None:
-    assert code_blocks("```sh\nls\npwd") == [Code("sh", "ls\npwd")]
+    assert code_blocks("```sh\nls\npwd") == [CodeBlock("sh", "ls\npwd")]
     assert code_blocks("```sh\n") == [] and code_blocks("no code `x`") == []
 
 

@@ -9,12 +9,12 @@ from tau.ai.faux import Say
 from tau.modes.interactive.selectors.branch import choose_branch
 from tau.modes.interactive.selectors.copy import choose_copy
 from tau.modes.interactive.selectors.hotkeys import choose_hotkeys
-from tau.modes.interactive.selectors.models import choose_model
-from tau.modes.interactive.selectors.sessions import choose_session
-from tau.modes.interactive.selectors.settings import choose_settings
-from tau.modes.interactive.selectors.themes import choose_theme
-from tau.modes.interactive.selectors.thinking import choose_thinking
-from tau.modes.interactive.selectors.tree import choose_entry
+from tau.modes.interactive.selectors.model_selector import choose_model
+from tau.modes.interactive.selectors.session_selector import choose_session
+from tau.modes.interactive.selectors.settings_selector import choose_settings
+from tau.modes.interactive.selectors.theme_selector import choose_theme
+from tau.modes.interactive.selectors.thinking_selector import choose_thinking
+from tau.modes.interactive.selectors.tree_selector import choose_entry
 from tests.modes.interactive.rig import Rig, run
 from tests.modes.interactive.selectors.hands import Chooser, closed, conversing, settled
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tau.modes.interactive.bindings import APP_BINDINGS
+from tau.modes.interactive.key_bindings import APP_BINDINGS
 from tau.modes.interactive.selectors.hotkeys import PROBLEMS, choose_hotkeys, hotkey_items
 from tau.tui.input.bindings import BINDINGS, Keymap
 from tests.modes.interactive.rig import run

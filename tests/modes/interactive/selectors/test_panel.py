@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tau.modes.interactive.bindings import APP_BINDINGS
+from tau.modes.interactive.key_bindings import APP_BINDINGS
 from tau.modes.interactive.selectors.keys import label, pressed
 from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel, key_rows, title_row
 from tau.modes.interactive.selectors.pick_list import PickList, pick

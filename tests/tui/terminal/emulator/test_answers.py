@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from tau.tui.terminal.virtual import Answers, Notification, VirtualTerminal
+from tests.support.terminal.virtual import Answers, Notification, VirtualTerminal
 
 
 def replies(text: str, answers: bool | Answers = True) -> list[str]:

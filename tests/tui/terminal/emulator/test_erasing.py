@@ -2,7 +2,7 @@
 
 import pytest
 
-from tau.tui.terminal.virtual import Habits, VirtualTerminal
+from tests.support.terminal.virtual import Habits, VirtualTerminal
 
 ROWS = "\r\n".join(("one", "two", "three", "four", "five"))
 

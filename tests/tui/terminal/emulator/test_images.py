@@ -3,7 +3,7 @@
 import base64
 import struct
 
-from tau.tui.terminal.virtual import Answers, VirtualTerminal
+from tests.support.terminal.virtual import Answers, VirtualTerminal
 
 PNG = base64.b64encode(
     b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 90, 54) + b"\x08\x06\x00\x00\x00" + b"x" * 40

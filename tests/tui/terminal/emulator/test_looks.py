@@ -2,7 +2,7 @@
 
 import pytest
 
-from tau.tui.terminal.virtual import Cell, VirtualTerminal
+from tests.support.terminal.virtual import Cell, VirtualTerminal
 
 
 def cell(sequence: str) -> Cell:

@@ -1,6 +1,6 @@
 """Screens, held-back frames, and a reader who scrolled up."""
 
-from tau.tui.terminal.virtual import VirtualTerminal
+from tests.support.terminal.virtual import VirtualTerminal
 
 
 def terminal_with(text: str, columns: int = 10, rows: int = 4) -> VirtualTerminal:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tau.tui.terminal.virtual import VirtualTerminal
+from tests.support.terminal.virtual import VirtualTerminal
 
 
 def after(text: str, columns: int = 10, rows: int = 6) -> VirtualTerminal:

@@ -5,9 +5,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.tui.terminal.emulator import parser as parsers
-from tau.tui.terminal.emulator.parser import Parser
-from tau.tui.terminal.virtual import VirtualTerminal
+from tests.support.terminal.emulator import parser as parsers
+from tests.support.terminal.emulator.parser import Parser
+from tests.support.terminal.virtual import VirtualTerminal
 
 
 class Found:

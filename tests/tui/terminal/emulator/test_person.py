@@ -3,9 +3,9 @@
 import pytest
 
 from tau.tui.input.key import InputEvent, Key, Paste
-from tau.tui.terminal.emulator.keys import encoded
 from tau.tui.terminal.port import Background, Capabilities
-from tau.tui.terminal.virtual import WRITES_KEPT, VirtualTerminal
+from tests.support.terminal.emulator.keys import encoded
+from tests.support.terminal.virtual import WRITES_KEPT, VirtualTerminal
 
 
 class Told:

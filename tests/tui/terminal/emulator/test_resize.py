@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.tui.terminal.virtual import VirtualTerminal
+from tests.support.terminal.virtual import VirtualTerminal
 
 SENTENCE = "the quick brown fox jumps over the lazy dog"
 

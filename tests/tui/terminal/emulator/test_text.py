@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.tui.terminal.emulator.printer import SIMPLE
-from tau.tui.terminal.virtual import VirtualTerminal
 from tau.tui.text.width import grapheme_width, graphemes, visible_width
+from tests.support.terminal.emulator.printer import SIMPLE
+from tests.support.terminal.virtual import VirtualTerminal
 
 FAMILY = "👨‍👩‍👧"
 

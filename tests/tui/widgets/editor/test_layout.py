@@ -6,16 +6,16 @@ from hypothesis import strategies as st
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.editor import units as units_module
 from tau.tui.widgets.editor.intake import incoming
-from tau.tui.widgets.editor.layout import Layout
+from tau.tui.widgets.editor.layout import WrapLayout
 from tau.tui.widgets.editor.pastes import Pastes
-from tau.tui.widgets.editor.units import Shape, measured, patched, shape, snapped
+from tau.tui.widgets.editor.units import LineUnits, measured, patched, shape, snapped
 from tests.tui.widgets.editor.hands import ODD_TEXTS
 
 LINES = ODD_TEXTS.map(lambda text: incoming(text).replace("\n", ""))
 
 
 def rows_of(line: str, width: int) -> list[str]:
-    layout = Layout(Pastes())
+    layout = WrapLayout(Pastes())
     layout.use(width)
     return [line[start : layout.row_end(line, row)] for row, start in enumerate(layout.rows(line))]
 
@@ -40,7 +40,7 @@ def test_a_row_may_break_beside_wide_characters() -> None:
 
 
 def test_tabs_take_the_cells_to_the_next_stop() -> None:
-    layout = Layout(Pastes())
+    layout = WrapLayout(Pastes())
     layout.use(20)
     assert layout.shown("a\tb", 0, 3) == "a   b"
     assert layout.shown("日\tb", 0, 3) == "日  b"
@@ -48,14 +48,14 @@ def test_tabs_take_the_cells_to_the_next_stop() -> None:
 
 
 def test_what_has_no_width_is_shown_as_a_sign() -> None:
-    layout = Layout(Pastes())
+    layout = WrapLayout(Pastes())
     line = "a\u200bb\u2028"
     assert layout.shown(line, 0, len(line)) == "a\ufffdb\ufffd"
 
 
 @given(LINES, st.integers(1, 25))
 def test_rows_joined_are_the_line_and_every_row_fits(line: str, width: int) -> None:
-    layout = Layout(Pastes())
+    layout = WrapLayout(Pastes())
     layout.use(width)
     starts = layout.rows(line)
     assert starts[0] == 0 and starts == sorted(starts) and len(set(starts)) == len(starts)
@@ -67,7 +67,7 @@ def test_rows_joined_are_the_line_and_every_row_fits(line: str, width: int) -> N
 
 @given(LINES, st.integers(1, 25))
 def test_a_column_found_by_its_cell_is_the_same_column(line: str, width: int) -> None:
-    layout = Layout(Pastes())
+    layout = WrapLayout(Pastes())
     layout.use(width)
     units = shape(line)
     columns = range(len(line) + 1) if units is None else units.starts
@@ -80,15 +80,15 @@ def test_a_column_found_by_its_cell_is_the_same_column(line: str, width: int) ->
 
 @given(st.text(st.sampled_from("abc  "), max_size=80), st.integers(1, 20))
 def test_the_short_way_for_narrow_lines_wraps_like_the_long_one(line: str, width: int) -> None:
-    layout = Layout(Pastes())
+    layout = WrapLayout(Pastes())
     layout.use(width)
-    units = Shape(list(range(len(line) + 1)), [1] * len(line), [])
+    units = LineUnits(list(range(len(line) + 1)), [1] * len(line), [])
     assert list(layout._narrow(line, 0)) == list(layout._wrapped(line, units, 0))
 
 
 @given(st.text(st.sampled_from("ab  日本🙂e\u0301"), max_size=80), st.integers(3, 20))
 def test_the_short_way_for_wide_lines_wraps_like_the_long_one(line: str, width: int) -> None:
-    layout = Layout(Pastes())
+    layout = WrapLayout(Pastes())
     layout.use(width)
     units = shape(line)
     if units is not None and units.sums:
@@ -122,19 +122,19 @@ def test_a_changed_long_line_has_the_rows_that_it_would_have_had_anyway(
     units: list[str], changes: list[tuple[int, int, str]], width: int
 ) -> None:
     line = "".join(units) * (2_500 // len("".join(units)) + 1)
-    layout = Layout(Pastes())
+    layout = WrapLayout(Pastes())
     layout.use(width)
     layout.rows(line)
     for place, length, text in changes:
         at = place % len(line)
         line = line[:at] + text + line[at + length :]
-        fresh = Layout(Pastes())
+        fresh = WrapLayout(Pastes())
         fresh.use(width)
         assert layout.rows(line) == [0, *fresh._breaks(line, 0)]
 
 
 def test_what_is_remembered_of_long_lines_is_bounded() -> None:
-    layout = Layout(Pastes())
+    layout = WrapLayout(Pastes())
     line = "日本語 " * 25_000
     for number in range(30):
         layout.rows(f"{line}{number}")
@@ -143,7 +143,7 @@ def test_what_is_remembered_of_long_lines_is_bounded() -> None:
 
 
 def test_only_a_changed_line_is_laid_out_again() -> None:
-    layout = Layout(Pastes())
+    layout = WrapLayout(Pastes())
     first = layout.rows("some words")
     assert layout.rows("some words") is first
     layout.use(10)

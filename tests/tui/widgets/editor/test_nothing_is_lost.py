@@ -2,9 +2,9 @@
 
 import pytest
 
-from tau.tui.input.buffer import StdinBuffer
+from tau.tui.input.decoder import InputDecoder
 from tau.tui.input.key import InputEvent, Key
-from tau.tui.terminal.replies import Reply
+from tau.tui.terminal.replies import TerminalReply
 from tau.tui.timer import FakeTimer
 from tau.tui.widgets.editor.editor import Editor
 from tau.tui.widgets.editor.history import MemoryHistory
@@ -18,14 +18,14 @@ def heard(edited: Editor, *pieces: bytes) -> list[str]:
     timer = FakeTimer()
     ignored: list[str] = []
 
-    def hand_over(events: "list[InputEvent | Reply]") -> None:
+    def hand_over(events: "list[InputEvent | TerminalReply]") -> None:
         for event in events:
-            assert not isinstance(event, Reply)
+            assert not isinstance(event, TerminalReply)
             if not edited.handle_input(event):
                 assert isinstance(event, Key)
                 ignored.append(event.name)
 
-    buffer = StdinBuffer(hand_over, timer)
+    buffer = InputDecoder(hand_over, timer)
     for piece in pieces:
         buffer.feed(piece)
         timer.advance(0.002)

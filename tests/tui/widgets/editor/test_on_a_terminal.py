@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 
 from tau.tui.render.screen import Screen
 from tau.tui.style import Theme
-from tau.tui.terminal.virtual import VirtualTerminal
 from tau.tui.text.width import graphemes
 from tau.tui.timer import FakeTimer
+from tests.support.terminal.virtual import VirtualTerminal
 from tests.tui.widgets.editor.hands import cursor, editor
 
 LETTERS = st.sampled_from(

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.tui.component import CURSOR_MARKER, Seam
+from tau.tui.component import CURSOR_MARKER, CommitBoundary
 from tau.tui.input.bindings import Keymap
 from tau.tui.style import StyleSpec, Theme
 from tau.tui.text.width import visible_width
@@ -138,7 +138,7 @@ def test_rows_that_were_handed_out_do_not_change() -> None:
 
 
 def test_none_of_its_rows_is_final() -> None:
-    assert editor("text").seam() == Seam(0)
+    assert editor("text").seam() == CommitBoundary(0)
 
 
 def test_another_text_after_a_recall_is_drawn_though_version_and_cursor_are_alike() -> None:

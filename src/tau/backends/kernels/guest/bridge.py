@@ -96,7 +96,7 @@ def _through(kernel: "Any", item: "Any", stages: "Any") -> "Callable[[], Any]":
 
 def _settled(kernel: "Any", value: "Any") -> "Any":
     """A coroutine's result, run to its end on this thread; anything else as it is."""
-    return kernel.load("loop").asyncio.run(value) if type(value).__name__ == "coroutine" else value
+    return kernel.load("event_loop").asyncio.run(value) if type(value).__name__ == "coroutine" else value
 
 
 def _side_by_side(kernel: "Any", works: "list[Callable[[], Any]]") -> "list[Any]":

@@ -66,4 +66,4 @@ if __name__ == "__main__":
         sys.exit(f"A Python kernel needs Python 3.8 or newer; this is {sys.version.split()[0]}.")
     ours = sys.modules["__main__"]  # kept: a module without an owner loses its names
     users, output = prepare()
-    load("core").serve(users, output, load, flush)
+    load("cell_loop").serve(users, output, load, flush)

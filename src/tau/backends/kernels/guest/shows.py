@@ -19,7 +19,7 @@ SIGNATURES = (
 PICTURES = (("_repr_png_", "image/png"), ("_repr_jpeg_", "image/jpeg"))
 
 
-class Rich:
+class RichDisplay:
     """Text with a kind of its own, for `display` or as the last line of a cell."""
 
     def __init__(self, kind: str, text: str) -> None:
@@ -33,12 +33,12 @@ class Rich:
         return self.text
 
 
-def HTML(kernel: "Any", text: str) -> Rich:
-    return Rich("html", text)
+def HTML(kernel: "Any", text: str) -> RichDisplay:
+    return RichDisplay("html", text)
 
 
-def Markdown(kernel: "Any", text: str) -> Rich:
-    return Rich("markdown", text)
+def Markdown(kernel: "Any", text: str) -> RichDisplay:
+    return RichDisplay("markdown", text)
 
 
 def display(kernel: "Any", *values: "Any") -> None:

@@ -16,23 +16,23 @@ from tau.base import log as log_file
 from tau.base.errors import NothingToDo, SessionError, TauError
 from tau.base.late import late
 from tau.coding.session.compaction.limits import SMALLEST_ROOM_TOKENS
-from tau.coding.session.compaction.meter import Meter, Reading
-from tau.coding.session.compaction.needs import Need, Needs, Reason
-from tau.coding.session.log import SessionLog
-from tau.config.settings import Compaction
+from tau.coding.session.compaction.meter import ContextMeasurement, Meter
+from tau.coding.session.compaction.trigger import CompactionReason, CompactionTarget, CompactionTrigger
+from tau.coding.session.storage.log import SessionLog
+from tau.config.settings import CompactionSettings
 
 if TYPE_CHECKING:
     from tau.coding.session.compaction.handoff import Handoff
-    from tau.coding.session.compaction.shrink import Changes, Job
+    from tau.coding.session.compaction.shrink import CompactionEdits, CompactionInput
 
 handoffs = late("tau.coding.session.compaction.handoff")
-pruning = late("tau.coding.session.compaction.prune")
+pruning = late("tau.coding.session.compaction.stale_reads")
 shaking = late("tau.coding.session.compaction.shake")
 stats = late("tau.coding.session.stats")
 work = late("tau.coding.session.compaction.shrink")
-writing = late("tau.coding.session.compaction.writing")
+log_changes = late("tau.coding.session.compaction.log_changes")
 
-Action = Literal["context-full", "handoff", "shake"]
+_Action = Literal["context-full", "handoff", "shake"]
 
 
 class ContextUsage(Struct, frozen=True, rename="camel"):
@@ -50,7 +50,7 @@ class Compactor:
         self,
         *,
         log: SessionLog,
-        settings: Compaction,
+        settings: CompactionSettings,
         complete: Complete,
         setup: Callable[[], Setup],
         emit: Callable[[AgentEvent], None],
@@ -65,7 +65,7 @@ class Compactor:
         self._emit = emit
         self._hooks = hooks
         self._meter = Meter(log)
-        self._needs = Needs(settings)
+        self._needs = CompactionTrigger(settings)
         self._looked_at = 0  # items that were searched for stale reads
 
     def usage(self) -> ContextUsage:
@@ -74,7 +74,7 @@ class Compactor:
         window = self._needs.window(setup.model, reading)
         return ContextUsage(reading.tokens, window, round(100 * reading.tokens / max(window, 1), 1))
 
-    async def make_room(self, abort: Abort, reason: Reason = "threshold") -> bool:
+    async def make_room(self, abort: Abort, reason: CompactionReason = "threshold") -> bool:
         """See to it that the next request fits; whether the context got smaller.
 
         Asked before each request, and with another reason after one that did not fit. It raises SessionError
@@ -109,8 +109,8 @@ class Compactor:
                     raise NothingToDo(work.NOTHING)
                 if not await self._allowed(job.messages):
                     raise TauError("A hook refused the compaction.")
-                changes: Changes = await work.shrink(job)
-            result: CompactionResult | None = writing.write(self._log, changes, leaf)
+                changes: CompactionEdits = await work.shrink(job)
+            result: CompactionResult | None = log_changes.write(self._log, changes, leaf)
         finally:
             self.running = False
         self._needs.met(setup.model)
@@ -128,7 +128,7 @@ class Compactor:
             changed = shaking.shaken(messages, reading.costs, protected_tokens=0, min_saved_tokens=0)
             if not changed:
                 raise NothingToDo("There is no heavy output to drop.")
-            saved: int = writing.replace_messages(self._log, reading, changed)
+            saved: int = log_changes.replace_messages(self._log, reading, changed)
             return saved
         finally:
             self.running = False
@@ -161,9 +161,15 @@ class Compactor:
         return self._log.artifacts_folder if self.settings.handoff_save_to_disk else None
 
     def _job(
-        self, setup: Setup, reading: Reading, need: Need, *, action: Action = "context-full", focus: str = ""
-    ) -> "Job":
-        job: Job = writing.make_job(
+        self,
+        setup: Setup,
+        reading: ContextMeasurement,
+        need: CompactionTarget,
+        *,
+        action: _Action = "context-full",
+        focus: str = "",
+    ) -> "CompactionInput":
+        job: CompactionInput = log_changes.make_job(
             self._log,
             self._complete,
             self.settings,
@@ -176,10 +182,15 @@ class Compactor:
         return job
 
     async def _automatic(
-        self, reason: Reason, setup: Setup, reading: Reading, need: Need, abort: Abort
+        self,
+        reason: CompactionReason,
+        setup: Setup,
+        reading: ContextMeasurement,
+        need: CompactionTarget,
+        abort: Abort,
     ) -> bool:
         strategy = self.settings.strategy
-        action: Action = "context-full"
+        action: _Action = "context-full"
         if strategy != "off" and not (strategy == "handoff" and reason == "overflow"):
             action = strategy
         self.running = True
@@ -193,7 +204,7 @@ class Compactor:
             if changes is None:
                 end = CompactionEnd(action, None, False, False, skipped=True)
                 return False
-            result = writing.write(self._log, changes, leaf)
+            result = log_changes.write(self._log, changes, leaf)
             self._needs.met(setup.model)
             end = CompactionEnd(action, result, False, reason in ("overflow", "incomplete"))
             return True
@@ -214,8 +225,13 @@ class Compactor:
                 self._emit(Compacted(result.summary, result.tokens_before, result.tokens_after, True))
 
     async def _changes(
-        self, reason: Reason, action: Action, setup: Setup, reading: Reading, need: Need
-    ) -> "Changes | None":
+        self,
+        reason: CompactionReason,
+        action: _Action,
+        setup: Setup,
+        reading: ContextMeasurement,
+        need: CompactionTarget,
+    ) -> "CompactionEdits | None":
         """What to write; None where a hook refuses. At an overflow its no only keeps the model out of it."""
         frame = int(reading.frame * need.ratio)
         if need.window - frame < SMALLEST_ROOM_TOKENS:
@@ -228,7 +244,7 @@ class Compactor:
             if reason != "overflow":
                 return None
             job = replace(job, ask_model=False)
-        changes: Changes = await work.shrink(job)
+        changes: CompactionEdits = await work.shrink(job)
         folder = self._handoff_folder() if action == "handoff" else None
         if folder is not None and changes.entry is not None:
             handoffs.save(changes.entry.summary, folder)
@@ -243,7 +259,7 @@ class Compactor:
             log_file.error("A hook failed before a compaction.", error)
             return True
 
-    def _drop_stale(self, reading: Reading) -> bool:
+    def _drop_stale(self, reading: ContextMeasurement) -> bool:
         """Replace reads that a newer one has made superfluous, where a server's cache loses little by it."""
         seen, self._looked_at = self._looked_at, len(reading.items)
         if not self.settings.supersede_reads or self.settings.strategy == "off":
@@ -252,4 +268,4 @@ class Compactor:
         if not any(isinstance(message, ToolResultMessage) and message.tool_name == "read" for message in new):
             return False
         stale = pruning.recent_stale_reads(reading.items, reading.costs, self._log.header.cwd)
-        return bool(stale) and writing.replace_messages(self._log, reading, stale) > 0
+        return bool(stale) and log_changes.replace_messages(self._log, reading, stale) > 0

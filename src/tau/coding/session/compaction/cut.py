@@ -7,7 +7,7 @@ from msgspec import Struct
 from tau.ai.wire import AppMessage, AssistantMessage, ToolCall, ToolResultMessage
 
 
-class Cut(Struct, frozen=True):
+class CutPoint(Struct, frozen=True):
     """Messages from `first_kept` on stay; those from `turn_start` to there are the beginning of a turn
     whose end stays. Where no turn is split, both are the same."""
 
@@ -51,7 +51,7 @@ def last_unit(messages: Sequence[AppMessage], valid: Sequence[bool]) -> int:
 
 def find_cut(
     messages: Sequence[AppMessage], costs: Sequence[int], keep_tokens: float, valid: Sequence[bool]
-) -> Cut:
+) -> CutPoint:
     """Keep at most `keep_tokens` of the newest messages, but always the last ones that belong together.
 
     A turn is split only where keeping whole ones would keep less than half. The part before the cut may be
@@ -69,8 +69,8 @@ def find_cut(
             if is_turn_start(messages[place]):
                 whole, kept_whole = place, kept
     if whole is not None and kept_whole * 2 >= sum(costs[first:]):
-        return Cut(whole, whole)
-    return Cut(first, _turn_start(messages, first))
+        return CutPoint(whole, whole)
+    return CutPoint(first, _turn_start(messages, first))
 
 
 def _turn_start(messages: Sequence[AppMessage], first_kept: int) -> int:

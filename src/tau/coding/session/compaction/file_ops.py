@@ -10,7 +10,7 @@ from msgspec import Struct
 from tau.agent.calls import STOPPED
 from tau.ai.wire import AppMessage, AssistantMessage, ToolCall, ToolResultMessage, text_of
 from tau.base.errors import ToolError
-from tau.coding.paths import split_selector
+from tau.coding.files.paths import split_selector
 from tau.coding.session.compaction.estimate import text_tokens
 from tau.coding.session.compaction.shorten import plain
 from tau.hashline.format import parse_header
@@ -34,7 +34,7 @@ class FileOps(Struct, frozen=True):
         return {"readFiles": list(self.read), "modifiedFiles": list(self.modified)}
 
 
-class Called(Struct, frozen=True):
+class CallResult(Struct, frozen=True):
     """A call, its result and where that stands; None and -1 where there is no result."""
 
     call: ToolCall
@@ -75,7 +75,7 @@ def file_ops(messages: Sequence[AppMessage], cwd: str, before: Iterable[FileOps]
     return FileOps(tuple(only_read[-MAX_READ_KEPT:]), tuple(modified.values()))
 
 
-def calls_with_results(messages: Sequence[AppMessage]) -> list[Called]:
+def calls_with_results(messages: Sequence[AppMessage]) -> list[CallResult]:
     """Every call in order, with its result."""
     calls: list[ToolCall] = []
     places: dict[int, int] = {}
@@ -91,7 +91,7 @@ def calls_with_results(messages: Sequence[AppMessage]) -> list[Called]:
     for number, call in enumerate(calls):
         at = places.get(number, -1)
         result = messages[at] if at >= 0 else None
-        found.append(Called(call, result if isinstance(result, ToolResultMessage) else None, at))
+        found.append(CallResult(call, result if isinstance(result, ToolResultMessage) else None, at))
     return found
 
 

@@ -10,7 +10,7 @@ from tau.base.errors import TauError
 from tau.base.files import make_private, write_atomic
 from tau.coding.session.compaction import summary as summaries
 from tau.coding.session.compaction.file_ops import file_lists, file_ops
-from tau.coding.session.compaction.shrink import Job, ask
+from tau.coding.session.compaction.shrink import CompactionInput, ask
 
 MAX_DOCUMENT_TOKENS = 8_192
 
@@ -32,10 +32,10 @@ class Handoff(Struct, frozen=True):
         )
 
 
-async def make_handoff(job: Job, folder: Path | None) -> Handoff:
+async def make_handoff(job: CompactionInput, folder: Path | None) -> Handoff:
     """Ask the model for the document; `folder`: keep it there too. Raises TauError where there is none."""
     tokens = min(MAX_DOCUMENT_TOKENS, job.window // 4)
-    wish = summaries.Wish(
+    wish = summaries.SummaryRequest(
         kind="handoff",
         messages=job.messages,
         previous=job.previous,

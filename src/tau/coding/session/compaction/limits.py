@@ -4,7 +4,7 @@ import re
 
 from msgspec import Struct
 
-from tau.config.settings import Compaction
+from tau.config.settings import CompactionSettings
 
 RESERVE_PERCENT = 15
 SMALLEST_ROOM_TOKENS = 256  # less than this beside the prompt and the tools is no conversation
@@ -26,22 +26,22 @@ _ASKED = (
 )
 
 
-class Stated(Struct, frozen=True):
+class ServerLimit(Struct, frozen=True):
     """What a server said when a request was too large for it; 0 where it did not say."""
 
     window: int = 0
     asked: int = 0
 
 
-def stated(text: str) -> Stated:
+def stated(text: str) -> ServerLimit:
     """The numbers of tokens in a complaint about a request that is too large."""
     window, asked = _number(_WINDOW, text), _number(_ASKED, text)
     if window < MIN_WINDOW_TOKENS or (asked and asked < window):
-        return Stated()
-    return Stated(window, asked)
+        return ServerLimit()
+    return ServerLimit(window, asked)
 
 
-def threshold_tokens(settings: Compaction, window: int) -> int:
+def threshold_tokens(settings: CompactionSettings, window: int) -> int:
     """Above this many tokens a conversation is compacted, by the settings alone.
 
     What the user sets wins; else the reserve, at least 15 % of the window and at most half of it, stays free.
@@ -54,7 +54,7 @@ def threshold_tokens(settings: Compaction, window: int) -> int:
     return max(window - reserve, window // 2)
 
 
-def limit_tokens(settings: Compaction, window: int, frame: int) -> int:
+def limit_tokens(settings: CompactionSettings, window: int, frame: int) -> int:
     """The same where `frame` tokens are the prompt and the tools, which nothing makes smaller."""
     room = min(max(window - frame, 0) // 2, USUAL_ROOM_TOKENS)
     return max(threshold_tokens(settings, window), frame + room)

@@ -13,22 +13,22 @@ from tau.agent.tool import Tool
 from tau.ai.model import Model
 from tau.ai.wire import AppMessage, AssistantMessage
 from tau.coding.session.compaction.estimate import frame_tokens, message_tokens, usage_tokens
-from tau.coding.session.context import Item
-from tau.coding.session.log import SessionLog
+from tau.coding.session.context import ContextItem
+from tau.coding.session.storage.log import SessionLog
 
 # An entry of these kinds changes what was sent before it: what a server counted earlier no longer holds.
 _REWRITES = frozenset({"compaction", "context_edit"})
 RATIOS = (0.5, 4.0)
 
 
-class Reading(Struct, frozen=True, kw_only=True):
+class ContextMeasurement(Struct, frozen=True, kw_only=True):
     """`tokens` is the best figure there is; `costs` are estimates, one for each item.
 
     `frame` is what the prompt and the tools take, `ratio` how many real tokens an estimated one is.
     """
 
     tokens: int
-    items: Sequence[Item]
+    items: Sequence[ContextItem]
     costs: Sequence[int]
     estimated: int  # frame and all items
     frame: int
@@ -39,14 +39,14 @@ class Reading(Struct, frozen=True, kw_only=True):
 class Meter:
     def __init__(self, log: SessionLog) -> None:
         self._log = log
-        self._items: Sequence[Item] = ()
+        self._items: Sequence[ContextItem] = ()
         self._costs: list[int] = []
         self._total = 0
         self._counted = -1  # place of the newest answer whose usage holds
         self._up_to_counted = 0  # the estimate of all items up to it
         self._frame: tuple[str, Sequence[Tool[Any]], Model, int] | None = None
 
-    def read(self, setup: Setup) -> Reading:
+    def read(self, setup: Setup) -> ContextMeasurement:
         items = self._log.context().items
         known = len(self._costs)
         if items is not self._items or len(items) < known:
@@ -57,12 +57,14 @@ class Meter:
         frame = self._frame_tokens(setup)
         estimated = frame + self._total
         if self._counted < 0:
-            return Reading(tokens=estimated, items=items, costs=self._costs, estimated=estimated, frame=frame)
+            return ContextMeasurement(
+                tokens=estimated, items=items, costs=self._costs, estimated=estimated, frame=frame
+            )
         answer = items[self._counted].message
         assert isinstance(answer, AssistantMessage)
         used = usage_tokens(answer.usage)
         low, high = RATIOS
-        return Reading(
+        return ContextMeasurement(
             tokens=used + self._total - self._up_to_counted,
             items=items,
             costs=self._costs,
@@ -72,7 +74,7 @@ class Meter:
             counted=answer,
         )
 
-    def _begin(self, items: Sequence[Item]) -> None:
+    def _begin(self, items: Sequence[ContextItem]) -> None:
         """Another list: look at all of it, with the estimates that are known already."""
         counted = zip(self._items, self._costs, strict=False)  # the list may have grown since
         known = {item.id: (item.message, cost) for item, cost in counted}
@@ -86,7 +88,7 @@ class Meter:
             cost = old[1] if old is not None and old[0] is item.message else None
             self._take(place, item, cost, counts=item.id in fresh)
 
-    def _take(self, place: int, item: Item, cost: int | None = None, *, counts: bool = True) -> None:
+    def _take(self, place: int, item: ContextItem, cost: int | None = None, *, counts: bool = True) -> None:
         if cost is None:
             cost = message_tokens(item.message)
         self._costs.append(cost)

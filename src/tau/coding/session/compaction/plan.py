@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from tau.ai.wire import AppMessage
-from tau.coding.session.compaction.cut import Cut, find_cut, valid_starts
+from tau.coding.session.compaction.cut import CutPoint, find_cut, valid_starts
 from tau.coding.session.compaction.estimate import message_tokens
 from tau.coding.session.compaction.shorten import fit
 
@@ -21,7 +21,7 @@ MIN_CUT_TOKENS = 400  # less than this is not worth a summary
 OVERSHOOT = 1.25  # how much longer than asked for a summary may be
 
 
-class View:
+class ContextView:
     """A conversation with changes that are not written yet. `edits` holds them by their places."""
 
     def __init__(self, messages: Sequence[AppMessage], costs: Sequence[int]) -> None:
@@ -39,15 +39,15 @@ class View:
         return sum(self.costs[start:])
 
 
-class Plan(Struct, frozen=True):
+class CompactionPlan(Struct, frozen=True):
     """`kept_tokens` are those of the messages that stay, with `edits` made to them."""
 
-    cut: Cut
+    cut: CutPoint
     edits: dict[int, AppMessage]
     kept_tokens: int
 
 
-class Shares(Struct, frozen=True):
+class TokenBudget(Struct, frozen=True):
     """How the room beside prompt and tools is divided; estimated tokens, all of them."""
 
     room: float
@@ -56,36 +56,36 @@ class Shares(Struct, frozen=True):
     keep: float
 
 
-def for_summary(room: float, files: int, keep: float, reserve: float) -> Shares:
+def for_summary(room: float, files: int, keep: float, reserve: float) -> TokenBudget:
     """`files` is what a list of all files takes, `keep` and `reserve` what the settings say."""
     files_room = min(float(files), room * FILES_SHARE)
     summary = min(reserve * SUMMARY_OF_RESERVE, (room - files_room) * SUMMARY_SHARE)
-    return Shares(room, summary, files_room, min(keep, room * KEEP_SHARE))
+    return TokenBudget(room, summary, files_room, min(keep, room * KEEP_SHARE))
 
 
-def for_digest(room: float, files: int) -> Shares:
+def for_digest(room: float, files: int) -> TokenBudget:
     """As much of the newest as fits."""
     files_room = min(float(files), room * FILES_SHARE)
     summary = min(DIGEST_TOKENS, (room - files_room) * DIGEST_SHARE)
-    return Shares(room, summary, files_room, room * DIGEST_FILL - files_room - summary)
+    return TokenBudget(room, summary, files_room, room * DIGEST_FILL - files_room - summary)
 
 
-def make_plan(view: View, shares: Shares, previous_tokens: int) -> Plan:
+def make_plan(view: ContextView, shares: TokenBudget, previous_tokens: int) -> CompactionPlan:
     """Where to cut, and which of the messages that stay must be made smaller."""
     valid = valid_starts(view.messages)
     cut = find_cut(view.messages, view.costs, shares.keep, valid)
     if sum(view.costs[: cut.first_kept]) < MIN_CUT_TOKENS:
         # So little goes by a cut that it is not the older part which is too large, but a message or two.
         room = (shares.room - previous_tokens) * FIT_FILL
-        if (plan := _fitted(view, Cut(0, 0), room)).kept_tokens <= room:
+        if (plan := _fitted(view, CutPoint(0, 0), room)).kept_tokens <= room:
             return plan
     taken = shares.summary * OVERSHOOT + shares.files if cut.first_kept else previous_tokens
     return _fitted(view, cut, shares.room - taken)
 
 
-def _fitted(view: View, cut: Cut, room: float) -> Plan:
+def _fitted(view: ContextView, cut: CutPoint, room: float) -> CompactionPlan:
     start = cut.first_kept
     fitted = fit(view.messages[start:], view.costs[start:], max(room, 0))
     edits = {place: message for place, message in view.edits.items() if place >= start}
     edits |= {start + place: message for place, message in fitted.changed.items()}
-    return Plan(cut, edits, fitted.tokens)
+    return CompactionPlan(cut, edits, fitted.tokens)

@@ -33,18 +33,18 @@ SMALLEST_TOKENS = 64  # no message is made smaller than this
 IMAGE_NOTE = "[an image was here; it was taken out to save room]"
 
 
-class Fitted(Struct, frozen=True):
+class ShortenedMessages(Struct, frozen=True):
     """Messages that fit, by place: only those that had to change."""
 
     changed: dict[int, AppMessage]
     tokens: int
 
 
-def fit(messages: Sequence[AppMessage], costs: Sequence[int], room_tokens: float) -> Fitted:
+def fit(messages: Sequence[AppMessage], costs: Sequence[int], room_tokens: float) -> ShortenedMessages:
     """Make the largest messages smaller until all take at most `room_tokens` together, or none can shrink."""
     total = sum(costs)
     if total <= room_tokens:
-        return Fitted({}, total)
+        return ShortenedMessages({}, total)
     cap = _cap(costs, room_tokens)
     while True:  # some messages have more in them than can be cut, so the others must give more
         fitted = _capped(messages, costs, cap)
@@ -53,14 +53,14 @@ def fit(messages: Sequence[AppMessage], costs: Sequence[int], room_tokens: float
         cap = max(cap * 2 // 3, SMALLEST_TOKENS)
 
 
-def _capped(messages: Sequence[AppMessage], costs: Sequence[int], cap: int) -> Fitted:
+def _capped(messages: Sequence[AppMessage], costs: Sequence[int], cap: int) -> ShortenedMessages:
     total = sum(costs)
     changed: dict[int, AppMessage] = {}
     for place, cost in enumerate(costs):
         if cost > cap and (smaller := shortened(messages[place], cap)) is not None:
             changed[place] = smaller
             total += message_tokens(smaller) - cost
-    return Fitted(changed, total)
+    return ShortenedMessages(changed, total)
 
 
 def _cap(costs: Sequence[int], room_tokens: float) -> int:

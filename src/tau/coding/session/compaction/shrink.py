@@ -14,16 +14,16 @@ from tau.base import log
 from tau.base.errors import NothingToDo, ProviderError, TauError
 from tau.base.tasks import spawn
 from tau.coding.session.compaction import plan as plans
-from tau.coding.session.compaction import prune, shake
+from tau.coding.session.compaction import shake, stale_reads
 from tau.coding.session.compaction import summary as summaries
-from tau.coding.session.compaction.cut import Cut
+from tau.coding.session.compaction.cut import CutPoint
 from tau.coding.session.compaction.digest import digest
 from tau.coding.session.compaction.estimate import summary_tokens, text_tokens
 from tau.coding.session.compaction.file_ops import FileOps, file_lists, file_ops
 from tau.coding.session.compaction.limits import RECOVERY
-from tau.coding.session.context import Item
-from tau.coding.session.entries import CompactionEntry, ContextEdit, Replacement
-from tau.config.settings import Compaction
+from tau.coding.session.context import ContextItem
+from tau.coding.session.entries import CompactionEntry, ContentReplacement, ContextEdit
+from tau.config.settings import CompactionSettings
 
 MIN_SUMMARY_TOKENS = 150  # with less room than this no model is asked
 NOTHING = "There is nothing to compact yet."
@@ -32,17 +32,17 @@ TOO_LARGE = (
     "use a model with a larger window, or start a new session."
 )
 
-Action = Literal["context-full", "handoff", "shake"]
+CompactionAction = Literal["context-full", "handoff", "shake"]
 
 
-class Job(Struct, frozen=True, kw_only=True):
+class CompactionInput(Struct, frozen=True, kw_only=True):
     """What is to be made smaller, and to what. Tokens are estimated ones but for `window` and `tokens`.
 
     `written` are the messages of `items` as they stand in the log, `earlier` the files of earlier summaries.
     `must`: where no model can summarise, cut without one.
     """
 
-    items: Sequence[Item]  # without the summary of the latest compaction
+    items: Sequence[ContextItem]  # without the summary of the latest compaction
     written: Sequence[AppMessage]
     costs: Sequence[int]
     previous: str
@@ -56,9 +56,9 @@ class Job(Struct, frozen=True, kw_only=True):
     window: int
     model: Model
     complete: Complete
-    settings: Compaction
+    settings: CompactionSettings
     cwd: str
-    action: Action = "context-full"
+    action: CompactionAction = "context-full"
     focus: str = ""
     ask_model: bool = True
     must: bool = True
@@ -68,7 +68,7 @@ class Job(Struct, frozen=True, kw_only=True):
         return [item.message for item in self.items]
 
 
-class Changes(Struct, frozen=True):
+class CompactionEdits(Struct, frozen=True):
     """What to append to the log. Without an entry, the conversation is only edited."""
 
     edits: list[ContextEdit]
@@ -76,7 +76,7 @@ class Changes(Struct, frozen=True):
     tokens_after: int
 
 
-class Notes(Struct, frozen=True):
+class SummaryAttempt(Struct, frozen=True):
     """A model's summary, or why there is none and whether to ask again; and what it has cost."""
 
     text: str = ""
@@ -85,12 +85,12 @@ class Notes(Struct, frozen=True):
     again: bool = False
 
 
-async def shrink(job: Job) -> Changes:
+async def shrink(job: CompactionInput) -> CompactionEdits:
     """Raises TauError where the context cannot be made smaller, or need not be and no summary was made."""
-    view = plans.View(job.messages, job.costs)
+    view = plans.ContextView(job.messages, job.costs)
     if job.settings.supersede_reads:
-        protected = shake.protected_from(view.messages, view.costs, prune.PROTECTED_TOKENS)
-        view.edit(prune.stale_reads(view.messages, view.costs, job.cwd, changed_before=protected))
+        protected = shake.protected_from(view.messages, view.costs, stale_reads.PROTECTED_TOKENS)
+        view.edit(stale_reads.stale_reads(view.messages, view.costs, job.cwd, changed_before=protected))
     previous = summary_tokens(job.previous) if job.previous else 0
     if job.action == "shake":
         view.edit(shake.shaken(view.messages, view.costs))
@@ -113,7 +113,9 @@ async def shrink(job: Job) -> Changes:
     return _cut(job, view, room, files, previous)
 
 
-def _cut(job: Job, view: plans.View, room: float, files: int, previous: int) -> Changes:
+def _cut(
+    job: CompactionInput, view: plans.ContextView, room: float, files: int, previous: int
+) -> CompactionEdits:
     """Without a model: as much of the newest as fits, and of the rest what can be said without one."""
     shares = plans.for_digest(room, files)
     plan = plans.make_plan(view, shares, previous)
@@ -129,19 +131,25 @@ def _cut(job: Job, view: plans.View, room: float, files: int, previous: int) -> 
     return changes
 
 
-def _edited(job: Job, edits: dict[int, AppMessage], after: float) -> Changes:
+def _edited(job: CompactionInput, edits: dict[int, AppMessage], after: float) -> CompactionEdits:
     changed = [edit_of(job.items[place].id, message) for place, message in edits.items()]
-    return Changes(changed, None, _measured(job, after))
+    return CompactionEdits(changed, None, _measured(job, after))
 
 
-def _measured(job: Job, after: float) -> int:
+def _measured(job: CompactionInput, after: float) -> int:
     """An estimate in the measure of `job.tokens`, which a server may have counted: the two are compared."""
     return round(after * job.tokens / max(job.estimated, 1))
 
 
 def _changes(
-    job: Job, plan: plans.Plan, shares: plans.Shares, text: str, usage: Usage, *, fits: bool = True
-) -> Changes | None:
+    job: CompactionInput,
+    plan: plans.CompactionPlan,
+    shares: plans.TokenBudget,
+    text: str,
+    usage: Usage,
+    *,
+    fits: bool = True,
+) -> CompactionEdits | None:
     """What to write for a summary; None if it would not help. `fits`: it must also get below the limit."""
     first = plan.cut.first_kept
     ops = file_ops(job.written[:first], job.cwd, job.earlier)
@@ -157,20 +165,20 @@ def _changes(
         usage=usage if usage != Usage() else UNSET,
     )
     edits = [edit_of(job.items[place].id, message) for place, message in plan.edits.items()]
-    return Changes(edits, entry, _measured(job, after))
+    return CompactionEdits(edits, entry, _measured(job, after))
 
 
 def edit_of(id: str, message: AppMessage) -> ContextEdit:
     content = getattr(message, "content", None)
     assert content is not None, "only messages with a content are edited"
-    return ContextEdit(target_id=id, replacement=Replacement(content))
+    return ContextEdit(target_id=id, replacement=ContentReplacement(content))
 
 
-async def _notes(job: Job, cut: Cut, room: float) -> Notes:
+async def _notes(job: CompactionInput, cut: CutPoint, room: float) -> SummaryAttempt:
     """The summary of what goes: two attempts at most, the second one asks for less, with less, at once."""
     tokens = max(int(room * job.ratio), summaries.MIN_ANSWER_TOKENS)
-    kind: summaries.Kind = "handoff" if job.action == "handoff" else "summary"
-    whole = summaries.Wish(
+    kind: summaries.SummaryKind = "handoff" if job.action == "handoff" else "summary"
+    whole = summaries.SummaryRequest(
         kind=kind,
         messages=job.messages[: cut.first_kept],
         previous=job.previous,
@@ -189,7 +197,9 @@ async def _notes(job: Job, cut: Cut, room: float) -> Notes:
     return replace(second, usage=added(first.usage, second.usage))
 
 
-async def _in_two_parts(job: Job, whole: summaries.Wish, cut: Cut, room: float) -> Notes:
+async def _in_two_parts(
+    job: CompactionInput, whole: summaries.SummaryRequest, cut: CutPoint, room: float
+) -> SummaryAttempt:
     """What came before the turn, and the turn's beginning, summarised side by side."""
     turn, tokens = cut.turn_start, whole.answer_tokens
     history = replace(whole, messages=whole.messages[:turn], answer_tokens=tokens * 2 // 3)
@@ -202,30 +212,32 @@ async def _in_two_parts(job: Job, whole: summaries.Wish, cut: Cut, room: float) 
     one, two = before.result(), after.result()
     usage = added(one.usage, two.usage)
     if one.text and two.text:
-        return Notes(summaries.joined(one.text, two.text), usage=usage)
+        return SummaryAttempt(summaries.joined(one.text, two.text), usage=usage)
     failed = [notes for notes in (one, two) if not notes.text]
-    return Notes(why=failed[0].why, usage=usage, again=all(notes.again for notes in failed))
+    return SummaryAttempt(why=failed[0].why, usage=usage, again=all(notes.again for notes in failed))
 
 
-async def ask(job: Job, wish: summaries.Wish, room: float) -> Notes:
+async def ask(job: CompactionInput, wish: summaries.SummaryRequest, room: float) -> SummaryAttempt:
     """One request for a summary that takes about `room` estimated tokens; it does not raise."""
     window = int(job.window / max(job.ratio, 1))
     try:
         answer = await job.complete(job.model, summaries.build_request(wish, job.model, window))
     except ProviderError as error:
         why = f"No summary could be made: {error}"
-        return Notes(why=why, again=error.retryable or error.overflow)
+        return SummaryAttempt(why=why, again=error.retryable or error.overflow)
     except TauError as error:
-        return Notes(why=f"No summary could be made: {error}")
+        return SummaryAttempt(why=f"No summary could be made: {error}")
     except Exception as error:
         log.error("A summary failed unexpectedly.", error)
-        return Notes(why="No summary could be made; the log file has the details.")
+        return SummaryAttempt(why="No summary could be made; the log file has the details.")
     text = summaries.summary_of(answer, may_be_cut=wish.hard)
     if text is None:
-        return Notes(why=f"{job.model.key} gave no summary.", usage=answer.usage, again=True)
+        return SummaryAttempt(why=f"{job.model.key} gave no summary.", usage=answer.usage, again=True)
     if text_tokens(text) > room * plans.OVERSHOOT:
-        return Notes(why=f"The summary of {job.model.key} was too long.", usage=answer.usage, again=True)
-    return Notes(text, usage=answer.usage)
+        return SummaryAttempt(
+            why=f"The summary of {job.model.key} was too long.", usage=answer.usage, again=True
+        )
+    return SummaryAttempt(text, usage=answer.usage)
 
 
 def added(one: Usage, two: Usage) -> Usage:

@@ -7,8 +7,8 @@ from typing import Literal, assert_never
 from msgspec import Struct
 
 from tau.ai.dialect import Request
-from tau.ai.history import clean, ran_text
 from tau.ai.model import Model
+from tau.ai.normalization import clean, ran_text
 from tau.ai.wire import (
     AppMessage,
     AssistantMessage,
@@ -47,13 +47,13 @@ PREVIOUS_SHARE = 0.4  # of the room, at most, for the notes so far
 TURN_HEADING = "## Beginning of the turn under way"
 DROPPED = "[{count} older messages of this part are left out here: there was no room for them]"
 
-Kind = Literal["summary", "turn", "handoff"]
+SummaryKind = Literal["summary", "turn", "handoff"]
 
 
-class Wish(Struct, frozen=True, kw_only=True):
+class SummaryRequest(Struct, frozen=True, kw_only=True):
     """What is to be summarised. `previous` are the notes that this part continues."""
 
-    kind: Kind
+    kind: SummaryKind
     messages: Sequence[AppMessage]
     previous: str = ""
     focus: str = ""
@@ -61,7 +61,7 @@ class Wish(Struct, frozen=True, kw_only=True):
     hard: bool = False  # the first try failed: ask for less, with less
 
 
-def build_request(wish: Wish, model: Model, window: int) -> Request:
+def build_request(wish: SummaryRequest, model: Model, window: int) -> Request:
     """A request that fits into `window` tokens with its answer, whatever is to be summarised."""
     answer = max(MIN_ANSWER_TOKENS, min(wish.answer_tokens, model.max_tokens, window // 4))
     system = _template("system")

@@ -23,17 +23,17 @@ from tau.ai.wire import (
 )
 from tau.base.clock import now_ms
 from tau.base.errors import UsageError
-from tau.coding.export.frame import money_text, percent_text, tokens_text
-from tau.coding.history.shown import folder_text
+from tau.coding.cost_report.request_costs import iter_usage
+from tau.coding.cost_report.summary import UsageSummary, start_of_day, summarise
+from tau.coding.export.page import money_text, percent_text, tokens_text
 from tau.coding.session.compaction.estimate import frame_tokens, json_tokens, message_tokens, text_tokens
 from tau.coding.session.compaction.limits import limit_tokens
 from tau.coding.session.session import Session
 from tau.coding.session.stats import cache_hit_rate, counts
-from tau.coding.usage.rows import iter_usage
-from tau.coding.usage.summary import UsageSummary, start_of_day, summarise
+from tau.coding.session_index.labels import folder_text
 from tau.modes.interactive.app import App
-from tau.modes.interactive.commands.saying import columns, count, session_of, width_of
-from tau.modes.interactive.selectors.session_files import place_of
+from tau.modes.interactive.commands.shared_text import columns, count, session_of, width_of
+from tau.modes.interactive.selectors.session_actions import place_of
 
 BAR_COLUMNS = 60
 _SIGNS, _PLAIN_SIGNS = "█▓▒░▚▞▙▟▛▜", "#=+*%@o&$x"
@@ -42,7 +42,7 @@ DAYS, MAX_DAYS = 30, 3_660
 SHOWN_DAYS, SHOWN_SHARES = 7, 8
 
 
-class Part(NamedTuple):
+class ContextShare(NamedTuple):
     """Something that takes room in the window; `sign` stands for it in the bar."""
 
     name: str
@@ -61,7 +61,7 @@ async def context(app: App, rest: str) -> None:
     ]
     if not app.theme.linear:
         lines += ["", _bar(app, parts, window), ""]
-    free = Part("free", max(window - used, 0), _free_sign(app))
+    free = ContextShare("free", max(window - used, 0), _free_sign(app))
     rows = [
         (part.sign, part.name, tokens_text(part.tokens), _share(part.tokens, window))
         for part in (*parts, free)
@@ -73,7 +73,7 @@ async def context(app: App, rest: str) -> None:
     app.say("\n".join(lines))
 
 
-def _parts(session: Session, used: int, signs: str) -> list[Part]:
+def _parts(session: Session, used: int, signs: str) -> list[ContextShare]:
     """Estimates, brought to what the server has counted, so that they add up."""
     setup = session.setup()
     files = {found[1]: found[0] for found in _FILES.finditer(setup.system)}
@@ -90,7 +90,7 @@ def _parts(session: Session, used: int, signs: str) -> list[Part]:
     estimated = sum(found.values())
     scale = used / estimated if estimated else 1.0
     return [
-        Part(name, round(tokens * scale), signs[place % len(signs)])
+        ContextShare(name, round(tokens * scale), signs[place % len(signs)])
         for place, (name, tokens) in enumerate(item for item in found.items() if item[1] > 0)
     ]
 
@@ -129,7 +129,7 @@ def spec_tokens(spec: ToolSpec) -> int:
     return frame_tokens("", [spec]) - frame_tokens("", [])
 
 
-def _bar(app: App, parts: Sequence[Part], window: int) -> str:
+def _bar(app: App, parts: Sequence[ContextShare], window: int) -> str:
     """Each part as long as its share; what is there at all is seen."""
     length = min(width_of(app), BAR_COLUMNS)
     cells = ""

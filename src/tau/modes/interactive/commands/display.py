@@ -7,32 +7,32 @@ from tau.ai.model import DEMO_PROVIDER, THINKING_LEVELS, Model, ThinkingLevel, t
 from tau.base.errors import ConfigError, UsageError
 from tau.base.late import late
 from tau.modes.interactive.app import App
-from tau.modes.interactive.commands.saying import session_of
+from tau.modes.interactive.commands.shared_text import session_of
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.selectors.model_rows import Known
+    from tau.modes.interactive.selectors.model_list import ModelList
 
-applying = late("tau.modes.interactive.selectors.applying")
-clipboard = late("tau.modes.interactive.editing.clipboard")
+setting_changes = late("tau.modes.interactive.selectors.setting_changes")
+clipboard = late("tau.modes.interactive.composer.clipboard")
 copies = late("tau.modes.interactive.selectors.copy")
 difflib = late("difflib")
 hotkey_list = late("tau.modes.interactive.selectors.hotkeys")
-looks = late("tau.modes.interactive.themes.looks")
-model_rows = late("tau.modes.interactive.selectors.model_rows")
-models = late("tau.modes.interactive.selectors.models")
-setting_list = late("tau.modes.interactive.selectors.settings")
-themes = late("tau.modes.interactive.selectors.themes")
-thinking_list = late("tau.modes.interactive.selectors.thinking")
+appearance = late("tau.modes.interactive.themes.appearance")
+model_list = late("tau.modes.interactive.selectors.model_list")
+model_selector = late("tau.modes.interactive.selectors.model_selector")
+setting_list = late("tau.modes.interactive.selectors.settings_selector")
+theme_selector = late("tau.modes.interactive.selectors.theme_selector")
+thinking_list = late("tau.modes.interactive.selectors.thinking_selector")
 
 
 async def model(app: App, rest: str) -> None:
     """Choose one, or take the one that is meant by this. Raises UsageError and ConfigError."""
     if not rest:
-        await models.choose_model(app)
+        await model_selector.choose_model(app)
         return
     session = session_of(app)
     chosen, level = await find_model(app, rest)
-    await models.use(app, session, models.Wish(chosen))
+    await model_selector.use(app, session, model_selector.ModelSelection(chosen))
     if level is not None:
         session.use_thinking(level)
     told = f", thinking {session.thinking}," if chosen.reasoning else ""
@@ -44,14 +44,14 @@ async def find_model(app: App, pattern: str) -> tuple[Model, ThinkingLevel | Non
     """The model that is meant, of the tables or of a server on this machine, if it can be used."""
     if pattern.partition("/")[0] == DEMO_PROVIDER:
         raise UsageError("The demo model has to be chosen at the start: tau --provider demo.")
-    known: Known = model_rows.known_models(app.paths, session_of(app).model)
+    known: ModelList = model_list.known_models(app.paths, session_of(app).model)
     usable = [id for id in known.catalog.providers if id in known.usable]
     try:
         choice = pick_model(known.catalog, pattern, prefer=usable)
     except UsageError:
         if not app.settings.local.discover:
             raise
-        known = known.with_more(*await model_rows.served_models())
+        known = known.with_more(*await model_list.served_models())
         choice = pick_model(known.catalog, pattern, prefer=usable)
     missing = known.missing(choice.model)
     if missing:
@@ -79,16 +79,16 @@ async def thinking(app: App, rest: str) -> None:
 async def theme(app: App, rest: str) -> None:
     """Choose one, or take this one for a terminal as it is now, dark or light. Raises UsageError."""
     if not rest:
-        await themes.choose_theme(app)
+        await theme_selector.choose_theme(app)
         return
-    names: list[str] = list(looks.theme_names())
+    names: list[str] = list(appearance.theme_names())
     if rest not in names:
         near = difflib.get_close_matches(rest, names, 1)
         hint = f"Did you mean {near[0]}?" if near else "/theme shows all of them."
         raise UsageError(f'There is no theme "{rest}". {hint}')
-    key = f"theme.{applying.background_of(app)}"
-    looks.use_theme(app, rest)
-    origin = applying.save_setting(app, key, rest).origin(key)
+    key = f"theme.{setting_changes.background_of(app)}"
+    appearance.use_theme(app, rest)
+    origin = setting_changes.save_setting(app, key, rest).origin(key)
     if origin.layer == "user":
         app.say(f"The theme is {rest}, now and from now on.")
     else:

@@ -3,14 +3,14 @@
 from typing import Any
 
 from tau.base.errors import ConfigError
+from tau.config.descriptions import show_value
 from tau.config.keybindings import load_keybindings
 from tau.config.models_file import load_models_file
 from tau.config.settings import setting_values
-from tau.config.words import show_value
-from tau.modes.interactive.app import App, Change
-from tau.modes.interactive.commands.saying import count, next_session, session_of
-from tau.modes.interactive.selectors.applying import background_of, read_settings, restyle, show
-from tau.modes.interactive.themes.looks import load_theme, wanted_name
+from tau.modes.interactive.app import App, SessionSwitch
+from tau.modes.interactive.commands.shared_text import count, next_session, session_of
+from tau.modes.interactive.selectors.setting_changes import background_of, read_settings, restyle, show
+from tau.modes.interactive.themes.appearance import load_theme, wanted_name
 
 MAX_TOLD = 12
 
@@ -32,7 +32,9 @@ async def reload(app: App, rest: str) -> None:
     # model that is in use now, whatever one the command line named.
     model = session.model.key
     app.leave(
-        Change("resume", session=str(path), model=model) if path.exists() else Change("new", model=model)
+        SessionSwitch("resume", session=str(path), model=model)
+        if path.exists()
+        else SessionSwitch("new", model=model)
     )
     opened = await next_session(app, session)
     show(app, opened.settings)

@@ -11,19 +11,19 @@ from tau.base.errors import TauError, UsageError
 from tau.base.files import mode_of, typed_path
 from tau.base.late import late
 from tau.base.sizes import format_bytes
-from tau.coding.export.frame import money_text, tokens_text
-from tau.coding.session.navigation import Move
+from tau.coding.export.page import money_text, tokens_text
 from tau.coding.session.session import Session
-from tau.coding.session.store import SessionStore
+from tau.coding.session.storage.session_store import SessionStore
 from tau.coding.session.titles import UNTITLED, first_words
-from tau.modes.interactive.app import App, Change
-from tau.modes.interactive.commands.saying import columns, count, next_session, session_of
+from tau.coding.session.tree_navigation import Move
+from tau.modes.interactive.app import App, SessionSwitch
+from tau.modes.interactive.commands.shared_text import columns, count, next_session, session_of
 
 branches = late("tau.modes.interactive.selectors.branch")
 sdk = late("tau.sdk")
-sessions = late("tau.modes.interactive.selectors.sessions")
-trees = late("tau.modes.interactive.selectors.tree")
-trash = late("tau.coding.history.trash")
+session_selector = late("tau.modes.interactive.selectors.session_selector")
+trees = late("tau.modes.interactive.selectors.tree_selector")
+trash = late("tau.coding.session.storage.trash")
 
 SHOWN_ID_CHARS = 8
 
@@ -31,20 +31,20 @@ SHOWN_ID_CHARS = 8
 async def new(app: App, rest: str) -> None:
     path = session_of(app).log.path
     before = " /resume goes back to the one before." if path is not None and path.exists() else ""
-    app.leave(Change("new", notice=f"This is a new session.{before}"))
+    app.leave(SessionSwitch("new", notice=f"This is a new session.{before}"))
 
 
 async def resume(app: App, rest: str) -> None:
     """Choose one, or go on with the one of this id."""
     if not rest:
-        await sessions.choose_session(app)
+        await session_selector.choose_session(app)
         return
     session = session_of(app)
     path = _found(session, rest)
     if session.log.path is not None and path == session.log.path:
         app.say("This is the session that you are in.")
         return
-    app.leave(Change("resume", session=str(path)))
+    app.leave(SessionSwitch("resume", session=str(path)))
 
 
 def _found(session: Session, wanted: str) -> Path:
@@ -140,7 +140,7 @@ async def _delete(app: App) -> None:
     if not await app.ui.confirm("Delete this session?", question):
         app.say("The session stays.")
         return
-    app.leave(Change("new"))
+    app.leave(SessionSwitch("new"))
     await next_session(app, old)
     trashed = trash.Trash(app.paths.trash).put(path, title)
     app.say(
@@ -196,4 +196,4 @@ async def fork(app: App, rest: str) -> None:
     if not path.exists():
         raise TauError("There is nothing to copy yet.")
     notice = "This is a copy of the session; what is said here stays here."
-    app.leave(Change("fork", session=str(path), notice=notice))
+    app.leave(SessionSwitch("fork", session=str(path), notice=notice))

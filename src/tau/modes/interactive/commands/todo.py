@@ -6,11 +6,11 @@ from pathlib import Path
 from tau.base.errors import TauError, UsageError
 from tau.base.files import mode_of, open_at_once, typed_path, write_atomic
 from tau.base.sizes import KIB, format_bytes
-from tau.coding.todo_list import MARKS, Op, Phases, TodoItem, TodoOp, open_tasks, tasks_of
-from tau.coding.todo_markdown import ORPHANS, from_markdown, to_markdown
+from tau.coding.todo.list import MARKS, Phases, TodoItem, TodoOp, TodoOpName, open_tasks, tasks_of
+from tau.coding.todo.markdown import ORPHANS, from_markdown, to_markdown
 from tau.modes.interactive.app import App
-from tau.modes.interactive.commands.saying import count, session_of
-from tau.modes.interactive.editing.clipboard import copied
+from tau.modes.interactive.commands.shared_text import count, session_of
+from tau.modes.interactive.composer.clipboard import copied
 
 LEGEND = "Tasks: # a phase, - [ ] a task, - [/] under way, - [x] done"
 FILE = "TODO.md"
@@ -19,7 +19,7 @@ USAGE = (
     "Write it as /todo, /todo edit, /todo append [PHASE:] TEXT, /todo start, done, drop or rm TASK, "
     "/todo copy, /todo export [FILE], /todo import [FILE] or /todo clear; a task is its number or its text."
 )
-CLOSING: dict[str, tuple[Op, str]] = {
+CLOSING: dict[str, tuple[TodoOpName, str]] = {
     "done": ("done", "Done"),
     "drop": ("drop", "Dropped"),
     "rm": ("rm", "Removed"),

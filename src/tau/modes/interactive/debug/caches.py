@@ -14,7 +14,7 @@ OLD_S = 30 * 86_400
 _OUTPUT = re.compile(r"[0-9]{1,9}\.[\w-]+\.log")
 
 
-class Found(NamedTuple):
+class CacheFiles(NamedTuple):
     """Files that may go, and what they weigh."""
 
     outputs: list[Path]
@@ -22,7 +22,7 @@ class Found(NamedTuple):
     bytes: int
 
 
-def find(sessions: Path, cache: Path, current: Path | None) -> Found:
+def find(sessions: Path, cache: Path, current: Path | None) -> CacheFiles:
     """Full outputs of sessions that were not written to for 30 days, and all of the cache.
 
     A session itself, its plans and what is needed to undo its changes stay; so does the session in use.
@@ -40,10 +40,10 @@ def find(sessions: Path, cache: Path, current: Path | None) -> Found:
                 total += _size(path)
     kept = sorted(cache.iterdir()) if cache.is_dir() else []
     total += sum(_size(path) for path in _files(kept))
-    return Found(outputs, kept, total)
+    return CacheFiles(outputs, kept, total)
 
 
-def clear(found: Found) -> int:
+def clear(found: CacheFiles) -> int:
     """How many of them could not be removed."""
     failed = 0
     for path in found.outputs:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tau.base.sizes import MIB
-from tau.modes.interactive.debug.pager import Does, Pager
+from tau.modes.interactive.debug.pager import Pager, PagerAction
 from tau.tui.component import Component
 
 if TYPE_CHECKING:
@@ -77,9 +77,9 @@ async def show_logs(app: "App") -> None:
             f"Log: {app.paths.logs / FILES[-1]}",
             read,
             does=(
-                Does("o", "loads older ones", older),
-                Does("p", "this tau only", ours),
-                Does("r", "reads again", lambda: pager.refresh("Read again.")),
+                PagerAction("o", "loads older ones", older),
+                PagerAction("p", "this tau only", ours),
+                PagerAction("r", "reads again", lambda: pager.refresh("Read again.")),
             ),
             empty="The log is empty: nothing has gone wrong. TAU_DEBUG=1 writes more into it.",
             on_close=lambda: done(None),

@@ -12,15 +12,15 @@ from tau.base.errors import TauError
 from tau.base.late import late
 from tau.base.run import Limits, LocalRunner
 from tau.base.sizes import format_bytes
-from tau.modes.interactive.question_parts import Choice
-from tau.modes.interactive.questions import ChoicePanel
+from tau.modes.interactive.dialogs.basic import ChoicePanel
+from tau.modes.interactive.dialogs.parts import DialogChoice
 from tau.tui.component import Component
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
 
 caches = late("tau.modes.interactive.debug.caches")
-exporting = late("tau.modes.interactive.commands.exporting")
+export = late("tau.modes.interactive.commands.export")
 logs = late("tau.modes.interactive.debug.logs")
 profiling = late("tau.modes.interactive.debug.profiling")
 reports = late("tau.modes.interactive.debug.report")
@@ -28,7 +28,7 @@ requests = late("tau.modes.interactive.debug.requests")
 system = late("tau.modes.interactive.debug.system")
 
 PROFILED_S = 10.0
-Action = Callable[["App"], Awaitable[bool]]
+_Action = Callable[["App"], Awaitable[bool]]
 """True: the menu is shown again."""
 
 
@@ -45,7 +45,7 @@ async def open_menu(app: "App") -> None:
 
 
 def _menu(app: "App", at: int) -> Callable[[Callable[[int | None], None]], Component]:
-    choices = [Choice(place, label, about) for place, (label, about, _) in enumerate(_ACTIONS)]
+    choices = [DialogChoice(place, label, about) for place, (label, about, _) in enumerate(_ACTIONS)]
     return lambda done: ChoicePanel(
         app,
         "Look inside",
@@ -92,7 +92,7 @@ async def _profile(app: "App") -> bool:
 
 
 async def _transcript(app: "App") -> bool:
-    await exporting.export(app, "")
+    await export.export(app, "")
     return False
 
 
@@ -151,7 +151,7 @@ async def _caches(app: "App") -> bool:
     return False
 
 
-_ACTIONS: tuple[tuple[str, str, Action], ...] = (
+_ACTIONS: tuple[tuple[str, str, _Action], ...] = (
     ("Log", "What went wrong, with the details.", _logs),
     ("Answers as they came", "The last events of model servers, with secrets masked.", _requests),
     ("System", "Versions, terminal, machine.", _system),

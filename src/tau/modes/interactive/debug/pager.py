@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tau.base.late import late
-from tau.modes.interactive.question_parts import Frame
-from tau.modes.interactive.questions import CANCEL, PAGE_DOWN, PAGE_UP
+from tau.modes.interactive.dialogs.basic import CANCEL, PAGE_DOWN, PAGE_UP
+from tau.modes.interactive.dialogs.parts import DialogFrame
 from tau.tui.input.key import InputEvent, Key
 from tau.tui.text.wrap import wrap
 from tau.tui.widgets.scroll_view import ScrollView
@@ -14,12 +14,12 @@ from tau.tui.widgets.text import Text
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
 
-clipboard = late("tau.modes.interactive.editing.clipboard")
+clipboard = late("tau.modes.interactive.composer.clipboard")
 
 START, END = "tui.editor.cursorLineStart", "tui.editor.cursorLineEnd"
 
 
-class Does(NamedTuple):
+class PagerAction(NamedTuple):
     """A letter, what it does in words, and the doing."""
 
     letter: str
@@ -27,7 +27,7 @@ class Does(NamedTuple):
     do: Callable[[], None]
 
 
-class Pager(Frame):
+class Pager(DialogFrame):
     """`read` gives the text; it is asked again by `refresh`. The view begins at the end."""
 
     def __init__(
@@ -36,13 +36,13 @@ class Pager(Frame):
         title: str,
         read: Callable[[], str],
         *,
-        does: Sequence[Does] = (),
+        does: Sequence[PagerAction] = (),
         empty: str = "There is nothing to see.",
         on_close: Callable[[], None],
     ) -> None:
         super().__init__(app, title)
         self._read = read
-        self._does = (*does, Does("c", "copies it", self._copy))
+        self._does = (*does, PagerAction("c", "copies it", self._copy))
         self._empty = empty
         self._on_close = on_close
         self._text = ""
@@ -99,7 +99,7 @@ class Pager(Frame):
         does = self._does if self._text else self._does[:-1]  # nothing is there to be copied
         return [scrolls, *(f"{one.letter} {one.words}" for one in does), self.key(CANCEL, "goes back")]
 
-    def _named(self, letter: str) -> Does | None:
+    def _named(self, letter: str) -> PagerAction | None:
         return next((one for one in self._does if one.letter == letter), None)
 
     def _copy(self) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import DecodeError, json
 
-from tau.ai.raw_events import kept
+from tau.ai.exchange_log import kept
 from tau.base.errors import TauError
 from tau.base.files import make_private
 from tau.base.sizes import MIB, format_bytes
@@ -40,13 +40,13 @@ you and the agent said, and what the agent read.
 """
 
 
-class Written(NamedTuple):
+class ReportFile(NamedTuple):
     path: Path
     told: str
     """What to say of it."""
 
 
-class Content(NamedTuple):
+class ReportContent(NamedTuple):
     """What goes into a report, collected while nothing changes it."""
 
     system: str
@@ -55,19 +55,19 @@ class Content(NamedTuple):
     paths: Paths
 
 
-async def write_report(app: "App", *more: tuple[str, str]) -> Written:
+async def write_report(app: "App", *more: tuple[str, str]) -> ReportFile:
     """Raises TauError. `more` are further files: names and texts."""
     masker = masker_for(app)
     session = None if app.session is None else app.session.log.path
-    content = Content(system.told(app), requests.told(kept(), masker), session, app.paths)
+    content = ReportContent(system.told(app), requests.told(kept(), masker), session, app.paths)
     try:
         path = await asyncio.to_thread(_write, content, masker, more)
     except OSError as error:
         raise TauError(f"The report cannot be written: {error.strerror or error}.") from error
-    return Written(path, masked_text(masker))
+    return ReportFile(path, masked_text(masker))
 
 
-def _write(content: Content, masker: Masker, more: tuple[tuple[str, str], ...]) -> Path:
+def _write(content: ReportContent, masker: Masker, more: tuple[tuple[str, str], ...]) -> Path:
     folder = content.paths.home / "reports"
     make_private(folder)
     name = f"tau-report-{time.strftime('%Y%m%d-%H%M%S')}"
@@ -88,7 +88,7 @@ def _write(content: Content, masker: Masker, more: tuple[tuple[str, str], ...]) 
     return path
 
 
-def _files(content: Content, masker: Masker) -> Iterator[tuple[str, str]]:
+def _files(content: ReportContent, masker: Masker) -> Iterator[tuple[str, str]]:
     yield "README.txt", README
     yield "system.txt", masker.text(content.system)
     yield "log.txt", masker.text("\n".join(logs.records(content.paths.logs)[-MAX_LOG_RECORDS:]))

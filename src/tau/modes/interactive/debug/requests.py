@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tau.ai.raw_events import RawEvents, kept
-from tau.modes.interactive.debug.pager import Does, Pager
+from tau.ai.exchange_log import ExchangeLog, kept
+from tau.modes.interactive.debug.pager import Pager, PagerAction
 from tau.modes.interactive.debug.secrets import masker_for
 from tau.tui.component import Component
 
@@ -17,7 +17,7 @@ MIN_PAUSE_S = 0.5
 """Between two looks while answers arrive: cutting and masking them costs time."""
 
 
-def told(record: RawEvents | None, masker: "Masker") -> str:
+def told(record: ExchangeLog | None, masker: "Masker") -> str:
     """All that is kept, as one text."""
     if record is None:
         return ""
@@ -45,7 +45,7 @@ async def show_requests(app: "App") -> None:
             app,
             "Answers of model servers, as they came",
             lambda: told(record, masker),
-            does=(Does("r", "looks again", lambda: pager.refresh("Looked again.")),),
+            does=(PagerAction("r", "looks again", lambda: pager.refresh("Looked again.")),),
             empty="No model has been asked yet.",
             on_close=lambda: done(None),
         )

@@ -14,15 +14,14 @@ from tau.agent.events import AgentEvent, AgentStart
 from tau.agent.ui import Ui
 from tau.ai.faux import FAUX_MODEL, Faux
 from tau.coding.session.session import Session
-from tau.config.layers import Given, load_settings
+from tau.config.layers import RunOverrides, load_settings
 from tau.config.paths import Paths, user_paths
 from tau.config.settings import Settings, setting_values
-from tau.modes.interactive.app import App, Change
+from tau.modes.interactive.app import App, SessionSwitch
 from tau.modes.interactive.demo.repository import make_repository
 from tau.modes.interactive.demo.script import ENDING, OPENING, REQUEST, answers
-from tau.modes.interactive.front import Front
-from tau.modes.interactive.opening import open_front
-from tau.modes.interactive.selectors.applying import LIVE_GROUPS
+from tau.modes.interactive.early_screen import EarlyScreen, open_front
+from tau.modes.interactive.selectors.setting_changes import LIVE_GROUPS
 from tau.sdk import SessionOptions, create_session
 
 # It stands in the status line all the time, so that nobody takes it for a real one.
@@ -38,7 +37,7 @@ FLAGS = {
 KEY_S, READ_S, PAUSE_S, LOOK_S = 0.06, 6.0, 0.6, 0.02
 
 
-class Guard(Protocol):
+class _SignalGuard(Protocol):
     """Around the work: the first signal calls `stop`, or cancels the task while there is none.
 
     `code` is the exit code that a signal asks for.
@@ -47,11 +46,11 @@ class Guard(Protocol):
     code: int | None
     stop: Callable[[], None] | None
 
-    def __enter__(self) -> "Guard": ...
+    def __enter__(self) -> "_SignalGuard": ...
     def __exit__(self, *_: object) -> None: ...
 
 
-def play(guard: Callable[[], Guard], *, fast: bool) -> int:
+def play(guard: Callable[[], _SignalGuard], *, fast: bool) -> int:
     """Until the person leaves; with `fast` it runs at full speed and leaves by itself. The exit code.
 
     `guard` is made in the loop; nothing is on the disk before it is there.
@@ -59,7 +58,7 @@ def play(guard: Callable[[], Guard], *, fast: bool) -> int:
     return asyncio.run(_play(guard, fast=fast))
 
 
-async def _play(guard: Callable[[], Guard], *, fast: bool) -> int:
+async def _play(guard: Callable[[], _SignalGuard], *, fast: bool) -> int:
     with guard() as signals:
         try:
             with tempfile.TemporaryDirectory(prefix="tau-demo-", ignore_cleanup_errors=True) as name:
@@ -71,13 +70,13 @@ async def _play(guard: Callable[[], Guard], *, fast: bool) -> int:
         return code if signals.code is None else signals.code
 
 
-async def _show(folder: Path, signals: Guard, *, fast: bool) -> int:
+async def _show(folder: Path, signals: _SignalGuard, *, fast: bool) -> int:
     home, project = folder / "home", folder / "shop"
     home.mkdir()
     # The look is the user's own; all that is written goes into the temporary folder.
     settings = load_settings(user_paths(), folder, flags=FLAGS).settings
     look = {key: value for key, value in setting_values(settings).items() if key.split(".")[0] in LIVE_GROUPS}
-    given = Given(flags={**look, **FLAGS})
+    given = RunOverrides(flags={**look, **FLAGS})
     paths = user_paths({**os.environ, "TAU_HOME": str(home)})
     await make_repository(project)
     front, loop = open_front(settings, paths, project)
@@ -89,14 +88,20 @@ async def _show(folder: Path, signals: Guard, *, fast: bool) -> int:
 
 
 async def _run(
-    front: Front, settings: Settings, paths: Paths, given: Given, signals: Guard, *, fast: bool
+    front: EarlyScreen,
+    settings: Settings,
+    paths: Paths,
+    given: RunOverrides,
+    signals: _SignalGuard,
+    *,
+    fast: bool,
 ) -> int:
     faux = Faux(answers(fast=fast))
     options = SessionOptions(cwd=front.cwd, stream=faux.stream, settings=given.flags)
     environ = {**os.environ, "TAU_HOME": str(paths.home)}
 
     @asynccontextmanager
-    async def opening(change: Change, ui: Ui) -> AsyncIterator[Session]:
+    async def opening(change: SessionSwitch, ui: Ui) -> AsyncIterator[Session]:
         wanted = msgspec.structs.replace(
             options,
             ui=ui,

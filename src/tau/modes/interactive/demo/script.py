@@ -5,7 +5,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 
-from tau.ai.faux import Count, Say, Step, Think, Use, Wait
+from tau.ai.faux import Count, FauxStep, Say, Think, Use, Wait
 
 REQUEST = "A test fails. Find out why, fix it, and show me that it works."
 OPENING = (
@@ -31,14 +31,14 @@ The test passes now.
 Nothing else changed: `/undo` takes it back, `Ctrl+O` shows all output."""
 
 
-def answers(*, fast: bool) -> list[list[Step]]:
+def answers(*, fast: bool) -> list[list[FauxStep]]:
     """One list for each answer of the model; the last one is for whoever goes on to talk with it."""
     test = f"{_python()} -m unittest -q"
     old, new = (
         "    return total(prices) / len(prices)",
         "    return total(prices) / len(prices) if prices else 0",
     )
-    parts: list[Sequence[Step]] = [
+    parts: list[Sequence[FauxStep]] = [
         (
             Think("A failing test: run the suite first, and read what it says before touching anything."),
             Say("I run the tests to see what fails."),
@@ -61,7 +61,7 @@ def answers(*, fast: bool) -> list[list[Step]]:
     return [[*_paced(part, fast=fast), Count(*count)] for part, count in zip(parts, used, strict=True)]
 
 
-def _paced(steps: Sequence[Step], *, fast: bool) -> Iterator[Step]:
+def _paced(steps: Sequence[FauxStep], *, fast: bool) -> Iterator[FauxStep]:
     """Words arrive one by one; before an answer there is time to read, before a call a moment of silence."""
     if not fast:
         yield Wait(READ_S)

@@ -11,12 +11,12 @@ from tau.modes.interactive.selectors.pick_list import pick
 from tau.tui.widgets.select_list import SelectItem
 
 if TYPE_CHECKING:
-    from tau.coding.session.log import SessionLog
-    from tau.coding.session.navigation import BranchPoint
+    from tau.coding.session.storage.log import SessionLog
+    from tau.coding.session.tree_navigation import BranchPoint
     from tau.modes.interactive.app import App
 
 apps = late("tau.modes.interactive.app")
-forks = late("tau.coding.session.fork")
+forks = late("tau.coding.session.storage.fork")
 snippets = late("tau.coding.session.snippets")
 
 SHOWN_CHARS = 300
@@ -49,11 +49,11 @@ async def choose_branch(app: "App") -> None:
     text, images = session.tree.to_edit(point.entry_id)
     before = _parent(log, point.entry_id)
     if before is None:
-        app.leave(apps.Change("new", draft=text, images=tuple(images)))
+        app.leave(apps.SessionSwitch("new", draft=text, images=tuple(images)))
         return
     new = await asyncio.to_thread(_copy, log.path, session.cwd, before, log.blobs)
     notice = "This session has all that was said before; the other one is as it was (/resume)."
-    app.leave(apps.Change("resume", str(new), draft=text, images=tuple(images), notice=notice))
+    app.leave(apps.SessionSwitch("resume", str(new), draft=text, images=tuple(images), notice=notice))
 
 
 def branch_items(points: "list[BranchPoint]", active: set[str]) -> list[SelectItem[str]]:

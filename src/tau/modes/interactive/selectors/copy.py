@@ -18,10 +18,10 @@ from tau.modes.interactive.selectors.pick_list import pick
 from tau.tui.widgets.select_list import SelectItem
 
 if TYPE_CHECKING:
-    from tau.coding.session.log import SessionLog
+    from tau.coding.session.storage.log import SessionLog
     from tau.modes.interactive.app import App
 
-clipboard = late("tau.modes.interactive.editing.clipboard")
+clipboard = late("tau.modes.interactive.composer.clipboard")
 
 MAX_MESSAGES = 300
 """How far back one can go: so many messages that have a text."""
@@ -29,7 +29,7 @@ SHOWN_CHARS = 200
 _FENCE = r"^ {0,3}(`{3,}|~{3,})[ \t]*([^\n`]*)$"
 
 
-class Part(NamedTuple):
+class CopyItem(NamedTuple):
     """Something to copy: its name, what it is of, and the text itself."""
 
     name: str
@@ -37,7 +37,7 @@ class Part(NamedTuple):
     text: str
 
 
-class Code(NamedTuple):
+class CodeBlock(NamedTuple):
     language: str
     text: str
 
@@ -65,7 +65,7 @@ def newest_first(log: "SessionLog") -> Iterator[AppMessage]:
             yield entry.message
 
 
-def copy_parts(messages: Iterable[AppMessage], most: int = MAX_MESSAGES) -> Iterator[Part]:
+def copy_parts(messages: Iterable[AppMessage], most: int = MAX_MESSAGES) -> Iterator[CopyItem]:
     """From the newest message on: each as a whole, then the blocks of code in it."""
     count = answers = 0
     for message in messages:
@@ -79,9 +79,9 @@ def copy_parts(messages: Iterable[AppMessage], most: int = MAX_MESSAGES) -> Iter
         answers += who == "Answer"
         last = who == "Answer" and answers == 1
         group = "Last answer" if last else "Earlier" if answers else "Since the last answer"
-        yield Part("All of it" if last else who, group, text)
+        yield CopyItem("All of it" if last else who, group, text)
         for code in code_blocks(text) if who != "Command" else ():
-            yield Part(f"Code: {code.language}" if code.language else "Code", group, code.text)
+            yield CopyItem(f"Code: {code.language}" if code.language else "Code", group, code.text)
 
 
 def words_of(message: AppMessage) -> tuple[str, str] | None:
@@ -99,9 +99,9 @@ def words_of(message: AppMessage) -> tuple[str, str] | None:
             return None
 
 
-def code_blocks(text: str) -> list[Code]:
+def code_blocks(text: str) -> list[CodeBlock]:
     """The fenced blocks of a Markdown text; one that is never closed goes to its end."""
-    found: list[Code] = []
+    found: list[CodeBlock] = []
     fence = language = ""
     lines: list[str] = []
     for line in text.split("\n"):
@@ -110,12 +110,12 @@ def code_blocks(text: str) -> list[Code]:
             if mark:
                 fence, language, lines = mark[1], mark[2].split(" ")[0].strip(), []
         elif mark and mark[1].startswith(fence) and not mark[2].strip():
-            found.append(Code(language, "\n".join(lines)))
+            found.append(CodeBlock(language, "\n".join(lines)))
             fence = ""
         else:
             lines.append(line)
     if fence and lines:
-        found.append(Code(language, "\n".join(lines)))
+        found.append(CodeBlock(language, "\n".join(lines)))
     return [code for code in found if code.text.strip()]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel
-from tau.modes.interactive.selectors.pick_list import Everything, PickList
+from tau.modes.interactive.selectors.pick_list import AllChoices, PickList
 from tau.tui.component import Component
 from tau.tui.input.names import label as key_label
 from tau.tui.widgets.select_list import SelectItem
@@ -33,7 +33,7 @@ async def choose_hotkeys(app: "App") -> None:
     """All keys, to be searched by what they do or by their names; nothing is changed."""
 
     def make(done: Callable[[None], None]) -> Component:
-        listed = PickList(app, hotkey_items(app.keys), kind=ByName, on_cancel=lambda: done(None))
+        listed = PickList(app, hotkey_items(app.keys), kind=ActionChoices, on_cancel=lambda: done(None))
         listed.on_select = lambda item: done(None)
         hints = (Hint(CONFIRM, "close"), Hint(CANCEL, "leave"))
         panel = Panel(app, "Keys", listed, hints=hints, fit=listed.fit)
@@ -50,7 +50,7 @@ async def choose_hotkeys(app: "App") -> None:
     await app.dialogs.ask(make)
 
 
-class ByName(Everything[str]):
+class ActionChoices(AllChoices[str]):
     """Actions are found by their names too, which are not shown with them: rows have no room for them."""
 
     def matching(self, query: str) -> list[int]:

@@ -3,16 +3,15 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from tau.agent.ui import Level
+from tau.agent.ui import NoticeLevel
 from tau.modes.interactive.selectors.keys import label, pressed
-from tau.tui.component import Component
+from tau.tui.component import Component, LiveComponent
 from tau.tui.input.key import InputEvent
 from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap
 from tau.tui.widgets.input_field import InputField
-from tau.tui.widgets.live import Live
 
 if TYPE_CHECKING:
     from tau.modes.interactive.app import App
@@ -38,7 +37,7 @@ class Hint(NamedTuple):
 Hints: TypeAlias = Sequence[Hint] | Callable[[], Sequence[Hint]]
 
 
-class Panel(Live):
+class Panel(LiveComponent):
     """Never higher than the terminal. `actions` are looked up before the inside gets a key.
 
     `note` stands at the right end of the title. What `tell` says stays until the next key.
@@ -65,7 +64,7 @@ class Panel(Live):
         self._hints = hints
         self._fit = fit
         self._message = ""
-        self._level: Level = "info"
+        self._level: NoticeLevel = "info"
         self._announced: tuple[object, ...] = ()
         self._parts: list[Sequence[str]] = []
         self._drawn_for: tuple[object, ...] = ()
@@ -85,7 +84,7 @@ class Panel(Live):
         self._title = self._title if title is None else clean_line(title)
         self._note = self._note if note is None else clean_line(note)
 
-    def tell(self, text: str, level: Level = "warning") -> None:
+    def tell(self, text: str, level: NoticeLevel = "warning") -> None:
         """Say something above the keys, until the next one is pressed."""
         self._message = clean_line(text)
         self._level = level

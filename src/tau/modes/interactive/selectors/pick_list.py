@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tau.modes.interactive.app import App
 
 
-class Everything(Choices[T]):
+class AllChoices(Choices[T]):
     """What is disabled looks so, but is reached like all else: a person wants to know why it is."""
 
     def at(self, place: int) -> SelectItem[T] | None:
@@ -39,7 +39,7 @@ class PickList(SelectList[T], Generic[T]):
     def __init__(self, app: "App", items: Iterable[SelectItem[T]] = (), **options: Any) -> None:
         self._app = app
         self._filterable = options.get("filterable", True)
-        super().__init__(app.theme, app.keys, items, **{"kind": Everything, **options})
+        super().__init__(app.theme, app.keys, items, **{"kind": AllChoices, **options})
 
     def fit(self, rows: int, width: int) -> None:
         """Take no more rows than there are."""

@@ -7,12 +7,12 @@ from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from msgspec import json
 
+from tau.config.descriptions import show_value
 from tau.config.layers import LoadedSettings
 from tau.config.settings import Setting as Declared
 from tau.config.settings import describe_settings, setting_values
-from tau.config.words import show_value
-from tau.modes.interactive.selectors.applying import takes_effect
-from tau.tui.widgets.setting import Kind, Setting, Value
+from tau.modes.interactive.selectors.setting_changes import takes_effect
+from tau.tui.widgets.setting import SettingKind, SettingRow, Value
 
 TABS: Mapping[str, tuple[str, ...]] = {
     "Appearance": ("theme", "statusLine", "display"),
@@ -38,34 +38,34 @@ _LAYERS = {
 }
 
 
-class Tab(NamedTuple):
+class SettingsTab(NamedTuple):
     name: str
     keys: Sequence[str]
 
 
-def tabs() -> list[Tab]:
+def tabs() -> list[SettingsTab]:
     """All settings by tab; what no tab names comes last."""
     by_head = {head: name for name, heads in TABS.items() for head in heads}
     found: dict[str, list[str]] = {name: [] for name in (*TABS, OTHER)}
     for declared in describe_settings():
         found[by_head.get(declared.key.partition(".")[0], OTHER)].append(declared.key)
-    return [Tab(name, keys) for name, keys in found.items() if keys]
+    return [SettingsTab(name, keys) for name, keys in found.items() if keys]
 
 
-def setting_rows(loaded: LoadedSettings, choices: Mapping[str, Sequence[str]]) -> dict[str, Setting]:
+def setting_rows(loaded: LoadedSettings, choices: Mapping[str, Sequence[str]]) -> dict[str, SettingRow]:
     """A row for every setting. `choices` names the values of texts that are no free texts, such as themes."""
     values = setting_values(loaded.settings)
     return {one.key: row_of(one, values[one.key], choices.get(one.key, ())) for one in describe_settings()}
 
 
-def row_of(declared: Declared, value: Any, choices: Sequence[str] = ()) -> Setting:
+def row_of(declared: Declared, value: Any, choices: Sequence[str] = ()) -> SettingRow:
     """One setting with the value that it has."""
     kind, allowed = kind_of(declared.annotation.__origin__)
     (meta,) = declared.annotation.__metadata__
     if choices and kind == "text":
         kind, allowed = "choice", tuple(dict.fromkeys([*choices, str(value)]))
     group, _, name = declared.key.rpartition(".")
-    return Setting(
+    return SettingRow(
         key=declared.key,
         label=in_words(name),
         value=shown(value),
@@ -79,7 +79,7 @@ def row_of(declared: Declared, value: Any, choices: Sequence[str] = ()) -> Setti
     )
 
 
-def kind_of(annotation: Any) -> tuple[Kind, tuple[Value, ...]]:
+def kind_of(annotation: Any) -> tuple[SettingKind, tuple[Value, ...]]:
     """How a value of this type is changed, and the values to choose from."""
     origin = get_origin(annotation)
     if annotation is bool:

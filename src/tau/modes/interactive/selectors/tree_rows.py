@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from tau.coding.session.tree import MAX_LEVELS, Row, prefix
+from tau.coding.session.tree_rows import MAX_LEVELS, TreeRow, prefix
 from tau.tui.text.cut import fit, truncate
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.list_parts import spoken_rows
@@ -18,13 +18,13 @@ _NAMES = {"toolResult": "result", "bashExecution": "you ran", "pythonExecution":
 """What stands before the words, where the name in the file is no word."""
 
 
-class Look(NamedTuple):
+class TreeRowStyle(NamedTuple):
     selected: bool
     folded: bool
     width: int
 
 
-def in_lines(theme: "Theme", rows: Sequence[Row], place: int, look: Look) -> list[str]:
+def in_lines(theme: "Theme", rows: Sequence[TreeRow], place: int, look: TreeRowStyle) -> list[str]:
     """Lines, a mark for a fold, a bullet on the active branch, a cross if it failed, label, words."""
     symbols, row = theme.symbols, rows[place]
     lines = prefix(rows, place, min(MAX_LEVELS, max(look.width // COLUMNS_PER_LEVEL, 1)))
@@ -45,7 +45,7 @@ def in_lines(theme: "Theme", rows: Sequence[Row], place: int, look: Look) -> lis
     return [text]
 
 
-def in_words(theme: "Theme", rows: Sequence[Row], place: int, look: Look) -> list[str]:
+def in_words(theme: "Theme", rows: Sequence[TreeRow], place: int, look: TreeRowStyle) -> list[str]:
     """The same for a screen reader."""
     row = rows[place]
     notes = [f"level {row.depth + 1}", "on the way to here" if row.active else "on another branch"]

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, get_args
 
-from tau.coding.session.tree import TREE_FILTERS, Row, TreeFilter, current
+from tau.coding.session.tree_rows import TREE_FILTERS, TreeFilter, TreeRow, current
 from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, MIN_LIST_ROWS
-from tau.modes.interactive.selectors.tree_rows import Look, in_lines, in_words
+from tau.modes.interactive.selectors.tree_rows import TreeRowStyle, in_lines, in_words
+from tau.tui.component import LiveComponent
 from tau.tui.input.key import InputEvent
 from tau.tui.text.wrap import wrap
 from tau.tui.widgets.list_parts import FilterLine, moved, moved_by, position_row
-from tau.tui.widgets.live import Live
 
 if TYPE_CHECKING:
     from tau.coding.session.session import Session
@@ -30,8 +30,8 @@ _EMPTY = {
 }
 
 
-class TreeView(Live):
-    """Rows as `coding/session/tree.py` makes them; they are asked for again when a key has changed them.
+class TreeView(LiveComponent):
+    """Rows as `coding/session/tree_rows.py` makes them; they are asked for again when a key has changed them.
 
     A fold hides all below an entry. Only an entry that begins a branch, or from which several go off, folds;
     from any other the key leads up to the next one that does, and the other key down to it.
@@ -47,7 +47,7 @@ class TreeView(Live):
         """Told when another filter or search has changed what is shown."""
         self._query = FilterLine(app.keys, "type to search")
         self._folded: set[str] = set()
-        self._rows: list[Row] = []
+        self._rows: list[TreeRow] = []
         self._children: list[int] = []
         self._shown: list[int] = []
         """Places of the rows that no fold hides."""
@@ -60,7 +60,7 @@ class TreeView(Live):
         self._drawn_for = (0, False)
 
     @property
-    def selected(self) -> Row | None:
+    def selected(self) -> TreeRow | None:
         self._refresh()
         return self._rows[self._shown[self._at]] if self._shown else None
 
@@ -241,7 +241,7 @@ class TreeView(Live):
         top = max(0, min(self._at - height // 2, len(shown) - height))
         for at in range(top, top + height):
             folded = self._rows[shown[at]].id in self._folded and not self._query.text
-            look = Look(at == self._at, folded, width)
+            look = TreeRowStyle(at == self._at, folded, width)
             draw = in_words if theme.linear else in_lines
             rows += draw(theme, self._rows, shown[at], look)
         if height < len(shown):

@@ -10,7 +10,7 @@ from tau.tui.widgets.editor.buffer import Position
 from tau.tui.widgets.editor.commands import COMMANDS
 from tau.tui.widgets.editor.intake import incoming
 from tau.tui.widgets.editor.jump import Jump
-from tau.tui.widgets.editor.layout import Layout
+from tau.tui.widgets.editor.layout import WrapLayout
 from tau.tui.widgets.editor.model import EditorModel
 from tau.tui.widgets.editor.vertical import move_rows
 
@@ -36,7 +36,7 @@ class Actions:
         self,
         model: EditorModel,
         popup: Autocomplete,
-        layout: Layout,
+        layout: WrapLayout,
         keys: Keymap,
         submit: Callable[[], bool],
     ) -> None:

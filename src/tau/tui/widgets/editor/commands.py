@@ -4,23 +4,23 @@ from collections.abc import Callable
 
 from tau.tui.widgets.editor import motions
 from tau.tui.widgets.editor.buffer import Position
-from tau.tui.widgets.editor.document import Document
+from tau.tui.widgets.editor.document import EditorDocument
 from tau.tui.widgets.editor.units import after, before
 from tau.tui.widgets.editor.words import word_end, word_start
 
-Command = Callable[[Document], bool]
+_Command = Callable[[EditorDocument], bool]
 Motion = Callable[[motions.Lines, Position], Position]
 
 
-def _going(motion: Motion) -> Command:
+def _going(motion: Motion) -> _Command:
     return lambda document: document.move(motion(document.buffer.lines, document.cursor))
 
 
-def _erasing(motion: Motion) -> Command:
+def _erasing(motion: Motion) -> _Command:
     return lambda document: document.erase(motion(document.buffer.lines, document.cursor))
 
 
-def _killing(motion: Motion) -> Command:
+def _killing(motion: Motion) -> _Command:
     return lambda document: document.kill(motion(document.buffer.lines, document.cursor))
 
 
@@ -48,7 +48,7 @@ def _to_line_end(lines: motions.Lines, at: Position) -> Position:
     return motions.right(lines, at) if at.column == len(lines[at.line]) else motions.line_end(lines, at)
 
 
-def delete_line(document: Document) -> bool:
+def delete_line(document: EditorDocument) -> bool:
     """Cut the whole line of the cursor with its newline (the one before it for the last line)."""
     number, lines = document.cursor.line, document.buffer.lines
     start = Position(number, 0)
@@ -59,7 +59,7 @@ def delete_line(document: Document) -> bool:
     return document.kill_between(start, document.buffer.end)
 
 
-def transpose(document: Document) -> bool:
+def transpose(document: EditorDocument) -> bool:
     """Exchange the two characters around the cursor, or the last two at the end of a line."""
     line, (number, column) = document.line, document.cursor
     right_start = column if column < len(line) else before(line, column)
@@ -71,7 +71,7 @@ def transpose(document: Document) -> bool:
     return document.replace(Position(number, left_start), Position(number, end), swapped)
 
 
-COMMANDS: dict[str, Command] = {
+COMMANDS: dict[str, _Command] = {
     "tui.editor.cursorLeft": _going(motions.left),
     "tui.editor.cursorRight": _going(motions.right),
     "tui.editor.cursorWordLeft": _going(motions.word_left),
@@ -90,9 +90,9 @@ COMMANDS: dict[str, Command] = {
     "tui.editor.deleteToLineEnd": _killing(_to_line_end),
     "tui.editor.deleteLine": delete_line,
     "tui.editor.transpose": transpose,
-    "tui.editor.yank": Document.yank,
-    "tui.editor.yankPop": Document.yank_pop,
-    "tui.editor.undo": Document.undo,
-    "tui.editor.redo": Document.redo,
+    "tui.editor.yank": EditorDocument.yank,
+    "tui.editor.yankPop": EditorDocument.yank_pop,
+    "tui.editor.undo": EditorDocument.undo,
+    "tui.editor.redo": EditorDocument.redo,
 }
 """Those that need no layout, no history and no pop-up; the editor and the input field share them."""

@@ -5,13 +5,13 @@ from typing import Literal
 
 from tau.tui.widgets.editor.buffer import START, Buffer, Position, moved_by
 from tau.tui.widgets.editor.kill_ring import KillRing
-from tau.tui.widgets.editor.undo import Change, Kind, UndoStack
+from tau.tui.widgets.editor.undo import BufferEdit, EditKind, UndoStack
 from tau.tui.widgets.editor.units import snapped
 
 Last = Literal["", "move", "type", "erase", "kill", "yank", "other"]
 
 
-class Document:
+class EditorDocument:
     """One text and its cursor. Every change of the text goes through `replace` and can be undone.
 
     The text is given to it clean (`intake`); markers of pastes are characters like others here.
@@ -60,9 +60,9 @@ class Document:
             return self.move(end)
         before = self.cursor
         after = self._applied(start, end, text)
-        kind: Kind = last if last == "type" or last == "erase" else "other"
+        kind: EditKind = last if last == "type" or last == "erase" else "other"
         joins = kind != "other" and self.last == kind
-        self._undo.record(Change(start, removed, text, before, after, kind), joins=joins)
+        self._undo.record(BufferEdit(start, removed, text, before, after, kind), joins=joins)
         self.last = last
         return True
 

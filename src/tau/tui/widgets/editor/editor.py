@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tau.tui.component import Component
+from tau.tui.component import Component, LiveComponent
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import InputEvent
 from tau.tui.style import Theme
@@ -10,16 +10,15 @@ from tau.tui.text.clean import clean, clean_line, clean_styled
 from tau.tui.timer import Timer
 from tau.tui.widgets.autocomplete import VISIBLE_ITEMS, Autocomplete, Completions, EnterMeans, Spawn
 from tau.tui.widgets.editor.actions import Actions
-from tau.tui.widgets.editor.draft import Draft
+from tau.tui.widgets.editor.draft import EditorDraft
 from tau.tui.widgets.editor.history import History
 from tau.tui.widgets.editor.model import EditorModel
-from tau.tui.widgets.editor.view import EditorView, Look
-from tau.tui.widgets.live import Live
+from tau.tui.widgets.editor.view import EditorStyle, EditorView
 
 MAX_ROWS = 12
 
 
-class Editor(Live):
+class Editor(LiveComponent):
     """A text of many lines with a border above and below it.
 
     It grows with the text up to `max_rows`, then it scrolls. A large paste is shown as a marker; `text` and
@@ -67,7 +66,7 @@ class Editor(Live):
         self._actions = Actions(self._model, self.completing, self._view.layout, keys, self.submit)
         self._actions.enter_means = enter_means
         self._actions.on_history_search = on_history_search
-        self._look = Look(prompt=_one_line(prompt), placeholder=clean_line(placeholder))
+        self._look = EditorStyle(prompt=_one_line(prompt), placeholder=clean_line(placeholder))
         self._told: tuple[object, int] = (self._model.document, 0)
 
     @property
@@ -104,7 +103,7 @@ class Editor(Live):
         """Put something at the cursor, one unit like a paste, that is shown as `label` and sent as `text`."""
         self._changing(lambda: self._model.insert_marker(label, text))
 
-    def draft(self) -> Draft:
+    def draft(self) -> EditorDraft:
         """What is being written as plain data that JSON can hold."""
         return self._model.draft()
 

@@ -1,11 +1,11 @@
 """Showing a pasted text in place of its marker, and folding it again."""
 
 from tau.tui.widgets.editor.buffer import Position, moved_by
-from tau.tui.widgets.editor.document import Document
+from tau.tui.widgets.editor.document import EditorDocument
 from tau.tui.widgets.editor.pastes import Pastes, is_marker
 
 
-def toggle(document: Document, pastes: Pastes) -> bool:
+def toggle(document: EditorDocument, pastes: Pastes) -> bool:
     """Unfold the marker at the cursor, or fold the pasted text around it if it is unchanged."""
     return _unfolded(document, pastes) or _folded(document, pastes)
 
@@ -23,7 +23,7 @@ def refolded(text: str, before: str, pastes: Pastes) -> str:
     return "".join((*pieces, text[start:]))
 
 
-def _unfolded(document: Document, pastes: Pastes) -> bool:
+def _unfolded(document: EditorDocument, pastes: Pastes) -> bool:
     line, (number, column) = document.line, document.cursor
     for start in (column, column - 1):
         if 0 <= start < len(line) and is_marker(line[start]):
@@ -37,7 +37,7 @@ def _unfolded(document: Document, pastes: Pastes) -> bool:
     return False
 
 
-def _folded(document: Document, pastes: Pastes) -> bool:
+def _folded(document: EditorDocument, pastes: Pastes) -> bool:
     raw = document.buffer.text
     cursor = document.buffer.offset(document.cursor)
     for marker in reversed(pastes.opened):

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from tau.tui.widgets.editor.buffer import Position
-from tau.tui.widgets.editor.document import Document
+from tau.tui.widgets.editor.document import EditorDocument
 from tau.tui.widgets.editor.intake import incoming
 from tau.tui.widgets.editor.kill_ring import KillRing
 
@@ -12,7 +12,7 @@ EDITED_KEPT = 100
 """So many entries that were changed while walking are kept as they were left."""
 
 
-class Entry(NamedTuple):
+class HistoryEntry(NamedTuple):
     """One text; later ones have greater keys."""
 
     key: int
@@ -22,15 +22,15 @@ class Entry(NamedTuple):
 class History(Protocol):
     """What the caller gives; it may read from a file or a data base, an entry at a time."""
 
-    def older(self, than: int | None) -> Entry | None:
+    def older(self, than: int | None) -> HistoryEntry | None:
         """The entry before the one with this key; the latest of all for None."""
         ...
 
-    def newer(self, than: int) -> Entry | None:
+    def newer(self, than: int) -> HistoryEntry | None:
         """The entry after the one with this key."""
         ...
 
-    def search(self, words: str, limit: int = 50) -> Sequence[Entry]:
+    def search(self, words: str, limit: int = 50) -> Sequence[HistoryEntry]:
         """Entries that contain the words, the latest first."""
         ...
 
@@ -57,38 +57,38 @@ class MemoryHistory:
             del self._texts[0]
             self._first += 1
 
-    def older(self, than: int | None) -> Entry | None:
+    def older(self, than: int | None) -> HistoryEntry | None:
         at = len(self._texts) - 1 if than is None else min(than - self._first, len(self._texts)) - 1
-        return Entry(self._first + at, self._texts[at]) if at >= 0 else None
+        return HistoryEntry(self._first + at, self._texts[at]) if at >= 0 else None
 
-    def newer(self, than: int) -> Entry | None:
+    def newer(self, than: int) -> HistoryEntry | None:
         at = max(than - self._first + 1, 0)
-        return Entry(self._first + at, self._texts[at]) if at < len(self._texts) else None
+        return HistoryEntry(self._first + at, self._texts[at]) if at < len(self._texts) else None
 
-    def search(self, words: str, limit: int = 50) -> Sequence[Entry]:
+    def search(self, words: str, limit: int = 50) -> Sequence[HistoryEntry]:
         wanted = words.casefold().split()
-        found: list[Entry] = []
+        found: list[HistoryEntry] = []
         for at in range(len(self._texts) - 1, -1, -1):
             if len(found) >= limit:
                 break
             folded = self._texts[at].casefold()
             if all(word in folded for word in wanted):
-                found.append(Entry(self._first + at, self._texts[at]))
+                found.append(HistoryEntry(self._first + at, self._texts[at]))
         return found
 
 
-class Recall:
+class HistoryCursor:
     """A walk through the history. The draft it began with, and entries changed on the way, stay."""
 
     def __init__(self, history: History | None, kills: KillRing) -> None:
         self.history = history
-        self.draft: Document | None = None
+        self.draft: EditorDocument | None = None
         """The text that was being written when the walk began; None when no walk is going on."""
         self._kills = kills
         self._key = 0
-        self._edited: dict[int, Document] = {}
+        self._edited: dict[int, EditorDocument] = {}
 
-    def older(self, current: Document) -> Document | None:
+    def older(self, current: EditorDocument) -> EditorDocument | None:
         """The entry before the one shown, to show now; None if there is none."""
         if self.history is None:
             return None
@@ -100,7 +100,7 @@ class Recall:
         document.move(Position(0, len(document.buffer.lines[0])))
         return document
 
-    def newer(self, current: Document) -> Document | None:
+    def newer(self, current: EditorDocument) -> EditorDocument | None:
         """The entry after the one shown, the draft after the last; None if the draft is shown already."""
         if self.history is None or self.draft is None:
             return None
@@ -117,7 +117,7 @@ class Recall:
             if document is not None:
                 yield from document.texts()
 
-    def _leave(self, current: Document) -> None:
+    def _leave(self, current: EditorDocument) -> None:
         if self.draft is None:
             self.draft = current
         elif current.buffer.version:
@@ -125,6 +125,6 @@ class Recall:
             if len(self._edited) > EDITED_KEPT:
                 del self._edited[next(iter(self._edited))]
 
-    def _enter(self, entry: Entry) -> Document:
+    def _enter(self, entry: HistoryEntry) -> EditorDocument:
         self._key = entry.key
-        return self._edited.get(entry.key) or Document(incoming(entry.text), kills=self._kills)
+        return self._edited.get(entry.key) or EditorDocument(incoming(entry.text), kills=self._kills)

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from tau.tui.input.key import Key
-from tau.tui.widgets.editor.document import Document
+from tau.tui.widgets.editor.document import EditorDocument
 from tau.tui.widgets.editor.motions import jump_backward, jump_forward
 
 Direction = Literal["", "forward", "backward"]
@@ -28,7 +28,7 @@ class Jump:
     def end(self) -> None:
         self._direction = ""
 
-    def take(self, key: Key, document: Document) -> bool:
+    def take(self, key: Key, document: EditorDocument) -> bool:
         """Jump to what the key types; False, and no jump, for a key that types nothing."""
         jump = jump_forward if self._direction == "forward" else jump_backward
         self._direction = ""

@@ -13,7 +13,7 @@ from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.editor.long_lines import LONG_CHARS, alike
 from tau.tui.widgets.editor.pastes import Pastes
-from tau.tui.widgets.editor.units import HIDDEN, MARKER, TAB, Shape, shape
+from tau.tui.widgets.editor.units import HIDDEN, MARKER, TAB, LineUnits, shape
 
 TAB_CELLS = 4
 HIDDEN_SIGN = "\ufffd"
@@ -25,7 +25,7 @@ _PLAIN = Style()
 _STANDING_ALONE = (2, MARKER)
 
 
-class Layout:
+class WrapLayout:
     """The rows of lines at one width; each line is laid out once, as long as it does not change."""
 
     __slots__ = ("_chars", "_last_long", "_pastes", "_rows", "cells", "hangs")
@@ -147,7 +147,7 @@ class Layout:
             return marker(truncate(self._pastes[text].label, cells))
         return text if kind == cells else HIDDEN_SIGN
 
-    def _cells(self, line: str, units: Shape, at: int, cell: int) -> int:
+    def _cells(self, line: str, units: LineUnits, at: int, cell: int) -> int:
         """The cells of a unit that begins in `cell`; never more than a row has."""
         cells = units.cells[at]
         if cells == TAB:
@@ -170,7 +170,7 @@ class Layout:
             yield end
             start = end
 
-    def _summed(self, line: str, units: Shape, start: int) -> Iterator[int]:
+    def _summed(self, line: str, units: LineUnits, start: int) -> Iterator[int]:
         """The rows of a line without tabs, markers and hidden characters, found by the sums of its cells."""
         sums, starts = units.sums, units.starts
         first = bisect_left(starts, start)
@@ -183,7 +183,7 @@ class Layout:
             yield starts[at]
             first = at
 
-    def _wrapped(self, line: str, units: Shape, start: int) -> Iterator[int]:
+    def _wrapped(self, line: str, units: LineUnits, start: int) -> Iterator[int]:
         """The rows of any line."""
         first = at = breakable = bisect_left(units.starts, start)
         cell = 0
@@ -203,7 +203,7 @@ class Layout:
             first, cell = at, 0
 
 
-def _breaks_behind(line: str, units: Shape, at: int) -> bool:
+def _breaks_behind(line: str, units: LineUnits, at: int) -> bool:
     if units.cells[at] in _STANDING_ALONE or line[units.starts[at]] in " \t":
         return True
     return at + 1 < len(units.cells) and units.cells[at + 1] in _STANDING_ALONE

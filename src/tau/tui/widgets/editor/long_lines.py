@@ -6,7 +6,7 @@ LONG_CHARS = 2_000
 """From here on it pays to look for what has stayed."""
 
 
-class Alike(NamedTuple):
+class UniformLine(NamedTuple):
     """So many characters are the same at the start and at the end; the new line is longer by `delta`."""
 
     prefix: int
@@ -14,7 +14,7 @@ class Alike(NamedTuple):
     delta: int
 
 
-def alike(old: str, new: str) -> Alike | None:
+def alike(old: str, new: str) -> UniformLine | None:
     """What both have; None where that is too little to be of use."""
     most = min(len(old), len(new))
     prefix = _same(old, new, most)
@@ -22,7 +22,7 @@ def alike(old: str, new: str) -> Alike | None:
     suffix = _same(old[::-1], new[::-1], rest) if rest else 0
     if prefix + suffix < most // 2:
         return None
-    return Alike(prefix, suffix, len(new) - len(old))
+    return UniformLine(prefix, suffix, len(new) - len(old))
 
 
 def _same(one: str, other: str, most: int) -> int:

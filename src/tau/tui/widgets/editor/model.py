@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 
 from tau.tui.widgets.editor import draft, folding
-from tau.tui.widgets.editor.document import Document
-from tau.tui.widgets.editor.history import History, Recall
+from tau.tui.widgets.editor.document import EditorDocument
+from tau.tui.widgets.editor.history import History, HistoryCursor
 from tau.tui.widgets.editor.intake import incoming
 from tau.tui.widgets.editor.kill_ring import KillRing
-from tau.tui.widgets.editor.layout import Layout
+from tau.tui.widgets.editor.layout import WrapLayout
 from tau.tui.widgets.editor.pastes import Pastes, is_large
 
 
@@ -17,12 +17,12 @@ class EditorModel:
     def __init__(self, history: History | None = None) -> None:
         self.kills = KillRing()
         self.pastes = Pastes(self._texts)
-        self.recall = Recall(history, self.kills)
-        self.document = Document(kills=self.kills)
+        self.recall = HistoryCursor(history, self.kills)
+        self.document = EditorDocument(kills=self.kills)
         self._expanded: tuple[object, ...] = ()
         self._text = ""
-        self._sending: tuple[Document, Recall] | None = None
-        self._begun: tuple[Document, int] = (self.document, 0)
+        self._sending: tuple[EditorDocument, HistoryCursor] | None = None
+        self._begun: tuple[EditorDocument, int] = (self.document, 0)
 
     @property
     def text(self) -> str:
@@ -59,7 +59,7 @@ class EditorModel:
         """Show the paste at the cursor in full, or fold it again."""
         return folding.toggle(self.document, self.pastes)
 
-    def older(self, layout: Layout) -> bool:
+    def older(self, layout: WrapLayout) -> bool:
         """Show the entry before; its first row has the cursor, so that the next step goes on."""
         document = self.recall.older(self.document)
         if document is None:
@@ -77,7 +77,7 @@ class EditorModel:
         self.document = document
         return True
 
-    def draft(self) -> draft.Draft:
+    def draft(self) -> draft.EditorDraft:
         """What is being written, as plain data; an entry of the history that is only looked at is not it."""
         document, kept = self.document, self.recall.draft
         if kept is None:
@@ -96,7 +96,7 @@ class EditorModel:
         if document is None:
             return False
         if not self.document.buffer.version:  # the entry was only looked at: the walk is over
-            self.recall = Recall(self.recall.history, self.kills)
+            self.recall = HistoryCursor(self.recall.history, self.kills)
         self.document = document
         return True
 
@@ -104,8 +104,8 @@ class EditorModel:
         """Begin anew, with the draft that was kept during a walk through the history, or with nothing."""
         draft = self.recall.draft
         self._sending = (self.document, self.recall)
-        self.recall = Recall(self.recall.history, self.kills)
-        self.document = Document(kills=self.kills) if draft is None else draft
+        self.recall = HistoryCursor(self.recall.history, self.kills)
+        self.document = EditorDocument(kills=self.kills) if draft is None else draft
         self._begun = (self.document, self.document.buffer.version)
 
     def sent(self, *, refused: bool) -> None:

@@ -24,7 +24,7 @@ def is_marker(char: str) -> bool:
     return "\ud800" <= char <= "\udfff"
 
 
-class Paste(NamedTuple):
+class StoredPaste(NamedTuple):
     """What a marker stands for."""
 
     number: int
@@ -53,7 +53,7 @@ class Pastes:
 
     def __init__(self, live: Callable[[], Iterable[str]] = _no_texts) -> None:
         self._live = live
-        self._pastes: dict[str, Paste] = {}
+        self._pastes: dict[str, StoredPaste] = {}
         self._last_number = 0
         self._collect_at = COLLECT_ABOVE
         self.opened: dict[str, None] = {}
@@ -62,9 +62,9 @@ class Pastes:
     def __len__(self) -> int:
         return len(self._pastes)
 
-    def __getitem__(self, marker: str) -> Paste:
+    def __getitem__(self, marker: str) -> StoredPaste:
         """What the marker stands for; an unknown one stands for nothing."""
-        return self._pastes.get(marker) or Paste(0, "", "")
+        return self._pastes.get(marker) or StoredPaste(0, "", "")
 
     def add(self, text: str, label: str = "", number: int = 0) -> str:
         """A new marker; "" if there are too many, and the text has to be inserted as it is.
@@ -78,7 +78,7 @@ class Pastes:
         if marker:
             number = number or self._last_number + 1
             self._last_number = max(self._last_number, number)
-            self._pastes[marker] = Paste(number, text, incoming_line(label) or label_of(number, text))
+            self._pastes[marker] = StoredPaste(number, text, incoming_line(label) or label_of(number, text))
         return marker
 
     def expanded(self, raw: str) -> str:
@@ -94,7 +94,7 @@ class Pastes:
             raw = raw.replace(marker, "\ufffc")
         return raw
 
-    def parts(self, raw: str) -> Iterator[str | Paste]:
+    def parts(self, raw: str) -> Iterator[str | StoredPaste]:
         """The text and the markers in it, in order."""
         start = 0
         if any(marker in raw for marker in self._pastes):

@@ -11,10 +11,10 @@ STEPS = 1_000
 KEPT_CHARS = 8_000_000
 """So are those beyond this much text."""
 
-Kind = Literal["type", "erase", "other"]
+EditKind = Literal["type", "erase", "other"]
 
 
-class Change(NamedTuple):
+class BufferEdit(NamedTuple):
     """One replacement, with the cursor before and after it."""
 
     start: Position
@@ -22,7 +22,7 @@ class Change(NamedTuple):
     inserted: str
     before: Position
     after: Position
-    kind: Kind = "other"
+    kind: EditKind = "other"
 
     @property
     def size(self) -> int:
@@ -35,11 +35,11 @@ class UndoStack:
     __slots__ = ("_chars", "_done", "_undone")
 
     def __init__(self) -> None:
-        self._done: deque[Change] = deque()
-        self._undone: list[Change] = []
+        self._done: deque[BufferEdit] = deque()
+        self._undone: list[BufferEdit] = []
         self._chars = 0
 
-    def record(self, change: Change, *, joins: bool) -> None:
+    def record(self, change: BufferEdit, *, joins: bool) -> None:
         """Remember a change; with `joins` it becomes part of the last one if both are of one word."""
         for undone in self._undone:
             self._chars -= undone.size
@@ -53,14 +53,14 @@ class UndoStack:
         while len(self._done) > STEPS or (self._chars > KEPT_CHARS and len(self._done) > 1):
             self._chars -= self._done.popleft().size
 
-    def undo(self) -> Change | None:
+    def undo(self) -> BufferEdit | None:
         """The change to take back now."""
         if not self._done:
             return None
         self._undone.append(self._done.pop())
         return self._undone[-1]
 
-    def redo(self) -> Change | None:
+    def redo(self) -> BufferEdit | None:
         """The change to make again now."""
         if not self._undone:
             return None
@@ -74,7 +74,7 @@ class UndoStack:
             yield change.inserted
 
 
-def _joined(last: Change, new: Change) -> Change | None:
+def _joined(last: BufferEdit, new: BufferEdit) -> BufferEdit | None:
     if last.kind != new.kind or new.kind == "other":
         return None
     if new.kind == "type":

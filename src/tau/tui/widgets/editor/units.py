@@ -20,7 +20,7 @@ _KEPT_CHARS = 200_000
 """Of all lines whose shapes are kept; the last one is kept in any case."""
 
 
-class Shape(NamedTuple):
+class LineUnits(NamedTuple):
     """The units of a line: where each begins (and, last, where the line ends), and its cells."""
 
     starts: list[int]
@@ -29,17 +29,17 @@ class Shape(NamedTuple):
     """The cells in front of each unit, and of the whole line; empty if they depend on more than the line."""
 
 
-class Shapes:
+class LineUnitsCache:
     """Shapes of lines that were looked at: each is measured once, a changed long one only in part."""
 
     __slots__ = ("_chars", "_known", "_last_long")
 
     def __init__(self) -> None:
-        self._known: dict[str, Shape | None] = {}
+        self._known: dict[str, LineUnits | None] = {}
         self._chars = 0
-        self._last_long: tuple[str, Shape] | None = None
+        self._last_long: tuple[str, LineUnits] | None = None
 
-    def of(self, line: str) -> Shape | None:
+    def of(self, line: str) -> LineUnits | None:
         try:
             return self._known[line]
         except KeyError:
@@ -51,7 +51,7 @@ class Shapes:
         found = self._known[line] = None if is_narrow(line) else self._measured(line)
         return found
 
-    def _measured(self, line: str) -> Shape:
+    def _measured(self, line: str) -> LineUnits:
         if len(line) < LONG_CHARS:
             return measured(line)
         last = self._last_long
@@ -60,17 +60,17 @@ class Shapes:
         return found
 
 
-_shapes = Shapes()
+_shapes = LineUnitsCache()
 
 
-def shape(line: str) -> Shape | None:
+def shape(line: str) -> LineUnits | None:
     """The units of a line; None for a line in which every character is one unit of one cell."""
     if line.isascii() and "\t" not in line:
         return None
     return _shapes.of(line)
 
 
-def patched(old_line: str, old: Shape, line: str) -> Shape | None:
+def patched(old_line: str, old: LineUnits, line: str) -> LineUnits | None:
     """The shape of a line that is much like another one; None where it is not."""
     same = alike(old_line, line)
     if same is None:
@@ -91,7 +91,7 @@ def patched(old_line: str, old: Shape, line: str) -> Shape | None:
         wider = before + between.sums[-1] - old.sums[last]
         sums = old.sums[:first] + [before + cells for cells in between.sums[:-1]]
         sums += [cells + wider for cells in old.sums[last:]]
-    return Shape(
+    return LineUnits(
         starts[:first] + [base + start for start in between.starts[:-1]] + moved,
         old.cells[:first] + between.cells + old.cells[last:],
         sums,
@@ -103,15 +103,15 @@ def _is_hard(line: str, at: int) -> bool:
     return is_simple(line[at - 1 : at + 1].replace("\t", " "))
 
 
-def measured(line: str) -> Shape:
+def measured(line: str) -> LineUnits:
     """The units of a line, of whatever kind they are."""
     if not line:
-        return Shape([0], [], [0])
+        return LineUnits([0], [], [0])
     units = list(graphemes(line)) if _is_ordinary(line) else list(_parted(line))
     known = {unit: _cells(unit) for unit in set(units)}
     cells = [known[unit] for unit in units]
     sums = list(accumulate(cells, initial=0)) if min(known.values()) > 0 else []
-    return Shape(list(accumulate(map(len, units), initial=0)), cells, sums)
+    return LineUnits(list(accumulate(map(len, units), initial=0)), cells, sums)
 
 
 def _cells(unit: str) -> int:

@@ -1,11 +1,11 @@
 """Moves up and down over wrapped rows, which keep the cell where they began."""
 
 from tau.tui.widgets.editor.buffer import Position
-from tau.tui.widgets.editor.document import Document
-from tau.tui.widgets.editor.layout import Layout
+from tau.tui.widgets.editor.document import EditorDocument
+from tau.tui.widgets.editor.layout import WrapLayout
 
 
-def move_rows(document: Document, layout: Layout, count: int) -> bool:
+def move_rows(document: EditorDocument, layout: WrapLayout, count: int) -> bool:
     """Move the cursor by rows, down if `count` is positive; False if there is none further."""
     number, column = document.cursor
     lines = document.buffer.lines
@@ -22,7 +22,7 @@ def move_rows(document: Document, layout: Layout, count: int) -> bool:
     return True
 
 
-def _row_away(lines: list[str], layout: Layout, line: int, row: int, count: int) -> tuple[int, int]:
+def _row_away(lines: list[str], layout: WrapLayout, line: int, row: int, count: int) -> tuple[int, int]:
     """The row `count` rows away, or the first or last one."""
     row += count
     while row < 0 and line > 0:

@@ -8,9 +8,9 @@ from tau.tui.style import Theme
 from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.autocomplete import Autocomplete, popup_rows
-from tau.tui.widgets.editor.document import Document
+from tau.tui.widgets.editor.document import EditorDocument
 from tau.tui.widgets.editor.frame import border, fitting, hidden_mark
-from tau.tui.widgets.editor.layout import Layout
+from tau.tui.widgets.editor.layout import WrapLayout
 from tau.tui.widgets.editor.pastes import Pastes, is_marker
 from tau.tui.widgets.editor.units import after, before
 from tau.tui.widgets.editor.viewport import Viewport
@@ -21,7 +21,7 @@ MARKER_TOKEN = "accent"
 wrapping = late("tau.tui.text.wrap")
 
 
-class Look(NamedTuple):
+class EditorStyle(NamedTuple):
     """All that decides about the rows beside the text and the pop-up."""
 
     width: int = 80
@@ -39,7 +39,7 @@ class EditorView:
 
     def __init__(self, theme: Theme, pastes: Pastes) -> None:
         self._theme = theme
-        self.layout = Layout(pastes)
+        self.layout = WrapLayout(pastes)
         self._viewport = Viewport()
         self._rows: list[str] = []
         self._drawn: tuple[object, ...] = ()
@@ -49,7 +49,7 @@ class EditorView:
         self.layout.forget()
         self._drawn = ()
 
-    def rows(self, document: Document, popup: Autocomplete, look: Look) -> list[str]:
+    def rows(self, document: EditorDocument, popup: Autocomplete, look: EditorStyle) -> list[str]:
         """The rows; the same list as last time if nothing changed."""
         text = (document, document.buffer.version, document.cursor)
         key = (look, text, popup.version, popup.max_rows, self._theme.linear)
@@ -58,7 +58,7 @@ class EditorView:
             self._drawn = key
         return self._rows
 
-    def _draw(self, document: Document, popup: Autocomplete, look: Look) -> list[str]:
+    def _draw(self, document: EditorDocument, popup: Autocomplete, look: EditorStyle) -> list[str]:
         prompt = look.prompt
         prompt_cells = visible_width(prompt)
         if look.width - prompt_cells < _MIN_CELLS_BESIDE_PROMPT:
@@ -87,13 +87,13 @@ class EditorView:
             rows += popup_rows(self._theme, popup.list, popup.at, look.width, popup.max_rows)
         return rows
 
-    def _placeholder(self, text: str, cells: int, drawn: Look) -> str:
+    def _placeholder(self, text: str, cells: int, drawn: EditorStyle) -> str:
         used = 1 if drawn.focused and drawn.draw_cursor else 0
         if cells - used < 1:
             return ""
         return self._theme["placeholder"](truncate(text, cells - used, self._theme.symbols.ellipsis))
 
-    def _framed(self, rows: list[str], look: Look, above: int, below: int) -> list[str]:
+    def _framed(self, rows: list[str], look: EditorStyle, above: int, below: int) -> list[str]:
         """The rows with the border, or what takes its place, and how many lines are not wholly in view."""
         theme, width = self._theme, look.width
         over = hidden_mark(theme, above, above=True)
@@ -107,7 +107,7 @@ class EditorView:
         top = border(theme, look.border_token, width, left, over, right)
         return [top, *rows, border(theme, look.border_token, width, mark=under)]
 
-    def _cursor_row(self, line: str, row: int, column: int, look: Look) -> str:
+    def _cursor_row(self, line: str, row: int, column: int, look: EditorStyle) -> str:
         """The row with the mark for the real cursor in front of the unit that it stands on."""
         layout, marker = self.layout, self._theme[MARKER_TOKEN]
         start, end = layout.rows(line)[row], layout.row_end(line, row)

@@ -1,6 +1,6 @@
 """The rows that are in view: they follow the cursor, moving as little as possible."""
 
-from tau.tui.widgets.editor.layout import Layout
+from tau.tui.widgets.editor.layout import WrapLayout
 
 Place = tuple[int, int]
 """A line, and one of its rows."""
@@ -14,7 +14,7 @@ class Viewport:
     def __init__(self) -> None:
         self._top: Place = (0, 0)
 
-    def visible(self, lines: list[str], layout: Layout, cursor: Place, height: int) -> list[Place]:
+    def visible(self, lines: list[str], layout: WrapLayout, cursor: Place, height: int) -> list[Place]:
         """At most `height` rows, the one of the cursor among them, and no fewer than there are."""
         top = self._top
         if top[0] >= len(lines):
@@ -32,14 +32,14 @@ class Viewport:
         return rows
 
 
-def _within(lines: list[str], layout: Layout, top: Place, place: Place, height: int) -> bool:
+def _within(lines: list[str], layout: WrapLayout, top: Place, place: Place, height: int) -> bool:
     if place[0] - top[0] >= height:
         return False
     between = sum(len(layout.rows(lines[line])) for line in range(top[0], place[0]))
     return between - top[1] + place[1] < height
 
 
-def _above(lines: list[str], layout: Layout, place: Place, count: int) -> Place:
+def _above(lines: list[str], layout: WrapLayout, place: Place, count: int) -> Place:
     """The place `count` rows higher, or the first one."""
     line, row = place
     row -= count
@@ -49,7 +49,7 @@ def _above(lines: list[str], layout: Layout, place: Place, count: int) -> Place:
     return line, max(row, 0)
 
 
-def _below(lines: list[str], layout: Layout, place: Place, height: int) -> list[Place]:
+def _below(lines: list[str], layout: WrapLayout, place: Place, height: int) -> list[Place]:
     line, row = place
     found: list[Place] = []
     while len(found) < height and line < len(lines):

@@ -6,16 +6,22 @@ from typing import TYPE_CHECKING
 from tau.tui.text.clean import clean, clean_line
 from tau.tui.text.width import visible_width
 from tau.tui.widgets.highlight import Highlighter
-from tau.tui.widgets.markdown.cutting import Cut
-from tau.tui.widgets.markdown.inline import Inline, Look
+from tau.tui.widgets.markdown.inline import Inline, MarkdownStyle
 from tau.tui.widgets.markdown.limits import PARAGRAPH_CHARS, SAMPLE_ROWS
-from tau.tui.widgets.markdown.pieces import pieces
-from tau.tui.widgets.markdown.place import HIDDEN, HTML_HEAD_LINES, TASK_CHARS, Block, Rest
-from tau.tui.widgets.markdown.shapes import Box, Lines, Rule, Shape, Table, Text
+from tau.tui.widgets.markdown.paragraph_chunks import pieces
+from tau.tui.widgets.markdown.resume_point import (
+    HIDDEN,
+    HTML_HEAD_LINES,
+    TASK_CHARS,
+    BlockRange,
+    PartialBlock,
+)
+from tau.tui.widgets.markdown.shapes import BoxShape, CodeShape, RuleShape, Shape, TableShape, TextShape
+from tau.tui.widgets.markdown.stable_prefix import StablePrefix
 from tau.tui.widgets.markdown.table import Columns
 
 if TYPE_CHECKING:
-    from tau.tui.widgets.markdown.parse import Node
+    from tau.tui.widgets.markdown.parse import BlockNode
 
 _CODE_INDENT = "  "
 _MAX_LANGUAGE_CHARS = 40
@@ -27,26 +33,26 @@ class Builder:
     def __init__(
         self,
         inline: Inline,
-        rest: Rest | None,
+        rest: PartialBlock | None,
         *,
-        cut: Cut | None = None,
+        cut: StablePrefix | None = None,
         is_final: bool = False,
         open_line: int = -1,
     ) -> None:
         self._inline = inline
-        self._look: Look = inline.look
+        self._look: MarkdownStyle = inline.look
         self._rest = rest
         self._cut = cut
         self._is_final = is_final
         """These shapes are kept; code is taken as highlighted for good."""
         self._open_line = open_line
         """A block that ends at this line may still grow; -1 if none does."""
-        self._task: Node | None = None
+        self._task: BlockNode | None = None
         """The paragraph that begins with the brackets of a task."""
-        self.new_rest: Rest | None = None
+        self.new_rest: PartialBlock | None = None
         """What is known of the block that was cut."""
 
-    def shapes(self, blocks: Sequence[Block], tokens: tuple[str, ...] = ()) -> list[Shape]:
+    def shapes(self, blocks: Sequence[BlockRange], tokens: tuple[str, ...] = ()) -> list[Shape]:
         """The shapes of blocks, down to the cut; `tokens` style the texts in them."""
         found: list[Shape] = []
         for block in blocks:
@@ -69,13 +75,13 @@ class Builder:
                 case "table":
                     found.append(self._table(block, tokens))
                 case "rule":
-                    found.append(Rule(block.gap))
+                    found.append(RuleShape(block.gap))
         return found
 
-    def _is_open(self, node: "Node") -> bool:
+    def _is_open(self, node: "BlockNode") -> bool:
         return node.end == self._open_line
 
-    def _items(self, items: Sequence[Block], tokens: tuple[str, ...]) -> list[Shape]:
+    def _items(self, items: Sequence[BlockRange], tokens: tuple[str, ...]) -> list[Shape]:
         found: list[Shape] = []
         for item in items:
             if self._cut and item.node.start >= self._cut.line:
@@ -87,10 +93,10 @@ class Builder:
                 self._task = item.children[0].node
             children = self.shapes(item.children, tokens)
             if children or not item.is_continued:
-                found.append(Box(children, item.gap, first, blank))
+                found.append(BoxShape(children, item.gap, first, blank))
         return found
 
-    def _mark(self, item: Block) -> str:
+    def _mark(self, item: BlockRange) -> str:
         theme = self._look.theme
         if item.task:
             if theme.linear:
@@ -100,17 +106,17 @@ class Builder:
             return f"{item.number}{item.node.markup}"
         return "-" if theme.linear else theme.symbols.bullet
 
-    def _quote(self, block: Block, tokens: tuple[str, ...]) -> list[Shape]:
+    def _quote(self, block: BlockRange, tokens: tuple[str, ...]) -> list[Shape]:
         theme = self._look.theme
         children = self.shapes(block.children, (*tokens, "quote"))
         if block.is_continued and not children:
             return []
         if theme.linear:
-            return [Box(children, block.gap, title="" if block.is_continued else "Quote:")]
+            return [BoxShape(children, block.gap, title="" if block.is_continued else "Quote:")]
         bar = f"{theme['quoteBorder'](theme.symbols.quote)} "
-        return [Box(children, block.gap, bar, bar)]
+        return [BoxShape(children, block.gap, bar, bar)]
 
-    def _heading(self, block: Block, tokens: tuple[str, ...]) -> Shape:
+    def _heading(self, block: BlockRange, tokens: tuple[str, ...]) -> Shape:
         node = block.node
         level = int(node.info)
         text = self._inline.styled(node.content, (*tokens, "heading"), is_open=self._is_open(node))
@@ -119,9 +125,9 @@ class Builder:
             text = f"Heading {level}: {text}"
         elif level > 2:
             text = f"{theme['heading']('#' * level)} {text}"
-        return Text(text, block.gap)
+        return TextShape(text, block.gap)
 
-    def _paragraph(self, block: Block, tokens: tuple[str, ...]) -> list[Shape]:
+    def _paragraph(self, block: BlockRange, tokens: tuple[str, ...]) -> list[Shape]:
         node, content = block.node, block.node.content
         hidden = TASK_CHARS if node is self._task else 0
         end = len(content)
@@ -131,12 +137,12 @@ class Builder:
             self.new_rest = self._cut.place.rest
         if len(content) <= PARAGRAPH_CHARS and not block.is_continued and not is_cut:
             text = self._inline.styled(content[hidden:], tokens, is_open=self._is_open(node))
-            return [Text(text, block.gap)]
+            return [TextShape(text, block.gap)]
         first_join = self._rest.join if block.is_continued and self._rest else None
         return self._pieces(block, end, is_cut, first_join, tokens)
 
     def _pieces(
-        self, block: Block, end: int, is_cut: bool, join: str | None, tokens: tuple[str, ...]
+        self, block: BlockRange, end: int, is_cut: bool, join: str | None, tokens: tuple[str, ...]
     ) -> list[Shape]:
         """The pieces of a long paragraph, up to `end`."""
         node, content = block.node, block.node.content
@@ -151,7 +157,9 @@ class Builder:
             following = parts[at + 1].join if not is_last else self._join_after(is_cut)
             styled = self._inline.styled(text, tokens, is_open=is_last and self._is_open(node))
             before = self._row_join(join if at == 0 else part.join)
-            found.append(Text(styled, block.gap and at == 0, before, self._row_join(following) is not None))
+            found.append(
+                TextShape(styled, block.gap and at == 0, before, self._row_join(following) is not None)
+            )
         return found
 
     def _join_after(self, is_cut: bool) -> str | None:
@@ -163,7 +171,7 @@ class Builder:
             return " " if self._look.join_lines else None
         return join
 
-    def _code(self, block: Block) -> Shape:
+    def _code(self, block: BlockRange) -> Shape:
         node, theme = block.node, self._look.theme
         language = _language(node.info)
         lines = node.content.removesuffix("\n").split("\n") if node.content else []
@@ -171,7 +179,7 @@ class Builder:
         if self._cut and node is self._cut.leaf:
             lines = lines[: self._cut.line - node.start - (node.kind == "fence")]
             code = code or Highlighter(language, theme)
-            self.new_rest = Rest(node.kind, code=code)
+            self.new_rest = PartialBlock(node.kind, code=code)
             shown = code.feed(lines)
             is_closed = False
         else:
@@ -188,9 +196,9 @@ class Builder:
             title = ""
         elif not shown and not title:
             shown = [""]
-        return Lines(shown, block.gap, "" if theme.linear else _CODE_INDENT, title, end)
+        return CodeShape(shown, block.gap, "" if theme.linear else _CODE_INDENT, title, end)
 
-    def _html(self, block: Block) -> Shape:
+    def _html(self, block: BlockRange) -> Shape:
         node = block.node
         lines = node.content.removesuffix("\n").split("\n")
         if self._cut and node is self._cut.leaf:
@@ -199,9 +207,9 @@ class Builder:
         if block.is_continued:
             lines = lines[HTML_HEAD_LINES:]
         style = self._look.theme["muted"]
-        return Lines([style(clean(line).rstrip()) for line in lines], block.gap)
+        return CodeShape([style(clean(line).rstrip()) for line in lines], block.gap)
 
-    def _table(self, block: Block, tokens: tuple[str, ...]) -> Shape:
+    def _table(self, block: BlockRange, tokens: tuple[str, ...]) -> Shape:
         titles, *body = block.node.children
         rest = self._rest if block.is_continued else None
         if self._cut and block.node is self._cut.leaf:
@@ -216,8 +224,8 @@ class Builder:
             styled = [self._inline.styled(cell, (*tokens, "strong")) for cell in titles.cells]
             columns, first_row = Columns(styled, block.node.cells, rows[:SAMPLE_ROWS]), 0
         if self._cut and block.node is self._cut.leaf:
-            self.new_rest = Rest("table", columns=columns, shown_rows=first_row + len(rows))
-        return Table(columns, rows, block.gap, first_row)
+            self.new_rest = PartialBlock("table", columns=columns, shown_rows=first_row + len(rows))
+        return TableShape(columns, rows, block.gap, first_row)
 
 
 def _language(info: str) -> str:

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from tau.base.late import late
-from tau.tui.component import Component, Seam
-from tau.tui.rows import Part, Rows
+from tau.tui.component import CommitBoundary, Component
+from tau.tui.rows import RowPart, Rows
 from tau.tui.style import Theme
-from tau.tui.widgets.markdown.document import Document
-from tau.tui.widgets.markdown.inline import Look
-from tau.tui.widgets.markdown.layout import Layout, padded
+from tau.tui.widgets.markdown.document import MarkdownDocument
+from tau.tui.widgets.markdown.inline import MarkdownStyle
+from tau.tui.widgets.markdown.layout import ShapeLayout, padded
 from tau.tui.widgets.markdown.shapes import Shape
 
 highlighting = late("tau.tui.widgets.highlight")
@@ -41,11 +41,11 @@ class Markdown(Component):
         show_urls: bool = False,
         join_lines: bool = False,
     ) -> None:
-        self._look = Look(theme, hyperlinks, show_urls, join_lines)
+        self._look = MarkdownStyle(theme, hyperlinks, show_urls, join_lines)
         self._padding_x = padding_x
         self._texts: list[str] = []
         self._is_finished = False
-        self._document = Document(self._look)
+        self._document = MarkdownDocument(self._look)
         self._shapes: list[Shape] = []
         """All that is settled, to lay it out at another width."""
         self._paper: _Paper | None = None
@@ -108,11 +108,11 @@ class Markdown(Component):
             paper.show_ending(self._document.ending())
         return paper.rows
 
-    def seam(self) -> Seam | None:
+    def seam(self) -> CommitBoundary | None:
         """While the text arrives: its finished blocks are final."""
         if self._is_finished or self._paper is None:
             return None
-        return Seam(self._paper.settled_rows)
+        return CommitBoundary(self._paper.settled_rows)
 
     def invalidate(self) -> None:
         self._start_over()
@@ -120,7 +120,7 @@ class Markdown(Component):
 
     def _start_over(self) -> None:
         """Forgets what was read; the text is read again."""
-        self._document = Document(self._look)
+        self._document = MarkdownDocument(self._look)
         self._shapes = []
         self._paper = None
         self._is_current = False
@@ -131,7 +131,7 @@ class Markdown(Component):
         if self._is_finished:
             shapes += self._document.finish()
             if self._document.has_late_definitions:
-                self._document = Document(self._look, self._document.definitions)
+                self._document = MarkdownDocument(self._look, self._document.definitions)
                 self._document.feed(self.text)
                 shapes = [*self._document.settle(), *self._document.finish()]
                 self._shapes = []
@@ -148,8 +148,8 @@ class _Paper:
         self.width = width
         padding = min(padding_x, max(width - 1, 0) // 2)
         self._padding = " " * padding
-        self._layout = Layout(theme, width - 2 * padding)
-        self._joined: list[Part] = []
+        self._layout = ShapeLayout(theme, width - 2 * padding)
+        self._joined: list[RowPart] = []
         self._chunks: list[list[str]] = []
         """The last settled rows in the pieces in which they came; many are joined to one."""
         self._ending: list[str] = []

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from tau.base.late import late
 from tau.tui.text.clean import clean_line
 from tau.tui.widgets.markdown.build import Builder
-from tau.tui.widgets.markdown.cutting import Cut, find_cut
 from tau.tui.widgets.markdown.hold import is_undecided
-from tau.tui.widgets.markdown.inline import Inline, Look
+from tau.tui.widgets.markdown.inline import Inline, MarkdownStyle
 from tau.tui.widgets.markdown.limits import LINE_CHARS, PARAGRAPH_CHARS, PIECE_CHARS, SETTLE_CHARS
-from tau.tui.widgets.markdown.place import HIDDEN, Block, Place, placed
-from tau.tui.widgets.markdown.shapes import Lines, Shape
+from tau.tui.widgets.markdown.resume_point import HIDDEN, BlockRange, ResumePoint, placed
+from tau.tui.widgets.markdown.shapes import CodeShape, Shape
+from tau.tui.widgets.markdown.stable_prefix import StablePrefix, find_cut
 
 base_text = late("tau.base.text")
 parser = late("tau.tui.widgets.markdown.parse")
@@ -18,16 +18,16 @@ parser = late("tau.tui.widgets.markdown.parse")
 Definitions = Mapping[str, Mapping[str, str]]
 
 
-class Document:
+class MarkdownDocument:
     """Takes text and gives shapes: `settle` those that will not change any more, `ending` the others."""
 
     def __init__(
-        self, look: Look, definitions: Definitions | None = None, settle_chars: int = SETTLE_CHARS
+        self, look: MarkdownStyle, definitions: Definitions | None = None, settle_chars: int = SETTLE_CHARS
     ) -> None:
         self._inline = Inline(look)
         self._inline.references.update(definitions or {})
         self._settle_chars = settle_chars
-        self._place = Place()
+        self._place = ResumePoint()
         self._arrived: list[str] = []
         self._lines: list[str] = []
         """The whole lines from the place on."""
@@ -83,7 +83,7 @@ class Document:
         """The shapes of the rest; its bare lines, should the parser fail on them."""
         blocks = self._blocks(lines)
         if blocks is None:
-            return [Lines([clean_line(line) for line in lines[len(self._place.head) :]], self._place.gap)]
+            return [CodeShape([clean_line(line) for line in lines[len(self._place.head) :]], self._place.gap)]
         if is_last:
             self._note(blocks, len(lines))
         return builder.shapes(blocks)
@@ -112,7 +112,7 @@ class Document:
         least = 2 * PIECE_CHARS if is_rest else PARAGRAPH_CHARS
         return len(self._partial) > least and plain(self._partial) == self._partial
 
-    def _blocks(self, lines: Sequence[str]) -> Sequence[Block] | None:
+    def _blocks(self, lines: Sequence[str]) -> Sequence[BlockRange] | None:
         try:
             place = self._place
             nodes = parser.parse_blocks("\n".join(lines), place.continued_line(lines), place.nesting)
@@ -138,7 +138,7 @@ class Document:
         self._go_to(cut, builder, lines)
         return shapes
 
-    def _go_to(self, cut: Cut, builder: Builder, lines: list[str]) -> None:
+    def _go_to(self, cut: StablePrefix, builder: Builder, lines: list[str]) -> None:
         """Reading goes on at the cut."""
         first = cut.line - len(self._place.head)
         self._place = cut.place if builder.new_rest is None else cut.place._replace(rest=builder.new_rest)
@@ -155,7 +155,7 @@ class Document:
         del self._lines[:first]
         self._measure()
 
-    def _note(self, blocks: Sequence[Block], end: int) -> None:
+    def _note(self, blocks: Sequence[BlockRange], end: int) -> None:
         """Takes up the link definitions before a line."""
         references = self._inline.references
         for block in blocks:

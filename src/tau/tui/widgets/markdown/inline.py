@@ -9,7 +9,7 @@ from tau.base.late import late
 from tau.tui.style import Style, Theme
 from tau.tui.text.clean import clean, clean_line, link
 from tau.tui.widgets.markdown.limits import CACHED_TEXTS, PARAGRAPH_CHARS
-from tau.tui.widgets.markdown.mend import mended
+from tau.tui.widgets.markdown.open_markup import mended
 
 parser = late("tau.tui.widgets.markdown.parse")
 
@@ -18,7 +18,7 @@ _CLOSING = frozenset(("strong_close", "em_close", "s_close"))
 _END_OF_URL = ".,;:!?'\"*_~"
 
 
-class Look(NamedTuple):
+class MarkdownStyle(NamedTuple):
     """How Markdown is shown, apart from colours."""
 
     theme: Theme
@@ -43,7 +43,7 @@ def _line_break() -> re.Pattern[str]:
 class Inline:
     """Turns texts into styled texts; remembers the last ones."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: MarkdownStyle) -> None:
         self.look = look
         self.references: dict[str, Mapping[str, str]] = {}
         self._known: dict[tuple[str, tuple[str, ...]], str] = {}
@@ -81,7 +81,7 @@ class Inline:
 class _Run:
     """Builds one styled text. Each piece opens and closes all its styles, so that none depends on another."""
 
-    def __init__(self, look: Look, tokens: tuple[str, ...]) -> None:
+    def __init__(self, look: MarkdownStyle, tokens: tuple[str, ...]) -> None:
         self._look = look
         self._styles = [look.theme[token] for token in ("text", *tokens)]
         self._out: list[str] = []

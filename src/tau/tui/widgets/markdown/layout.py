@@ -6,14 +6,14 @@ from tau.tui.style import Theme
 from tau.tui.text.cut import truncate
 from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap, wrap_hard
-from tau.tui.widgets.markdown.shapes import Box, Lines, Rule, Shape, Table, Text
+from tau.tui.widgets.markdown.shapes import BoxShape, CodeShape, RuleShape, Shape, TableShape, TextShape
 from tau.tui.widgets.markdown.table import table_rows
 
 _LEAST_WIDTH = 10
 """A box that would leave less than this for its text stands above it instead."""
 
 
-class Layout:
+class ShapeLayout:
     """Lays shapes out one after the other, at one width; a cut paragraph goes on where it stopped."""
 
     def __init__(self, theme: Theme, width: int) -> None:
@@ -41,20 +41,20 @@ class Layout:
         for shape in shapes:
             if shape.gap:
                 out.append("")
-            if isinstance(shape, Text):
+            if isinstance(shape, TextShape):
                 out += self._text(shape, width)
-            elif isinstance(shape, Box):
+            elif isinstance(shape, BoxShape):
                 out += self._box(shape, width)
-            elif isinstance(shape, Lines):
+            elif isinstance(shape, CodeShape):
                 out += _lines(shape, width)
-            elif isinstance(shape, Table):
+            elif isinstance(shape, TableShape):
                 rows = table_rows(shape.columns, shape.rows, shape.first_row, width, self._theme)
                 out += [row if visible_width(row) <= width else truncate(row, width, "") for row in rows]
-            elif isinstance(shape, Rule):
+            elif isinstance(shape, RuleShape):
                 out.append(_rule(self._theme, width))
         return out
 
-    def _text(self, shape: Text, width: int) -> list[str]:
+    def _text(self, shape: TextShape, width: int) -> list[str]:
         text = shape.text
         if shape.join is not None:
             text = f"{self.carried}{shape.join}{text}"
@@ -64,7 +64,7 @@ class Layout:
             self.carried = rows.pop()
         return rows
 
-    def _box(self, box: Box, width: int) -> list[str]:
+    def _box(self, box: BoxShape, width: int) -> list[str]:
         taken = visible_width(box.first)
         title = wrap(box.title, width) if box.title else []
         if taken and width - taken < min(_LEAST_WIDTH, width):
@@ -92,7 +92,7 @@ class Layout:
         ]
 
 
-def _lines(shape: Lines, width: int) -> list[str]:
+def _lines(shape: CodeShape, width: int) -> list[str]:
     indent = shape.indent if width - len(shape.indent) >= min(_LEAST_WIDTH, width) else ""
     room = width - len(indent)
     out: list[str] = wrap(shape.title, width) if shape.title else []

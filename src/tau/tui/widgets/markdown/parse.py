@@ -11,7 +11,7 @@ from markdown_it.token import Token
 
 from tau.tui.widgets.markdown.limits import LONG_CHARS, MAX_LEVEL, PARAGRAPH_CHARS
 
-Rule = Callable[[StateBlock, int, int, bool], bool]
+_Rule = Callable[[StateBlock, int, int, bool], bool]
 Reference = Mapping[str, str]
 
 _INTERRUPTS_TEXT = ["paragraph", "reference"]
@@ -20,14 +20,14 @@ _INTERRUPTS_ALL = [*_INTERRUPTS, "list"]
 _CONTINUED = "tau_continued"
 
 
-class Node(NamedTuple):
+class BlockNode(NamedTuple):
     """One block: its kind, its lines [start, end) in the source, and what it holds."""
 
     kind: str
     """paragraph heading fence code html rule quote list item table row definition"""
     start: int
     end: int
-    children: "tuple[Node, ...]" = ()
+    children: "tuple[BlockNode, ...]" = ()
     content: str = ""
     info: str = ""
     """The language of a fence, the level of a heading, the number of an item, the label of a definition."""
@@ -38,7 +38,7 @@ class Node(NamedTuple):
     """The texts of a row; in a table the alignment of each column."""
 
 
-def parse_blocks(source: str, continued_line: int = -1, nesting: int = 0) -> tuple[Node, ...]:
+def parse_blocks(source: str, continued_line: int = -1, nesting: int = 0) -> tuple[BlockNode, ...]:
     """The blocks of a source. No table or heading of that nesting begins at `continued_line`."""
     parser = _guarded_parser() if continued_line >= 0 or _needs_guards(source) else _parser()
     tokens: list[Token] = []
@@ -61,9 +61,9 @@ class _Reader:
         self._tokens = tokens
         self._at = 0
 
-    def nodes(self) -> tuple[Node, ...]:
+    def nodes(self) -> tuple[BlockNode, ...]:
         """The blocks from here to the end of the block around them."""
-        found: list[Node] = []
+        found: list[BlockNode] = []
         while self._at < len(self._tokens):
             token = self._tokens[self._at]
             self._at += 1
@@ -72,36 +72,36 @@ class _Reader:
             found.append(self._node(token))
         return tuple(found)
 
-    def _node(self, token: Token) -> Node:
+    def _node(self, token: Token) -> BlockNode:
         start, end = token.map or (0, 0)
         match token.type:
             case "paragraph_open":
-                return Node("paragraph", start, end, content=self._text())
+                return BlockNode("paragraph", start, end, content=self._text())
             case "heading_open":
-                return Node("heading", start, end, content=self._text(), info=token.tag[1:])
+                return BlockNode("heading", start, end, content=self._text(), info=token.tag[1:])
             case "blockquote_open":
-                return Node("quote", start, end, self.nodes())
+                return BlockNode("quote", start, end, self.nodes())
             case "bullet_list_open" | "ordered_list_open":
-                return Node("list", start, end, self.nodes(), markup=token.markup)
+                return BlockNode("list", start, end, self.nodes(), markup=token.markup)
             case "list_item_open":
                 indent = token.meta.get("indent", 0)
-                return Node(
+                return BlockNode(
                     "item", start, end, self.nodes(), info=token.info, markup=token.markup, indent=indent
                 )
             case "table_open":
                 return self._table(start, end)
             case "fence":
                 indent = token.meta.get("indent", 0)
-                return Node("fence", start, end, (), token.content, token.info, token.markup, indent)
+                return BlockNode("fence", start, end, (), token.content, token.info, token.markup, indent)
             case "code_block":
-                return Node("code", start, end, content=token.content)
+                return BlockNode("code", start, end, content=token.content)
             case "html_block":
-                return Node("html", start, end, content=token.content)
+                return BlockNode("html", start, end, content=token.content)
             case "definition":
                 meta = token.meta
-                return Node("definition", start, end, content=meta["url"], info=meta["id"])
+                return BlockNode("definition", start, end, content=meta["url"], info=meta["id"])
             case _:
-                return Node("rule", start, end)
+                return BlockNode("rule", start, end)
 
     def _text(self) -> str:
         """The text between the opening token, which was taken, and the closing one."""
@@ -109,15 +109,15 @@ class _Reader:
         self._at += 2
         return content
 
-    def _table(self, start: int, end: int) -> Node:
-        rows: list[Node] = []
+    def _table(self, start: int, end: int) -> BlockNode:
+        rows: list[BlockNode] = []
         cells: list[str] = []
         aligns: list[str] = []
         while True:
             token = self._tokens[self._at]
             self._at += 1
             if token.type == "table_close":
-                return Node("table", start, end, tuple(rows), cells=tuple(aligns))
+                return BlockNode("table", start, end, tuple(rows), cells=tuple(aligns))
             if token.type == "inline":
                 cells.append(token.content)
             elif token.type == "th_open":
@@ -125,7 +125,7 @@ class _Reader:
             elif token.type == "tr_open" and token.map:
                 cells, row = [], token.map
             elif token.type == "tr_close":
-                rows.append(Node("row", row[0], row[1], cells=tuple(cells)))
+                rows.append(BlockNode("row", row[0], row[1], cells=tuple(cells)))
 
 
 def _needs_guards(source: str) -> bool:
@@ -183,21 +183,21 @@ def _guarded_parser() -> MarkdownIt:
     return parser
 
 
-def _short(rule: Rule) -> Rule:
+def _short(rule: _Rule) -> _Rule:
     def guarded(state: StateBlock, line: int, end: int, silent: bool) -> bool:
         return state.eMarks[line] - state.bMarks[line] <= LONG_CHARS and rule(state, line, end, silent)
 
     return guarded
 
 
-def _shallow(rule: Rule) -> Rule:
+def _shallow(rule: _Rule) -> _Rule:
     def guarded(state: StateBlock, line: int, end: int, silent: bool) -> bool:
         return state.level < MAX_LEVEL and rule(state, line, end, silent)
 
     return guarded
 
 
-def _not_continued(rule: Rule) -> Rule:
+def _not_continued(rule: _Rule) -> _Rule:
     def guarded(state: StateBlock, line: int, end: int, silent: bool) -> bool:
         return (line, state.level) != state.env[_CONTINUED] and rule(state, line, end, silent)
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from tau.tui.widgets.markdown.table import Columns
 
 
-class Text(NamedTuple):
+class TextShape(NamedTuple):
     """A paragraph, a heading, or a piece of a long one."""
 
     text: str
@@ -18,7 +18,7 @@ class Text(NamedTuple):
     """Its last row goes on in the next piece."""
 
 
-class Lines(NamedTuple):
+class CodeShape(NamedTuple):
     """Code, or HTML: lines that are broken anywhere."""
 
     lines: Sequence[str]
@@ -30,13 +30,13 @@ class Lines(NamedTuple):
     """A row below."""
 
 
-class Rule(NamedTuple):
+class RuleShape(NamedTuple):
     """A line from side to side."""
 
     gap: bool = False
 
 
-class Box(NamedTuple):
+class BoxShape(NamedTuple):
     """Blocks with something before each row: a quote or an item of a list."""
 
     children: "Sequence[Shape]"
@@ -48,7 +48,7 @@ class Box(NamedTuple):
     title: str = ""
 
 
-class Table(NamedTuple):
+class TableShape(NamedTuple):
     """Some rows of a table, and what all its rows have in common."""
 
     columns: Columns
@@ -58,4 +58,4 @@ class Table(NamedTuple):
     """How many rows were shown before; the header stands above the first."""
 
 
-Shape = Text | Lines | Rule | Box | Table
+Shape = TextShape | CodeShape | RuleShape | BoxShape | TableShape

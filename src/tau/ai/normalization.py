@@ -1,0 +1,329 @@
+"""Turns any history into one that every server accepts.
+
+Aborted answers, results in the wrong place, ids of other models and broken images are put right or left out;
+the rest is sent as it is. The result of a longer history begins with the result of a shorter one, so that a
+server's prompt cache holds; only a result that arrives late changes what was sent before.
+"""
+
+from collections.abc import Iterator, Sequence
+from operator import is_
+from typing import Any, assert_never
+
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
+
+from tau.ai.model import Model
+from tau.ai.wire import (
+    AppMessage,
+    AssistantContent,
+    AssistantMessage,
+    Attachment,
+    BashExecutionMessage,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    CustomMessage,
+    ImageContent,
+    Message,
+    PythonExecutionMessage,
+    TextContent,
+    ThinkingContent,
+    ToolCall,
+    ToolResultMessage,
+    UserContent,
+    UserMessage,
+)
+from tau.base.late import late
+
+hashlib = late("hashlib")
+images = late("tau.ai.images")
+
+MAX_ID_CHARS = 64
+MAX_NAME_CHARS = 64
+FOREIGN_ID_CHARS = 9  # letters and digits only: the strictest rule among the servers
+
+INTERRUPTED = "This call was interrupted before it ended, so there is no result."
+NOT_RUN = "This call was not run, so there is no result."
+NO_OUTPUT = "(no output)"
+NO_BEGINNING = "(The beginning of this conversation is missing.)"
+
+_LETTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def normalize_history(messages: Sequence[AppMessage], model: Model) -> list[Message]:
+    """The history as every dialect can send it to `model`."""
+    results = _pair(messages)
+    ids = _Ids(model)
+    sent: list[Message] = []
+    for position, message in enumerate(messages):
+        match message:
+            case UserMessage():
+                sent.extend(_user(message, model))
+            case BashExecutionMessage() | PythonExecutionMessage():
+                if message.exclude_from_context is not True:
+                    sent.append(UserMessage(clean(ran_text(message)), message.timestamp))
+            case CustomMessage():
+                sent.extend(_user(UserMessage(message.content, message.timestamp), model))
+            case BranchSummaryMessage() | CompactionSummaryMessage():
+                sent.append(UserMessage(clean(summary_text(message)), message.timestamp))
+            case AssistantMessage():
+                own = results.get(position, {})
+                if message.stop_reason == "error" and not _is_replied_to(messages, position, own, model):
+                    continue  # the request is sent again, or was: what came of the first try is no part of it
+                sent.extend(_assistant(message, own, ids, model))
+            case ToolResultMessage():
+                pass  # sent behind its call
+            case _:
+                assert_never(message)
+    if sent and isinstance(sent[0], AssistantMessage):  # every server wants the user to speak first
+        sent.insert(0, UserMessage(NO_BEGINNING, sent[0].timestamp))
+    return sent
+
+
+def _is_replied_to(
+    messages: Sequence[AppMessage], position: int, results: dict[int, ToolResultMessage], model: Model
+) -> bool:
+    """Whether the conversation goes on from this answer, rather than from the question before it."""
+    for message in messages[position + 1 :]:
+        match message:
+            case AssistantMessage():
+                return False
+            case UserMessage():
+                if any(_user(message, model)):
+                    return True
+            case ToolResultMessage():
+                if any(message is result for result in results.values()):
+                    return True
+            case BashExecutionMessage() | PythonExecutionMessage():
+                if message.exclude_from_context is not True:
+                    return True
+            case CustomMessage() | BranchSummaryMessage() | CompactionSummaryMessage():
+                return True
+            case _:
+                assert_never(message)
+    return False
+
+
+def clean(text: str) -> str:
+    """`text` with halves of surrogate pairs replaced, for they cannot be encoded."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def cleaned(value: Any) -> Any:
+    """A JSON value with `clean` texts, the same object where nothing had to change."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        pairs = {clean(key): cleaned(item) for key, item in value.items()}
+        same = len(pairs) == len(value) and all(key in pairs and pairs[key] is value[key] for key in value)
+        return value if same else pairs
+    if isinstance(value, (list, tuple)):
+        items = [cleaned(item) for item in value]
+        return value if all(new is old for new, old in zip(items, value, strict=True)) else items
+    return value
+
+
+def summary_text(message: BranchSummaryMessage | CompactionSummaryMessage) -> str:
+    """What came before, or was tried elsewhere, told to the model."""
+    if isinstance(message, CompactionSummaryMessage):
+        lead = "The conversation up to here was long and has been summarised:"
+    else:
+        lead = "Before this point another way was tried and left; a summary of it:"
+    return f"{lead}\n\n<summary>\n{message.summary}\n</summary>"
+
+
+def ran_text(message: BashExecutionMessage | PythonExecutionMessage) -> str:
+    """A command or code that the user ran, told to the model."""
+    fence = "```"
+    code = message.code if isinstance(message, PythonExecutionMessage) else ""
+    while fence in message.output or fence in code:
+        fence += "`"
+    if isinstance(message, BashExecutionMessage):
+        lines = [f"Ran `{message.command}`"]
+    else:
+        lines = ["Ran this Python:", f"{fence}python", code, fence, "It printed:"]
+    lines += [fence, message.output.rstrip("\n") or NO_OUTPUT, fence]
+    if message.cancelled:
+        lines.append("The user cancelled it.")
+    elif message.exit_code is None:
+        lines.append("It was killed.")
+    elif message.exit_code != 0:
+        lines.append(f"Exit code {message.exit_code}.")
+    if message.truncated:
+        path = message.full_output_path
+        lines.append(
+            "The output is cut." if isinstance(path, UnsetType) else f"The output is cut; all: {path}"
+        )
+    return "\n".join(lines)
+
+
+def _pair(messages: Sequence[AppMessage]) -> dict[int, dict[int, ToolResultMessage]]:
+    """Which result belongs to which call: position of the message, place of the call in it.
+
+    Ids repeat (some servers count from 0 in every answer), so a result belongs to the nearest call before it
+    that has none yet. What finds no call is left out, and so is a second result.
+    """
+    pairs: dict[int, dict[int, ToolResultMessage]] = {}
+    waiting: dict[str, list[tuple[int, int]]] = {}
+    for position, message in enumerate(messages):
+        if isinstance(message, AssistantMessage):
+            places: dict[str, list[tuple[int, int]]] = {}
+            for place, part in enumerate(message.content):
+                if isinstance(part, ToolCall):
+                    places.setdefault(part.id, []).append((position, place))
+            for id, found in places.items():
+                waiting[id] = found + waiting.get(id, [])
+        elif isinstance(message, ToolResultMessage) and (queue := waiting.get(message.tool_call_id)):
+            owner, place = queue.pop(0)
+            pairs.setdefault(owner, {})[place] = message
+    return pairs
+
+
+class _Ids:
+    """Names every call once, in a form that the server takes."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._strict = model.api == "anthropic-messages"
+        self._used: set[str] = set()
+
+    def name(self, id: str, message: AssistantMessage) -> str:
+        own = message.provider == self._model.provider and message.api == self._model.api
+        if not own or not 0 < len(id) <= MAX_ID_CHARS or (self._strict and not _is_plain(id)):
+            chosen = _short(id)
+        else:
+            chosen = clean(id)
+        repeat = 0
+        while chosen in self._used:
+            repeat += 1
+            chosen = _short(f"{id}#{repeat}")
+        self._used.add(chosen)
+        return chosen
+
+
+def _is_plain(text: str) -> bool:
+    return text.isascii() and text.replace("_", "a").replace("-", "a").isalnum()
+
+
+def _short(id: str) -> str:
+    """A stable id of letters and digits."""
+    number = int.from_bytes(hashlib.sha256(id.encode("utf-8", "surrogatepass")).digest()[:8], "big")
+    letters = []
+    for _ in range(FOREIGN_ID_CHARS):
+        number, place = divmod(number, len(_LETTERS))
+        letters.append(_LETTERS[place])
+    return "".join(letters)
+
+
+def _tool_name(name: str) -> str:
+    """A model may call what does not exist, under a name that no server takes back."""
+    if 0 < len(name) <= MAX_NAME_CHARS and _is_plain(name):
+        return name
+    return "".join(letter if _is_plain(letter) else "_" for letter in name)[:MAX_NAME_CHARS] or "unknown"
+
+
+def _assistant(
+    message: AssistantMessage, results: dict[int, ToolResultMessage], ids: _Ids, model: Model
+) -> Iterator[Message]:
+    own = (message.provider, message.model, message.api) == (model.provider, model.id, model.api)
+    finished = message.stop_reason not in ("error", "aborted")
+    content: list[AssistantContent] = []
+    answers: list[ToolResultMessage] = []
+    for place, part in enumerate(message.content):
+        match part:
+            case TextContent():
+                if part.text.strip():
+                    content.append(_text(part, own))
+            case ThinkingContent():
+                if own and (finished or part.thinking_signature):
+                    content.append(replace(part, thinking=clean(part.thinking)))
+            case ToolCall():
+                call = ToolCall(
+                    ids.name(part.id, message),
+                    _tool_name(part.name),
+                    cleaned(part.arguments),
+                    part.thought_signature if own else UNSET,
+                )
+                content.append(call)
+                answers.append(_result(results.get(place), call, message, model))
+            case _:
+                assert_never(part)
+    if any(not isinstance(part, ThinkingContent) for part in content):
+        yield message if _same(content, message.content) else replace(message, content=content)
+        yield from answers
+
+
+def _same(parts: Sequence[object], others: Sequence[object]) -> bool:
+    return len(parts) == len(others) and all(map(is_, parts, others))
+
+
+def _text(part: TextContent, own: bool) -> TextContent:
+    text = clean(part.text)
+    if text is part.text and (own or part.text_signature is UNSET):
+        return part
+    return TextContent(text, part.text_signature if own else UNSET)
+
+
+def _result(
+    result: ToolResultMessage | None, call: ToolCall, message: AssistantMessage, model: Model
+) -> ToolResultMessage:
+    if result is None:
+        text = INTERRUPTED if message.stop_reason in ("error", "aborted") else NOT_RUN
+        return ToolResultMessage(call.id, call.name, [TextContent(text)], True, message.timestamp)
+    return ToolResultMessage(
+        call.id,
+        call.name,
+        list(_parts(result.content, model)) or [TextContent(NO_OUTPUT)],
+        result.is_error,
+        result.timestamp,
+    )
+
+
+def _user(message: UserMessage, model: Model) -> Iterator[UserMessage]:
+    """Nothing, where the message says nothing."""
+    attachments = [] if isinstance(message.attachments, UnsetType) else message.attachments
+    if isinstance(message.content, str) and not attachments:
+        if message.content.strip():
+            text = clean(message.content)
+            yield message if text is message.content else UserMessage(text, message.timestamp)
+        return
+    content = [TextContent(message.content)] if isinstance(message.content, str) else message.content
+    parts = [*_parts(content, model), *_parts([_attached(item) for item in attachments], model)]
+    if parts:
+        yield UserMessage(parts, message.timestamp)
+
+
+def _attached(attachment: Attachment) -> UserContent:
+    if attachment.type == "image":
+        return ImageContent(attachment.content, attachment.mime_type)
+    if isinstance(attachment.extracted_text, UnsetType):
+        return TextContent(f"[{attachment.file_name} is attached, but its text could not be read]")
+    return TextContent(f"[{attachment.file_name}]\n{attachment.extracted_text}")
+
+
+def _parts(content: Sequence[UserContent], model: Model) -> Iterator[UserContent]:
+    """What can be sent of a message: no blank text, no image that would be refused."""
+    for part in content:
+        if isinstance(part, ImageContent):
+            problem = _problem(part, model)
+            yield part if problem is None else TextContent(f"[an image was here; {problem}]")
+        elif part.text.strip():
+            text = clean(part.text)
+            yield part if text is part.text and part.text_signature is UNSET else TextContent(text)
+
+
+def _problem(image: ImageContent, model: Model) -> str | None:
+    if "image" not in model.input:
+        return "this model takes no images"
+    if image.mime_type not in images.IMAGE_TYPES:
+        return f"images of the type {clean(image.mime_type)} cannot be sent"
+    if not image.data or not image.data.isascii():
+        return "its data is broken"
+    if len(image.data) > images.MAX_IMAGE_CHARS:
+        return "it is too large to be sent"
+    return None

@@ -1,0 +1,106 @@
+"""Notices when a stream of deltas has stalled: deltas count, not the bytes that keep a connection warm."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Generic, TypeVar
+
+from tau.base.errors import ProviderError
+
+T = TypeVar("T")
+
+LOOKS = 8  # in the shorter of the two limits; a stall is noticed at most one look late
+
+
+class StallWatch(Generic[T]):
+    """Passes deltas on. One timer looks now and then whether the same wait still lasts; deltas set no timers.
+
+    A stall cancels the waiting task and turns that into a `ProviderError`; a cancellation from outside stays
+    what it is. One task consumes the whole stream.
+    """
+
+    def __init__(self, deltas: AsyncIterator[T], *, first_s: float, idle_s: float, what: str) -> None:
+        self._deltas = deltas
+        self._first_s, self._idle_s, self._what = first_s, idle_s, what
+        self._look_s = min(first_s, idle_s) / LOOKS
+        self._turn = 0  # one up when a wait begins, one up when it ends: odd during a wait
+        self._seen_turn = self._quiet_looks = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._task: asyncio.Task[object] | None = None
+        self._cancelling = 0
+        self._stalled = False
+
+    def __aiter__(self) -> AsyncIterator[T]:
+        return self
+
+    async def __anext__(self) -> T:
+        self._turn += 1
+        if self._timer is None:
+            self._arm()
+        try:
+            delta = await self._deltas.__anext__()
+        except BaseException as error:
+            self._stop()
+            if self._take_back() and isinstance(error, asyncio.CancelledError):
+                await self.aclose()
+                raise ProviderError(self._complaint(), retryable=True) from None
+            self._turn += 1
+            raise
+        if self._stalled:
+            self._take_back()  # the delta came after all
+        self._turn += 1
+        return delta
+
+    async def aclose(self) -> None:
+        """Close the stream underneath too."""
+        self._stop()
+        close = getattr(self._deltas, "aclose", None)
+        if close is not None:
+            await close()
+
+    def _limit_s(self) -> float:
+        return self._first_s if self._turn == 1 else self._idle_s
+
+    def _complaint(self) -> str:
+        where = "before" if self._turn == 1 else "in the middle of"
+        return f"{self._what} stalled: nothing came for {self._limit_s():g} s {where} its answer."
+
+    def _arm(self) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        if task is not self._task:
+            self._task, self._cancelling = task, task.cancelling()
+        self._seen_turn, self._quiet_looks = self._turn, 0
+        self._timer = asyncio.get_running_loop().call_later(self._look_s, self._look)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self) -> None:
+        """Counts looks, not time: a blocked loop or a sleeping machine is no fault of the server."""
+        self._timer = None
+        if self._turn % 2 == 0 or self._task is None:
+            return  # this time is the consumer's; its next wait starts the timer again
+        self._quiet_looks = self._quiet_looks + 1 if self._turn == self._seen_turn else 0
+        self._seen_turn = self._turn
+        if self._quiet_looks * self._look_s < self._limit_s() * 0.999:
+            self._timer = asyncio.get_running_loop().call_later(self._look_s, self._look)
+        elif self._task.cancelling() <= self._cancelling:
+            self._stalled = True
+            self._task.cancel()
+
+    def _take_back(self) -> bool:
+        """Withdraw our cancellation. True if there was one and nobody else wants the task cancelled."""
+        if not self._stalled or self._task is None:
+            return False
+        self._stalled = False
+        return self._task.uncancel() <= self._cancelling
+
+
+def watched(deltas: AsyncIterator[T], *, first_s: float, idle_s: float, what: str) -> StallWatch[T]:
+    """The same deltas, or `ProviderError` (retryable): none came for `first_s` at the start, `idle_s` later.
+
+    `what` begins the sentence for the user. Time that the consumer takes between deltas does not count.
+    """
+    return StallWatch(deltas, first_s=first_s, idle_s=idle_s, what=what)

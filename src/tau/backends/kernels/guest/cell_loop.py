@@ -1,0 +1,355 @@
+"""The heart of a Python kernel: the private channel, and cells run one after the other on the main thread.
+
+A thread of ours reads the channel, so that answers and heartbeats come through while a cell runs. Cells stay
+on the main thread, where signals, and many libraries, expect the work to be.
+"""
+
+import _ast
+import _socket
+import builtins
+import json
+import os
+import sys
+from _queue import SimpleQueue
+from _signal import SIGINT, signal  # type: ignore[import-not-found]
+from _thread import allocate_lock, start_new_thread
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType, FrameType, ModuleType
+    from typing import Any
+
+CHANNEL = "TAU_KERNEL"  # the variable with the number of our end of the channel
+COROUTINE = 0x80  # a code object's flag, as in `inspect.CO_COROUTINE`
+STDIN = "Kernel requested stdin; interactive input is not supported."
+MAX_MESSAGE_CHARS = 32 * 1024 * 1024
+MAX_SOURCES = 500
+HELPERS = {
+    "shows": ("display", "HTML", "Markdown"),
+    "prelude": ("env", "read", "write", "append", "sort", "uniq", "counter", "tree", "diff", "log", "phase"),
+    "bridge": ("output", "completion", "agent", "parallel", "pipeline"),
+}
+
+
+class CallFailed(RuntimeError):
+    """tau could not do what a cell asked of it."""
+
+    __module__ = "__main__"  # so that tracebacks call it by its name alone
+
+
+class NoStdin:
+    """Stands for standard input: whoever reads learns that nobody types."""
+
+    encoding = "utf-8"
+    errors = "strict"
+    closed = False
+    name = "<stdin>"
+
+    def __init__(self, refuse: "Callable[..., Any]") -> None:
+        self.read = self.readline = self.readlines = self.__next__ = refuse
+        self._refuse = refuse
+
+    def __iter__(self) -> "Any":
+        return self._refuse()
+
+    def fileno(self) -> int:
+        return 0
+
+    def isatty(self) -> bool:
+        return False
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        pass
+
+
+class GuestKernel:
+    """All that one kernel process knows."""
+
+    def __init__(
+        self, users: "ModuleType", output: int, load: "Callable[[str], Any]", flush: "Callable[[], None]"
+    ) -> None:
+        self.load = load
+        self.flush = flush
+        self.names = users.__dict__
+        self.sources: dict[str, str] = {}
+        self.running = False  # user code is at work, so that it can be interrupted
+        self.stdin_wanted = False
+        self.figures = False
+        self.loop: Any = None
+        self._pid = os.getpid()
+        self._secret = os.urandom(8).hex()
+        self._output = output
+        self._sequence = 0
+        self._cells: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
+        self._calls: dict[int, list[Any]] = {}
+        self._last_call = 0
+        self._lock = allocate_lock()
+        self._channel = connected()
+
+    def serve(self) -> None:
+        """Run cells until the channel closes or tau asks us to end."""
+        self._offer_helpers()
+        start_new_thread(self._read, ())
+        signal(SIGINT, self.on_interrupt)
+        version = ".".join(map(str, sys.version_info[:3]))
+        self._send({"t": "ready", "version": version, "mark": self._secret})
+        while True:
+            try:
+                cell = self._cells.get() if self.loop is None else self.loop.wait_for(self._cells)
+                if cell is None:
+                    return
+                self._run(cell)
+                if "_tau_trace" not in sys.modules and self._cells.empty():
+                    self.load("trace").register_all(self.sources)  # for `inspect`, and the next failure
+            except KeyboardInterrupt:
+                self.running = False
+
+    def call(self, op: str, arguments: "dict[str, Any]") -> "Any":
+        """Ask tau for something and wait for its answer; from any thread of this process."""
+        if os.getpid() != self._pid:
+            raise CallFailed("Only the kernel's own process can call tau, not one that it forked.")
+        lock = allocate_lock()
+        lock.acquire()
+        waiting: list[Any] = [lock, None]
+        with self._lock:
+            self._last_call += 1
+            number = self._last_call
+            self._calls[number] = waiting
+        try:
+            self._send({"t": "call", "id": number, "op": op, "args": arguments})
+            lock.acquire()
+        finally:
+            self._calls.pop(number, None)
+        answer = waiting[1]
+        if not answer["ok"]:
+            raise CallFailed(answer["error"])
+        return answer["value"]
+
+    def show(self, kind: str, **what: "Any") -> None:
+        """Something else than text, in its place among the text that was printed."""
+        if os.getpid() != self._pid:
+            self.write(f"[{kind} from a forked process: not shown]\n")
+            return
+        self.flush()
+        self._sequence += 1
+        try:
+            self._send(dict(what, t="show", seq=self._sequence, kind=kind))
+        except ValueError as error:
+            self.write(f"[This {kind} is not shown: {error}]\n")
+        else:
+            self._mark()
+
+    def status(self, op: str, **facts: "Any") -> None:
+        """A line for people about what a helper did."""
+        if os.getpid() == self._pid:
+            self._send({"t": "status", "event": dict(facts, op=op)})
+
+    def write(self, text: str) -> None:
+        """Text among the user's output."""
+        self.flush()
+        self._put(text.encode("utf-8", "backslashreplace"))
+
+    def refuse_stdin(self, *_: "Any") -> "Any":
+        self.stdin_wanted = True
+        raise EOFError(STDIN)
+
+    def on_interrupt(self, number: int, frame: "FrameType | None") -> None:
+        if self.loop is not None and self.loop.interrupt():
+            return
+        if self.running or (self.loop is not None and self.loop.is_busy()):
+            raise KeyboardInterrupt
+
+    def _run(self, cell: "dict[str, Any]") -> None:
+        name = f"<cell {cell['id']}>"
+        self._remember(name, cell["code"])
+        sys.stdin = NoStdin(self.refuse_stdin)
+        builtins.input = self.refuse_stdin
+        signal(SIGINT, self.on_interrupt)
+        self.stdin_wanted = False
+        try:
+            status = self._execute(cell["code"], name)
+        except KeyboardInterrupt:
+            status = {"status": "interrupted", "exit": 130}
+        finally:
+            self.running = False
+        if self.stdin_wanted:
+            status["exit"] = status["exit"] or 1
+            status["status"] = "error" if status["status"] == "ok" else status["status"]
+        self.flush()
+        self._sequence += 1
+        self._send(dict(status, t="done", id=cell["id"], seq=self._sequence, stdin=self.stdin_wanted))
+        self._mark()
+
+    def _execute(self, code: str, name: str) -> "dict[str, Any]":
+        shows = self.load("shows") if "_tau_shows" in sys.modules or "matplotlib" in code else None
+        if shows is not None:
+            shows.prepare_figures(self)
+        try:
+            try:
+                self.running = True
+                value = self._evaluate(compiled(code, name), code)
+                if value is not None:
+                    self.names["_"] = value
+                    self.load("shows").show_value(self, value)
+                if "matplotlib.pyplot" in sys.modules:
+                    self.load("shows").show_figures(self)
+            finally:
+                self.running = False
+        except KeyboardInterrupt:
+            raise
+        except SystemExit as ending:
+            return exited(ending, self.write)
+        except BaseException as error:
+            self.write(self.load("trace").describe(error, self.sources))
+            return {"status": "error", "exit": 1}
+        return {"status": "ok", "exit": 0}
+
+    def _evaluate(self, parts: "list[CodeType]", code: str) -> "Any":
+        if any(part.co_flags & COROUTINE for part in parts):
+            if self.loop is None:
+                self.loop = self.load("event_loop").GuestEventLoop()
+            value = self.loop.run(parts, self.names)
+        else:
+            value = None
+            for part in parts:
+                value = eval(part, self.names)
+        return None if code.rstrip().endswith(";") else value
+
+    def _remember(self, name: str, code: str) -> None:
+        self.sources[name] = code
+        if len(self.sources) > MAX_SOURCES:
+            oldest = next(iter(self.sources))
+            del self.sources[oldest]
+            if "linecache" in sys.modules:
+                sys.modules["linecache"].cache.pop(oldest, None)
+        if "_tau_trace" in sys.modules:
+            self.load("trace").register(name, code)
+        elif "linecache" in sys.modules or "inspect" in code:
+            self.load("trace").register_all(self.sources)
+
+    def _offer_helpers(self) -> None:
+        for part, helpers in HELPERS.items():
+            for helper in helpers:
+                self.names[helper] = self._helper(part, helper)
+        self.names["tool"] = GuestTools(self)
+
+    def _helper(self, part: str, name: str) -> "Callable[..., Any]":
+        """A name of the prelude; its file is loaded when it is called."""
+
+        def helper(*args: "Any", **kwargs: "Any") -> "Any":
+            return getattr(self.load(part), name)(self, *args, **kwargs)
+
+        helper.__name__ = helper.__qualname__ = name
+        return helper
+
+    def _read(self) -> None:
+        """What comes over the channel, on a thread of its own; the end of the channel is our end."""
+        rest = b""
+        try:
+            while True:
+                data = self._channel.recv(65536)
+                if not data:
+                    break
+                *lines, rest = (rest + data).split(b"\n")
+                for line in lines:
+                    self._take(json.loads(line))
+        finally:
+            os._exit(0)
+
+    def _take(self, message: "dict[str, Any]") -> None:
+        kind = message["t"]
+        if kind == "run":
+            self._queue(message)
+        elif kind == "close":
+            self._queue(None)
+        elif kind == "ping":
+            self._send({"t": "pong", "id": message["id"]})
+        elif kind == "reply":
+            waiting = self._calls.get(message["id"])
+            if waiting is not None:
+                waiting[1] = message
+                waiting[0].release()
+
+    def _queue(self, message: "dict[str, Any] | None") -> None:
+        self._cells.put(message)
+        if self.loop is not None:
+            self.loop.wake()
+
+    def _send(self, message: "dict[str, Any]") -> None:
+        """Raises ValueError for what JSON cannot hold, or what is too long."""
+        line = json.dumps(message, allow_nan=False, separators=(",", ":"))
+        if len(line) > MAX_MESSAGE_CHARS:
+            raise ValueError(f"it is larger than {MAX_MESSAGE_CHARS // 1048576} MB")
+        with self._lock:
+            self._channel.sendall(line.encode("utf-8", "surrogatepass") + b"\n")
+
+    def _mark(self) -> None:
+        self._put(f"\0{self._secret}{self._sequence:08x}\0".encode())
+
+    def _put(self, data: bytes) -> None:
+        while data:
+            data = data[os.write(self._output, data) :]
+
+
+class GuestTools:
+    """`tool.read(path="a.txt")`: the tools of the session, called as a model calls them."""
+
+    def __init__(self, kernel: GuestKernel) -> None:
+        self._kernel = kernel
+
+    def __getattr__(self, name: str) -> "Callable[..., Any]":
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> "Callable[..., Any]":
+        kernel = self._kernel
+
+        def call(*args: "Any", **arguments: "Any") -> "Any":
+            return kernel.load("bridge").call_tool(kernel, name, *args, **arguments)
+
+        call.__name__ = call.__qualname__ = name
+        return call
+
+    def __repr__(self) -> str:
+        return "<the tools of this session: tool.NAME(argument=value)>"
+
+
+def compiled(code: str, name: str) -> "list[CodeType]":
+    """The cell, its last expression apart, so that there is a value to show."""
+    flags = _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    tree = compile(code, name, "exec", _ast.PyCF_ONLY_AST | flags, True)
+    last = tree.body[-1] if tree.body else None
+    if not isinstance(last, _ast.Expr):
+        return [compile(tree, name, "exec", flags, True)]
+    rest = _ast.Module(body=tree.body[:-1], type_ignores=[])
+    parts = [compile(rest, name, "exec", flags, True)] if rest.body else []
+    return [*parts, compile(_ast.Expression(body=last.value), name, "eval", flags, True)]
+
+
+def exited(ending: SystemExit, write: "Callable[[str], None]") -> "dict[str, Any]":
+    """A cell that left by `sys.exit`; what it was given is a code, or words to be shown."""
+    code = ending.code
+    if code is None or code == 0:
+        return {"status": "ok", "exit": 0}
+    if not isinstance(code, int):
+        write(f"{code}\n")
+        code = 1
+    return {"status": "error", "exit": code & 0xFF or 1}
+
+
+def connected() -> "Any":
+    """The channel, which our children do not inherit."""
+    number = int(os.environ.pop(CHANNEL))
+    os.set_inheritable(number, False)
+    return _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, number)
+
+
+def serve(
+    users: "ModuleType", output: int, load: "Callable[[str], Any]", flush: "Callable[[], None]"
+) -> None:
+    GuestKernel(users, output, load, flush).serve()

@@ -1,0 +1,181 @@
+"""Finds what a summary may leave out of a parsed file, in one search of its tree."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+from tau.backends.syntax.fold_rules import FoldRules
+from tau.backends.syntax.trees import Node
+
+Fold: TypeAlias = tuple[int, int]  # first and last line, counted from 0
+
+MIN_LITERAL_LINES = 10
+MAX_BROKEN_PART = 0.15  # of the text inside syntax errors; beyond that the tree tells little
+_OPENERS = ("{", "(", "[")
+_COMMENT_STARTS = ("#", "//", "--")
+
+
+class _Found:
+    """Nodes by what they are for, as (node, start, end) in the order of the text."""
+
+    def __init__(self) -> None:
+        self.bodies: list[tuple[Node, Any]] = []
+        self.literals: list[tuple[Node, Any]] = []
+        self.nested: list[tuple[Node, Any]] = []
+        self.tails: list[tuple[Node, Any]] = []
+        self.comments: list[tuple[Node, Any]] = []
+        self.errors: list[tuple[Node, Any]] = []
+
+
+def foldable(
+    root: Node, rows: Sequence[str], kinds: FoldRules, min_body_lines: int, min_comment_lines: int
+) -> list[Fold]:
+    """Lines that may go, in no order, some inside others. Nothing if too much of the file is broken."""
+    found = _find(root, kinds, min(min_body_lines, min_comment_lines))
+    if _broken_chars(found) > MAX_BROKEN_PART * max(root.range().end.index, 1):
+        return []
+    errors = [span.start.index for _, span in found.errors]
+    body_starts = [span.start.index for _, span in found.bodies]
+    folds: list[Fold] = []
+    for node, span in found.bodies:
+        if not _holds(errors, span):
+            folds += _kept(_body(node, span, rows), min_body_lines)
+    for _, span in found.nested:
+        folds += _kept((span.start.line + 1, _last_line(span, rows) - 1), min_body_lines)
+    for _, span in found.tails:
+        folds += _kept((span.start.line + 1, _last_line(span, rows)), min_body_lines)
+    for node, span in found.literals:
+        if node.kind() == "string" and _is_docstring(node):
+            found.comments.append((node, span))
+        elif not _holds(body_starts, span):
+            folds += _kept((span.start.line + 1, _last_line(span, rows) - 1), MIN_LITERAL_LINES)
+    folds += _comments(found.comments, rows, min_comment_lines)
+    return folds
+
+
+def _find(root: Node, kinds: FoldRules, min_lines: int) -> _Found:
+    """One search for everything: the walk through the tree is what costs."""
+    found = _Found()
+    long = rf"(?:\n[^\n]*){{{max(min_lines, 1)}}}"
+    rules: list[dict[str, Any]] = [{"kind": "ERROR"}]
+    if kinds.bodies:
+        owner: dict[str, Any] = {"any": _kinds(kinds.owners)}
+        if kinds.owner_pattern:
+            owner["regex"] = kinds.owner_pattern
+        rules.append({"any": _kinds(kinds.bodies), "inside": owner})
+    if several := (*kinds.literals, *kinds.nested, *kinds.tails):
+        rules.append({"any": _kinds(several), "regex": long})
+    rules += _kinds(kinds.comments)
+    lists = {"ERROR": found.errors}
+    for names, target in (
+        (kinds.comments, found.comments),
+        (kinds.tails, found.tails),
+        (kinds.literals, found.literals),
+        (kinds.nested, found.nested),
+        (kinds.bodies, found.bodies),
+    ):
+        lists.update(dict.fromkeys(names, target))
+    for node in root.find_all({"rule": {"any": rules}}):
+        lists[node.kind()].append((node, node.range()))
+    return found
+
+
+def _kinds(names: Sequence[str]) -> list[dict[str, Any]]:
+    return [{"kind": name} for name in names]
+
+
+def _broken_chars(found: _Found) -> int:
+    broken = reached = 0
+    for _, span in found.errors:
+        start = max(span.start.index, reached)
+        broken += max(span.end.index - start, 0)
+        reached = max(reached, span.end.index)
+    return broken
+
+
+def _holds(starts: list[int], span: Any) -> bool:
+    """Whether one of the sorted positions lies inside."""
+    at = bisect_left(starts, span.start.index)
+    return at < len(starts) and starts[at] < span.end.index
+
+
+def _kept(fold: Fold, min_lines: int) -> list[Fold]:
+    return [fold] if fold[1] - fold[0] + 1 >= max(min_lines, 1) else []
+
+
+def _last_line(span: Any, rows: Sequence[str]) -> int:
+    """The last line of which a node has more than blanks."""
+    last: int = span.end.line
+    if last >= len(rows) or not rows[last][: span.end.column].strip():
+        last -= 1
+    while last > span.start.line and not rows[last].strip():
+        last -= 1
+    return last
+
+
+def _body(node: Node, span: Any, rows: Sequence[str]) -> Fold:
+    """What lies between the lines that open and close a body; all of it where indentation does that."""
+    first, last = span.start.line, _last_line(span, rows)
+    head = rows[first][span.start.column :]
+    between = bool(rows[first][: span.start.column].strip()) or head.startswith(_OPENERS)
+    if between:
+        first += 1
+    rest = rows[last][span.end.column :].strip() if last == span.end.line else ""
+    if (between and _closes(rows[last])) or (rest and not rest.startswith(_COMMENT_STARTS)):
+        last -= 1
+    return max(first, _behind_docstring(node, rows)), last
+
+
+def _closes(row: str) -> bool:
+    return row.lstrip().startswith(("}", ")", "]", "end"))
+
+
+def _behind_docstring(body: Node, rows: Sequence[str]) -> int:
+    """The line after the first words of a docstring, 0 if there is none."""
+    if body.kind() != "block":
+        return 0
+    statement = body.child(0)
+    text = (
+        statement.child(0) if statement is not None and statement.kind() == "expression_statement" else None
+    )
+    if text is None or text.kind() != "string":
+        return 0
+    span = text.range()
+    return _first_words(span.start.line, span.end.line, rows) + 1
+
+
+def _is_docstring(node: Node) -> bool:
+    parent = node.parent()
+    return parent is not None and parent.kind() == "expression_statement"
+
+
+def _first_words(first: int, last: int, rows: Sequence[str]) -> int:
+    """The line of a comment that says something: the first one often has only its marks."""
+    if first < last and not any(char.isalnum() for char in rows[first].lstrip(" \trRuUbBfF")):
+        return first + 1
+    return first
+
+
+def _comments(comments: list[tuple[Node, Any]], rows: Sequence[str], min_lines: int) -> Iterator[Fold]:
+    """Long comments and runs of them: the first words stay, and the line that closes a block comment."""
+    run: list[int] = []  # lines of single-line comments, one below the other
+    column = -1
+    for _, span in comments:
+        first, last = span.start.line, _last_line(span, rows)
+        alone = not rows[first][: span.start.column].strip()
+        follows = bool(run) and alone and first == run[-1] + 1 and span.start.column == column
+        if not follows or last > first:
+            yield from _run(run, rows, min_lines)
+            run = []
+        if last > first:
+            if alone and last - first + 1 >= min_lines:
+                yield from _kept((_first_words(first, last, rows) + 1, last - 1), 1)
+        elif alone and not (first == 0 and rows[0].startswith("#!")):
+            run.append(first)
+            column = span.start.column
+    yield from _run(run, rows, min_lines)
+
+
+def _run(run: list[int], rows: Sequence[str], min_lines: int) -> Iterator[Fold]:
+    if run and len(run) >= min_lines:
+        yield from _kept((_first_words(run[0], run[-1], rows) + 1, run[-1]), 1)

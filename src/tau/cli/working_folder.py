@@ -1,0 +1,37 @@
+"""The folder to work in, and the settings that the flags carry."""
+
+import stat
+from pathlib import Path
+from typing import Any
+
+from tau.base.errors import UsageError
+from tau.base.files import mode_of, typed_path
+from tau.cli.parse import ParsedArgs
+from tau.config.paths import current_folder
+
+
+def working_folder(name: str | None) -> Path:
+    folder = typed_path(name) if name else current_folder()
+    if not stat.S_ISDIR(mode_of(folder)):
+        raise UsageError(f'There is no folder "{folder}".')
+    return folder.resolve()
+
+
+def is_home(folder: Path) -> bool:
+    home = typed_path("~")
+    return folder == home or (home.exists() and folder.samefile(home))
+
+
+def flag_settings(parsed: ParsedArgs) -> dict[str, Any]:
+    """What the flags set, above all files."""
+    found: dict[str, Any] = {}
+    mode = "yolo" if parsed.has("yolo") else parsed.value("approval-mode")
+    if mode is not None:
+        found["tools.approvalMode"] = mode
+    if parsed.has("screen-reader"):
+        found["display.screenReader"] = True
+    return found
+
+
+def config_files(parsed: ParsedArgs) -> tuple[Path, ...]:
+    return tuple(typed_path(name).absolute() for name in parsed.all("config"))

@@ -1,0 +1,1 @@
+"""Whether a tool call may run: the policy decides, the hook asks the person."""

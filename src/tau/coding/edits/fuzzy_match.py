@@ -1,0 +1,240 @@
+"""A text found though it was not quoted exactly: only if one place fits, and never without saying so."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec import Struct
+
+from tau.base.errors import ToolError
+from tau.base.late import late
+from tau.coding.edits.diff import equal_start
+from tau.coding.edits.exact_match import CharSpan, find_pattern, line_at, line_end
+from tau.coding.edits.hunks import HunkPlacement, HunkRow, PatchHunk, splices_of
+from tau.coding.edits.indents import shift, shifted
+from tau.coding.edits.lines import LINE_ENDS, LOOKALIKES, TextLines, line_numbers
+from tau.coding.edits.replace import ReplaceMatch, Replacement
+from tau.coding.edits.similar import similar_windows
+from tau.coding.edits.splices import Splice
+
+difflib = late("difflib")
+
+MIN_CHARACTERS = 10
+MAX_SHOWN = 6
+_ANY_LINE_END = r"(?:\r\n|\r|\n)"
+_TRAILING = r"[^\S\r\n]*"
+_WORD = re.compile(r"\w+")
+# A single line of nothing but these says too little to be looked for loosely.
+_COMMON = frozenset(
+    _WORD.findall(
+        "as async await begin break case catch class continue def default do done elif else end endif except "
+        "export false fi final finally for from func function if import in int is let match new nil none not "
+        "null or pass private protected public return self static str string super switch then this throw "
+        "true try val var void while with yield"
+    )
+)
+
+
+class _Quote(Struct, frozen=True):
+    """`old_text` and `new_text` as lines; both without the newline that ends them, if both have it."""
+
+    old: list[str]
+    new: list[str]
+
+
+def match(text: str, wanted: Replacement, name: str) -> ReplaceMatch | None:
+    """The one place that fits nearly. Raises ToolError if several do; None if none does."""
+    old, new = wanted.old.replace("\r\n", "\n"), wanted.new.replace("\r\n", "\n")
+    if says_little(old):
+        return None
+    if "\n" not in text:
+        old, new = old.replace("\r", "\n"), new.replace("\r", "\n")
+    for what, find in _PIECEWISE:
+        spans = find(text, old)
+        if spans:
+            _refuse_several([line_at(text, span.start) - 1 for span in spans], what, name)
+            return _piece(text, spans[0], old, new, what)
+    quote = _quote(old, new)
+    if quote is None:
+        return None
+    lines = TextLines(text)
+    for what, fold in (("indentation", str.rstrip), ("indentation and look-alike characters", _fold)):
+        starts = [at for at in _stripped_places(lines, quote.old, fold) if _rows(lines, at, quote)]
+        if starts:
+            _refuse_several(starts, what, name)
+            return _window(lines, starts[0], quote, what)
+    found = similar_windows(lines.bodies, quote.old, wanted.threshold)
+    if found is None or _rows(lines, found.at, quote) is None:
+        return None
+    percent = f"{int(found.similarity * 1000) / 10:g} %"
+    return _window(lines, found.at, quote, f"some characters ({percent} are the same)")
+
+
+def says_little(old: str) -> bool:
+    """Too short, or one line such as could stand anywhere."""
+    if len("".join(old.split())) < MIN_CHARACTERS:
+        return True
+    if "\n" in old.strip():
+        return False
+    return all(word.lower() in _COMMON or word.isdigit() for word in _WORD.findall(old))
+
+
+def _refuse_several(indexes: list[int], what: str, name: str) -> None:
+    if len(indexes) > 1:
+        raise ToolError(
+            f"`old_text` was not found exactly in {name}, and {len(indexes)} places differ from it only in "
+            f"{what}, at lines {line_numbers(indexes)}. Quote the one you mean exactly, with more around it."
+        )
+
+
+def _line_ends(text: str, old: str) -> list[CharSpan]:
+    """Any line end for any other; and a last newline that the file does not have."""
+    lines = list(map(re.escape, old.replace("\r", "\n").split("\n")))
+    found = find_pattern(text, _ANY_LINE_END.join(lines))
+    if not found and old.endswith("\n"):
+        found = find_pattern(text, _ANY_LINE_END.join(lines[:-1]) + r"\Z")
+    return found
+
+
+def _trailing(text: str, old: str) -> list[CharSpan]:
+    first, *rest = [re.escape(line.rstrip()) for line in old.split("\n")]
+    newline = line_end(text).pattern
+    # A match begins with something to look for; what the file has behind its last line is not part of it.
+    pattern = first + (_TRAILING if first else "") + newline if rest else first
+    return find_pattern(text, pattern + (_TRAILING + newline).join(rest))
+
+
+def _lookalikes(text: str, old: str) -> list[CharSpan]:
+    if text.isascii() and old.isascii():
+        return []
+    return _trailing(text.translate(LOOKALIKES), old.translate(LOOKALIKES))
+
+
+_PIECEWISE: tuple[tuple[str, Callable[[str, str], list[CharSpan]]], ...] = (
+    ("line ends", _line_ends),
+    ("trailing white space", _trailing),
+    ("look-alike characters (quotes, dashes, spaces)", _lookalikes),
+)
+
+
+def _piece(text: str, span: CharSpan, old: str, new: str, what: str) -> ReplaceMatch | None:
+    """Replace a span, line by line: those that `new_text` leaves alone stay as the file has them."""
+    matched = text[span.start : span.end]
+    pattern = re.compile(_ANY_LINE_END) if what == "line ends" else line_end(text)
+    lines, ends = pattern.split(matched), pattern.findall(matched)
+    if what == "line ends":
+        old, new = old.replace("\r", "\n"), new.replace("\r", "\n")
+    old_lines, new_lines = old.split("\n"), new.split("\n")
+    if len(lines) < len(old_lines):
+        # The file ends without the newline that was quoted.
+        old_lines.pop()
+        if new_lines[-1]:
+            return None
+        new_lines.pop()
+    usual = ends[0] if ends else (pattern.findall(text) or ["\n"])[0]
+    rebuilt: list[tuple[str, str]] = []
+    for tag, i, j, k, m in _steps(old_lines, new_lines):
+        if tag == "equal":
+            rebuilt += [(lines[at], ends[at] if at < len(ends) else usual) for at in range(i, j)]
+            continue
+        for step in range(m - k):
+            line = new_lines[k + step]
+            if j - i == m - k:
+                line = _kept_characters(lines[i + step], old_lines[i + step], line)
+            rebuilt.append((line, ends[i + step] if i + step < min(j, len(ends)) else usual))
+    pieces = [piece for pair in rebuilt for piece in pair][:-1]  # the end of the last line is not in the span
+    at = line_at(text, span.start)
+    pairs = list(zip(old_lines, lines, strict=True))
+    note = _note(what, at, pairs[:-1] if len(pairs) > 1 and pairs[-1] == ("", "") else pairs)
+    return ReplaceMatch([Splice(span.start, span.end, "".join(pieces))], (note,))
+
+
+def _steps(old: list[str], new: list[str]) -> Iterator[tuple[str, int, int, int, int]]:
+    """What makes the new lines of the old, as difflib tells it; equal ends are never aligned otherwise."""
+    top = equal_start(old, new)
+    bottom = equal_start(old[top:][::-1], new[top:][::-1])
+    old_end, new_end = len(old) - bottom, len(new) - bottom
+    yield "equal", 0, top, 0, top
+    matcher = difflib.SequenceMatcher(None, old[top:old_end], new[top:new_end], False)
+    for tag, i, j, k, m in matcher.get_opcodes():
+        yield tag, i + top, j + top, k + top, m + top
+    yield "equal", old_end, len(old), new_end, len(new)
+
+
+def _kept_characters(line: str, old: str, new: str) -> str:
+    """The new line with the file's own characters where old and new agree at its two ends."""
+    if len(line) != len(old) or line == old:
+        return new
+    most = min(len(old), len(new))
+    head = next((index for index in range(most) if old[index] != new[index]), most)
+    tail = next((index for index in range(most - head) if old[-1 - index] != new[-1 - index]), most - head)
+    return line[:head] + new[head : len(new) - tail] + line[len(line) - tail :]
+
+
+def _quote(old: str, new: str) -> _Quote | None:
+    """Both texts as whole lines; None if that is not what they are."""
+    if old.startswith("\n") and new.startswith("\n"):
+        old, new = old[1:], new[1:]
+    if old.endswith("\n"):
+        if new and not new.endswith("\n"):
+            return None
+        old, new_lines = old[:-1], new.split("\n")[:-1]
+    else:
+        new_lines = new.split("\n")
+    return _Quote(old.split("\n"), new_lines)
+
+
+def _fold(line: str) -> str:
+    return line.translate(LOOKALIKES).rstrip()
+
+
+def _stripped_places(lines: TextLines, old: list[str], fold: Callable[[str], str]) -> Iterator[int]:
+    """Where the lines stand if their indentation does not count."""
+    wanted = [fold(line).lstrip() for line in old]
+    hay = "\n" + "".join([f"{fold(line).lstrip()}\n" for line in lines.bodies])
+    needle = "\n" + "".join([f"{line}\n" for line in wanted])
+    position = hay.find(needle)
+    while position >= 0:
+        yield hay.count("\n", 0, position)
+        position = hay.find(needle, position + 1)
+
+
+def _rows(lines: TextLines, at: int, quote: _Quote) -> tuple[HunkRow, ...] | None:
+    """What to do with the lines from `at` on; None if the new ones cannot be indented to fit."""
+    there = lines.bodies[at : at + len(quote.old)]
+    rule = shift(quote.old, there)
+    if rule is None:
+        return None
+    rows: list[HunkRow] = []
+    for tag, i, j, k, m in _steps(quote.old, quote.new):
+        if tag == "equal":
+            rows += [HunkRow(" ", line) for line in there[i:j]]
+            continue
+        new = shifted(quote.new[k:m], rule)
+        if new is None:
+            return None
+        rows += [HunkRow("-", line) for line in there[i:j]]
+        rows += [HunkRow("+", line) for line in new]
+    return tuple(rows)
+
+
+def _window(lines: TextLines, at: int, quote: _Quote, what: str) -> ReplaceMatch:
+    rows = _rows(lines, at, quote)
+    assert rows is not None, "the caller has looked"
+    place = HunkPlacement(PatchHunk(number=1, rows=rows), at, LINE_ENDS, rows)
+    there = lines.bodies[at : at + len(quote.old)]
+    note = _note(what, at + 1, list(zip(quote.old, there, strict=True)))
+    return ReplaceMatch(splices_of(lines, [place]), (note,))
+
+
+def _note(what: str, line: int, pairs: Sequence[tuple[str, str]]) -> str:
+    """What is told of the match: where it is and how the file differs from what was quoted."""
+    last = line + len(pairs) - 1
+    differing = [(index, pair) for index, pair in enumerate(pairs) if pair[0] != pair[1]]
+    rows = [
+        f"{line + index}: quoted {old[:100]!r}, the file has {there[:100]!r}"
+        for index, (old, there) in differing[:MAX_SHOWN]
+    ]
+    if len(differing) > MAX_SHOWN:
+        rows.append(f"[… {len(differing) - MAX_SHOWN} more lines differ]")
+    where = f"line {line}" if last == line else f"lines {line}-{last}"
+    return "\n".join([f"The match at {where} is approximate: `old_text` differs in {what}.", *rows])

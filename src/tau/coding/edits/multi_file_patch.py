@@ -1,0 +1,219 @@
+"""A patch of several files, whichever way it was written, turned into one change for each file."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from tau.agent.ports import ToolContext
+from tau.base.errors import ToolError
+from tau.base.text import DecodedText
+from tau.coding.edits.change import FileChange, creation, deletion, moved, update
+from tau.coding.edits.hunks import PatchHunk
+from tau.coding.edits.placement import patched
+from tau.coding.edits.source import FileSource, text_of
+from tau.coding.edits.splices import Splice, composed, spliced
+from tau.coding.edits.transaction import Guard, WrittenChange, change_files
+from tau.coding.files.paths import real
+
+MAX_PROBLEMS = 10
+
+
+class PatchSection(Struct, frozen=True, kw_only=True):
+    """What a patch says of one file. Paths are absolute.
+
+    `content` is the text of a new file. A deletion with hunks must take away all that is there; with
+    `only_empty` the file must be empty. `copy_of` names the file whose text a new one starts from.
+    """
+
+    kind: Literal["create", "update", "delete"]
+    path: Path
+    move_to: Path | None = None
+    copy_of: Path | None = None
+    content: str = ""
+    hunks: tuple[PatchHunk, ...] = ()
+    only_empty: bool = False
+    notes: tuple[str, ...] = ()
+
+
+class MultiFilePatch(Struct, frozen=True):
+    """`notes` tell what was overlooked in the patch as a whole."""
+
+    sections: tuple[PatchSection, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> list[Path]:
+        """Every file that the patch names, for its effects and its turns."""
+        named = [(part.path, part.move_to, part.copy_of) for part in self.sections]
+        return list(dict.fromkeys(path for paths in named for path in paths if path is not None))
+
+
+async def apply_patch(
+    patch: MultiFilePatch, ctx: ToolContext, *, guard: Guard | None = None
+) -> list[WrittenChange]:
+    """Make all of the patch's changes or none. Raises ToolError."""
+    return await change_files(patch.paths, lambda sources: changes_of(patch, sources), ctx, guard=guard)
+
+
+def changes_of(patch: MultiFilePatch, sources: Mapping[Path, FileSource]) -> list[FileChange]:
+    """One change for each file; sections for the same file build on each other."""
+    drafts: dict[Path, _Draft] = {}
+
+    def draft(path: Path) -> _Draft:
+        key = real(path)
+        for one in drafts.values():
+            if one.target is not None and real(one.target.path) == key:
+                return one
+        if key not in drafts:
+            drafts[key] = _Draft(sources[key])
+        return drafts[key]
+
+    problems: dict[_Draft, str] = {}
+    for section in patch.sections:
+        one = draft(section.path)
+        one.notes += section.notes
+        try:
+            if section.kind == "create":
+                one.create(section, None if section.copy_of is None else sources[real(section.copy_of)])
+            elif section.kind == "delete":
+                one.delete(section)
+            else:
+                one.change(section)
+                if section.move_to is not None:
+                    one.move(sources[real(section.move_to)])
+        except ToolError as error:
+            # The first problem of each file is told; those after it may only follow from it.
+            problems.setdefault(one, str(error))
+    changes: list[FileChange] = []
+    for one in drafts.values():
+        try:
+            change = one.finished() if one not in problems else None
+        except ToolError as error:
+            problems[one] = str(error)
+            continue
+        changes += [change] if change is not None else []
+    if problems:
+        raise ToolError(_told(list(problems.values()), len(drafts)))
+    return changes
+
+
+def _told(problems: list[str], files: int) -> str:
+    more = len(problems) - MAX_PROBLEMS
+    rest = [f"[… and {more} more files]"] if more > 0 else []
+    nothing = ["No file was changed."] if files > 1 else []
+    return "\n".join(problems[:MAX_PROBLEMS] + rest + nothing)
+
+
+class _Draft:
+    """One file while the sections of a patch go over it."""
+
+    def __init__(self, source: FileSource) -> None:
+        self.source = source
+        self.target: FileSource | None = None
+        self.notes: tuple[str, ...] = ()
+        self._decoded: DecodedText | None = None
+        self._like = DecodedText(text="")
+        self._splices: list[Splice] = []
+        self._text: str | None = None
+        self._exists = source.stat is not None
+        self._touched = False
+
+    @property
+    def text(self) -> str:
+        """As the sections so far have made it."""
+        if not self._exists:
+            raise ToolError(f"There is no file {self.source.name} to edit; add it, or check the path.")
+        if self._text is None:
+            self._decoded = self._decoded or text_of(self.source)
+            self._text = spliced(self._decoded.text, self._splices)
+        return self._text
+
+    def create(self, section: PatchSection, model: FileSource | None) -> None:
+        """`model` is a file to start from, as it was before the patch."""
+        name = self.source.name
+        if self._exists:
+            raise ToolError(f"{name} exists already, so it cannot be added; update it instead.")
+        self._like = DecodedText(text=section.content) if model is None else text_of(model)
+        text = self._like.text
+        if section.hunks:
+            found = patched(text, section.hunks, name)
+            text = spliced(text, found.splices)
+            self.notes += tuple(found.notes)
+        if self.source.stat is not None:
+            # Taken away by an earlier section: together that is new content for the same file.
+            self._decoded = text_of(self.source)
+            self._splices = [Splice(0, len(self._decoded.text), text)]
+        self._exists, self._text, self._touched = True, text, True
+
+    def delete(self, section: PatchSection) -> None:
+        name = self.source.name
+        if not self._exists or self.target is not None:
+            raise ToolError(f"There is no file {name} to delete.")
+        if section.only_empty and self.source.data:
+            raise ToolError(f"{name} is not empty, but the patch deletes it without saying what it holds.")
+        if section.hunks:
+            found = patched(self.text, section.hunks, name)
+            left = spliced(self.text, found.splices)
+            if left:
+                lines = left.count("\n") + (not left.endswith("\n"))
+                raise ToolError(f"{name} has {lines} lines that the patch, which deletes it, does not know.")
+        self._exists, self._touched = False, True
+
+    def change(self, section: PatchSection) -> None:
+        if not section.hunks:
+            return
+        found = patched(self.text, section.hunks, self.source.name)
+        if self._decoded is None:
+            self._text = spliced(self.text, found.splices)
+        else:
+            # The text is made when somebody asks for it.
+            self._splices = composed(self._splices, found.splices, len(self._decoded.text))
+            self._text = None
+        self.notes += tuple(found.notes)
+        self._touched = True
+
+    def move(self, to: FileSource) -> None:
+        if not self._exists:
+            raise ToolError(f"There is no file {self.source.name} to move.")
+        if self.target is not None or self.source.stat is None:
+            raise ToolError(f"{self.source.name} is made or moved and then moved again; do it in one step.")
+        if to.stat is not None:
+            raise ToolError(f"{to.name} exists already, so {self.source.name} cannot be moved there.")
+        self.target, self._touched = to, True
+
+    def finished(self) -> FileChange | None:
+        """None if the sections only looked at this file."""
+        source = self.source
+        if not self._touched:
+            return None
+        if not self._exists:
+            return None if source.stat is None else deletion(source, _readable(source), self.notes)
+        if source.stat is None:
+            return creation(source, self._text or "", self.notes, like=self._like)
+        if self._decoded is None:
+            # Moved as it is: the bytes need not be text.
+            change = FileChange(
+                path=source.path,
+                name=source.name,
+                kind="update",
+                old=source.data,
+                new=source.data,
+                stat=source.stat,
+                notes=self.notes,
+            )
+        else:
+            change = update(source, self._decoded, self._splices, self.notes)
+        if self.target is not None:
+            return moved(change, self.target)
+        if change.new == change.old:
+            raise ToolError(f"The patch changes nothing in {source.name}: it has these lines already.")
+        return change
+
+
+def _readable(source: FileSource) -> str:
+    try:
+        return text_of(source).text
+    except ToolError:
+        return ""

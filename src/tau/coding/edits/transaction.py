@@ -1,0 +1,203 @@
+"""Changes of several files, all or nothing: checked as a whole, written in turn, put back if one fails."""
+
+import stat as modes
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct
+
+from tau.agent.ports import Stat, ToolContext
+from tau.base.errors import ToolError
+from tau.coding.edits.change import FileChange
+from tau.coding.edits.file_locks import turns
+from tau.coding.edits.source import FileSource, load
+from tau.coding.files.paths import failure, real
+
+MAX_FILES = 500
+
+Guard = Callable[[FileChange], str | None]
+"""Says in a sentence why a file must not be changed (a generated one, say), or None."""
+_Make = Callable[[Mapping[Path, FileSource]], Sequence[FileChange]]
+"""Plans the changes from the files, which are given by their real path."""
+
+
+class WrittenChange(Struct, frozen=True):
+    """A change that was made; `stat` is the new state of `change.target`, None if it was deleted."""
+
+    change: FileChange
+    stat: Stat | None
+
+
+async def change_files(
+    paths: Sequence[Path], make: _Make, ctx: ToolContext, *, guard: Guard | None = None
+) -> list[WrittenChange]:
+    """Read the files, plan, write: no other edit of ours comes in between.
+
+    Raises ToolError; then nothing has changed, or it says what could not be put back.
+    """
+    if len(paths) > MAX_FILES:
+        raise ToolError(f"This names {len(paths)} files, and one edit may change {MAX_FILES} at most.")
+    async with turns(paths):
+        sources = {real(path): await load(path, ctx) for path in dict.fromkeys(paths)}
+        return await apply_changes(make(sources), ctx, guard=guard)
+
+
+async def apply_changes(
+    changes: Sequence[FileChange], ctx: ToolContext, *, guard: Guard | None = None
+) -> list[WrittenChange]:
+    """Make all the changes or none; the caller holds the turns of their files. Raises ToolError."""
+    if not changes:
+        raise ToolError("There is nothing to change.")
+    await _check(changes, ctx, guard)
+    stats: list[Stat | None] = [None] * len(changes)
+    steps = _Steps(ctx)
+    current = changes[0]
+    try:
+        for index, change in enumerate(changes):
+            current = change
+            if change.new is not None:
+                stats[index] = await steps.write(change, change.new)
+        # What goes away goes last: a file put back after that has lost its owner and its other names.
+        for change in changes:
+            current = change
+            if change.kind in ("delete", "move"):
+                await steps.remove(change)
+    except BaseException as error:
+        outcome = await steps.undo()
+        if isinstance(error, OSError):
+            reason = str(failure("edit", current.name, error))
+        elif isinstance(error, ToolError):
+            reason = str(error)
+        else:
+            raise
+        raise ToolError(f"{reason} {outcome}".rstrip()) from error
+    return [WrittenChange(change, stat) for change, stat in zip(changes, stats, strict=True)]
+
+
+async def _check(changes: Sequence[FileChange], ctx: ToolContext, guard: Guard | None) -> None:
+    """Everything that can be known before the first write. All that is wrong is told at once."""
+    problems: list[str] = []
+    named: set[Path] = set()
+    for change in changes:
+        problem = guard(change) if guard is not None else None
+        problem = problem or await _problem(change, ctx)
+        for path in {real(change.path), real(change.target)}:
+            if path in named:
+                problem = problem or f"{change.name} is changed twice in one edit."
+            named.add(path)
+        if problem is not None:
+            problems.append(problem)
+    if problems:
+        others = "" if len(changes) == 1 else " No file was changed."
+        raise ToolError("\n".join(problems) + others)
+
+
+async def _problem(change: FileChange, ctx: ToolContext) -> str | None:
+    try:
+        stat = await ctx.fs.stat(change.path)
+        if change.kind == "create":
+            return None if stat is None else f"{change.name} exists already; update it instead."
+        if stat is None:
+            return f"There is no file {change.name}."
+        if stat != change.stat:
+            return f"{change.name} has changed on disk since it was read. Read it again first."
+        if change.kind in ("delete", "move") and change.path.is_symlink():
+            return f"{change.name} is a symbolic link; use bash to move or delete it."
+        if change.new_path is None:
+            return None
+        there = await ctx.fs.stat(change.new_path)
+    except OSError as error:
+        return str(failure("edit", change.name, error))
+    if there is None:
+        return None
+    if there.inode == stat.inode and there.inode:
+        return f"{change.new_name} is the same file as {change.name} here; use bash to rename it."
+    return f"{change.new_name} exists already, so {change.name} cannot be moved there."
+
+
+class _Steps:
+    """What was done so far, and how to undo it."""
+
+    def __init__(self, ctx: ToolContext) -> None:
+        self._ctx = ctx
+        self._done: list[FileChange] = []
+        self._after: list[Stat | None] = []
+        self._removed: list[FileChange] = []
+
+    async def write(self, change: FileChange, data: bytes) -> Stat:
+        if change.kind != "update" and await self._ctx.fs.stat(change.target) is not None:
+            raise ToolError(f"{change.new_name or change.name} exists already.")
+        self._done.append(change)
+        self._after.append(None)
+        expect = change.stat if change.kind == "update" else None
+        stat = await self._ctx.fs.write(change.target, data, expect=expect)
+        self._after[-1] = stat
+        if change.kind == "move" and change.stat is not None:
+            stat = await self._keep_mode(change.target, stat, change.stat.mode)
+            self._after[-1] = stat
+        return stat
+
+    async def remove(self, change: FileChange) -> None:
+        """The port removes whatever stands there, so look once more right before."""
+        if await self._ctx.fs.stat(change.path) != change.stat:
+            raise ToolError(f"{change.name} has changed on disk since it was read.")
+        await self._ctx.fs.remove(change.path)
+        self._removed.append(change)
+
+    async def undo(self) -> str:
+        """Put everything back, and say how that went."""
+        stuck: list[str] = []
+        for change in reversed(self._removed):
+            if not await self._restored(change.path, None, change):
+                stuck.append(f"{change.name} is deleted")
+        for change, after in zip(reversed(self._done), reversed(self._after), strict=True):
+            if not await self._taken_back(change, after):
+                stuck.append(f"{change.new_name or change.name} has the new content")
+        if stuck:
+            return f"Not everything could be put back: {'; '.join(stuck)}."
+        return "Files already written were put back: nothing has changed." if len(self._done) > 1 else ""
+
+    async def _taken_back(self, change: FileChange, after: Stat | None) -> bool:
+        """Undo one write, of which it may not be known whether it took place."""
+        fs = self._ctx.fs
+        try:
+            stat = await fs.stat(change.target)
+            if after is None and (stat is None or stat == change.stat):
+                return True
+            if after is not None and stat != after:
+                return False  # somebody else's content stands there: it is not ours to take away
+            if after is None and (stat is None or await fs.read(change.target) != change.new):
+                return True
+            if change.kind == "update":
+                return await self._restored(change.target, stat, change)
+            await fs.remove(change.target)
+        except (OSError, ToolError):
+            return False
+        return True
+
+    async def _restored(self, path: Path, expect: Stat | None, change: FileChange) -> bool:
+        if change.old is None:
+            return True
+        try:
+            stat = await self._ctx.fs.write(path, change.old, expect=expect)
+            if change.stat is not None:
+                await self._keep_mode(path, stat, change.stat.mode)
+        except (OSError, ToolError):
+            return False
+        return True
+
+    async def _keep_mode(self, path: Path, stat: Stat, mode: int) -> Stat:
+        """Give a file that was made anew the permissions of the one it stands for.
+
+        The port cannot set them. They are set directly where the path leads to the very file just written,
+        which tells that this is the local file system.
+        """
+        if not mode or modes.S_IMODE(stat.mode) == modes.S_IMODE(mode):
+            return stat
+        with suppress(OSError):
+            info = path.stat()
+            if (info.st_ino, info.st_mtime_ns, info.st_size) == (stat.inode, stat.mtime_ns, stat.size):
+                path.chmod(modes.S_IMODE(mode))
+                return await self._ctx.fs.stat(path) or stat
+        return stat

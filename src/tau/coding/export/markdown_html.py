@@ -1,0 +1,95 @@
+"""Markdown as HTML that can do no harm: no markup of its own, no images from elsewhere, plain links."""
+
+import re
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+
+from tau.coding.export import syntax_colors
+
+MAX_CHARS = 200_000  # of one text; a longer one is shown as it is written
+_SAFE = re.compile(r"(?:https?|mailto):", re.IGNORECASE)
+
+
+def code_block(code: str, language: str = "", *, label: str = "", numbered: bool = False) -> str:
+    """Code in its colours. `language` is one of `colours.LANGUAGES`, or "diff"."""
+    code = code.removesuffix("\n")
+    if language == "diff":
+        return f'<pre class="code diff"><code>{syntax_colors.coloured_diff(code)}</code></pre>'
+    body = syntax_colors.coloured(code, language, numbered=numbered)
+    name = f' data-name="{escape(label)}"' if label else ""
+    return f'<pre class="code"{name}><code>{body}</code></pre>'
+
+
+class _Renderer(RendererHTML):
+    """The token's own words reach the page escaped; every tag is written here."""
+
+    def fence(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+        token = tokens[place]
+        name = token.info.split()[0] if token.info.split() else ""
+        language = "diff" if name in ("diff", "patch") else syntax_colors.language_of(name)
+        return code_block(token.content, language, label=name[:40])
+
+    def code_block(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+        return code_block(tokens[place].content)
+
+    def heading_open(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+        return f"<h{_level(tokens[place])}>"
+
+    def heading_close(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+        return f"</h{_level(tokens[place])}>\n"
+
+    def link_open(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+        target = str(tokens[place].attrGet("href") or "")
+        if not _SAFE.match(target):
+            return f'<a title="{escape(target)}">'
+        return f'<a href="{escape(target)}" rel="noopener noreferrer" target="_blank">'
+
+    def image(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+        """A picture from elsewhere would be a request: it is named, and can be clicked."""
+        target = str(tokens[place].attrGet("src") or "")
+        words = escape(tokens[place].content or target)
+        if not _SAFE.match(target):
+            return f'<span class="picture" title="{escape(target[:500])}">{words}</span>'
+        link = f'href="{escape(target)}" rel="noopener noreferrer" target="_blank"'
+        return f'<a class="picture" {link}>{words}</a>'
+
+    def table_open(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+        return '<div class="wide"><table>\n'
+
+    def table_close(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+        return "</table></div>\n"
+
+    def th_open(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+        return _cell("th", tokens[place])
+
+    def td_open(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+        return _cell("td", tokens[place])
+
+
+def _level(token: Token) -> int:
+    """Below the headings of the page itself."""
+    return min(6, int(token.tag[1:]) + 2)
+
+
+def _cell(tag: str, token: Token) -> str:
+    """Where the text stands is a class: styles of single elements are forbidden on the page."""
+    style = str(token.attrGet("style") or "")
+    side = next((side for side in ("right", "center") if side in style), "")
+    return f'<{tag} class="{side}">' if side else f"<{tag}>"
+
+
+_markdown = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer)
+_markdown.enable(["table", "strikethrough"])
+
+
+def prose(text: str) -> str:
+    """The text's Markdown as HTML."""
+    if len(text) > MAX_CHARS:
+        return f'<div class="typed">{syntax_colors.escape(text)}</div>'
+    html: str = _markdown.render(text)
+    return html

@@ -1,0 +1,147 @@
+"""What a model's list of paths and globs means: joined entries are split, globs cut from their base."""
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from tau.base.errors import ToolError
+from tau.coding.files.paths import Selector, resolve, split_selector
+from tau.coding.search.globs import is_glob
+
+MAX_ENTRIES = 1000
+_ADDRESS = r"(?!file://)[A-Za-z][A-Za-z0-9+.-]*://"
+_ARCHIVE = r"(?i)(?P<archive>.+?\.(?:zip|tar|tar\.gz|tgz)):(?P<member>[^:].*)"
+
+
+class PathTarget(Struct, frozen=True, kw_only=True):
+    """One thing to look into. Without `glob` it is `base` itself, and all below it if that is a folder.
+
+    `member` is set for `bundle.zip:src/a.py`, whose `base` is the archive; `url` for an internal address.
+    """
+
+    text: str
+    base: Path
+    glob: str = ""
+    selector: Selector = Selector()
+    url: str = ""
+    member: str = ""
+
+    @property
+    def exists(self) -> bool:
+        return bool(self.url) or os.path.lexists(self.base)
+
+
+def entries(given: str | Sequence[str], cwd: Path, *, selectors: bool = False) -> list[PathTarget]:
+    """Everything that was asked for, in order and once. With `selectors`, `a.py:5-9` names lines of a file.
+
+    Entries that were joined by accident are told by what exists: a path that has a comma stays whole.
+    """
+    texts = [part for text in _listed(given) for part in _separate(text, cwd, selectors)]
+    if not texts or not all(texts):
+        raise ToolError("`paths` must contain non-empty paths or globs.")
+    if len(texts) > MAX_ENTRIES:
+        raise ToolError(f"`paths` has {len(texts)} entries, at most {MAX_ENTRIES} are taken; name a folder.")
+    found = (parse(text, cwd, selectors=selectors) for text in texts)
+    return list({(entry.text, entry.selector): entry for entry in found}.values())
+
+
+def parse(text: str, cwd: Path, *, selectors: bool = False) -> PathTarget:
+    """One entry: an address, a member of an archive, or a path with or without a glob."""
+    if re.match(_ADDRESS, text):
+        url, selector = split_selector(text) if selectors else (text, Selector())
+        if is_glob(url.partition("://")[2]):
+            raise ToolError(f"Glob patterns are not supported for internal URLs: {url}.")
+        return PathTarget(text=url, base=cwd, selector=selector, url=url)
+    if os.path.lexists(whole := resolve(text, cwd)):
+        return PathTarget(text=text, base=whole)
+    path_text, selector = split_selector(text) if selectors else (text, Selector())
+    archive = re.fullmatch(_ARCHIVE, path_text) if selectors else None
+    if archive is not None and (base := resolve(archive["archive"], cwd)).is_file():
+        return PathTarget(text=path_text, base=base, selector=selector, member=archive["member"])
+    if is_glob(path_text) and not os.path.lexists(resolve(path_text, cwd)):
+        base_text, glob = split_glob(path_text.replace("\\", "/"))
+        return PathTarget(text=path_text, base=resolve(base_text, cwd), glob=glob, selector=selector)
+    return PathTarget(text=path_text, base=resolve(path_text, cwd), selector=selector)
+
+
+def split_glob(text: str) -> tuple[str, str]:
+    """The folder to start in and the glob below it: `src/*.py` is that folder only, `*.py` is any folder."""
+    parts = text.removeprefix("./").split("/")
+    first = next(index for index, part in enumerate(parts) if is_glob(part))
+    base, glob = "/".join(parts[:first]), "/".join(part for part in parts[first:] if part)
+    if first == 0 and not glob.startswith("**/"):
+        glob = f"**/{glob}"
+    return base or ("." if first == 0 else "/"), glob if glob != "**" else "**/*"
+
+
+def partition(found: Iterable[PathTarget]) -> tuple[list[PathTarget], list[str]]:
+    """Those that exist, and the texts of those that do not. If none does, ToolError."""
+    present: list[PathTarget] = []
+    missing: list[str] = []
+    for entry in found:
+        if entry.exists:
+            present.append(entry)
+        else:
+            missing.append(entry.text)
+    if not present:
+        raise ToolError(f"Path not found: {', '.join(missing)}.")
+    return present, missing
+
+
+def scope_text(found: Sequence[PathTarget], cwd: Path) -> str:
+    """What was searched, in few words."""
+    names = [entry.text if entry.text not in ("", ".") else str(cwd) for entry in found]
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def _listed(given: str | Sequence[str]) -> list[str]:
+    """A list that came as text is still a list."""
+    if not isinstance(given, str):
+        return [_unquoted(text) for text in given]
+    if given.lstrip().startswith("[") and given.rstrip().endswith("]"):
+        try:
+            return [_unquoted(text) for text in msgspec.json.decode(given, type=list[str])]
+        except msgspec.MsgspecError:
+            pass  # a glob such as [ab]
+    return [_unquoted(given)]
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'`":
+        text = text[1:-1].strip()
+    return text
+
+
+def _separate(text: str, cwd: Path, selectors: bool) -> list[str]:
+    """The parts of a joined entry: commas and semicolons if one part is there, blanks only if all are."""
+    if not text or re.match(_ADDRESS, text) or not re.search(r"[,;\s]", text):
+        return [text]
+    whole = parse(text, cwd, selectors=selectors)
+    if whole.exists and not re.search(r"[,;\s]", whole.glob):
+        return [text]
+    for separators, enough in ((",;", any), (" \t\n\r", all)):
+        parts = _cut(text, separators)
+        if len(parts) < 2:
+            continue
+        there = [parse(part, cwd, selectors=selectors).exists for part in parts]
+        # A glob that begins in the working folder exists anyway, and proves nothing.
+        if enough(there) and (not whole.glob or not whole.exists or all(there)):
+            return parts
+    return [text]
+
+
+def _cut(text: str, separators: str) -> list[str]:
+    """Split outside braces and brackets; a quoted part loses its quotes."""
+    parts, depth = [""], 0
+    for char in text:
+        depth = max(depth + (char in "{[") - (char in "}]"), 0)
+        if char in separators and not depth:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return [part for part in map(_unquoted, parts) if part]

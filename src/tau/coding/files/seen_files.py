@@ -1,0 +1,49 @@
+"""Remembers what the model has seen: the state of each file, and the texts behind the tags it was given."""
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tau.agent.ports import Stat
+from tau.base.late import late
+from tau.coding.files.paths import real
+
+if TYPE_CHECKING:
+    from tau.hashline.snapshots import SnapshotStore
+
+hashline_snapshots = late("tau.hashline.snapshots")
+
+MAX_FILES = 10_000
+
+
+class SeenFiles:
+    """The oldest is forgotten when there are too many: a forgotten file is treated as one never read.
+
+    A file that is reached by several names, through symbolic links, is one file here.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[Path, Stat] = {}
+
+    @cached_property
+    def texts(self) -> "SnapshotStore":
+        store: SnapshotStore = hashline_snapshots.SnapshotStore()
+        return store
+
+    def remember(self, path: Path, stat: Stat) -> None:
+        self._seen.pop(path, None)
+        self._seen[path] = stat
+        if len(self._seen) > MAX_FILES:
+            del self._seen[next(iter(self._seen))]
+
+    def last_seen(self, path: Path) -> Stat | None:
+        return self._seen.get(path)
+
+    def record(self, path: Path, text: str, *, own: bool = False) -> str | None:
+        """The tag under which this text is shown; None if it is too large to be remembered."""
+        return self.texts.record(key_of(path), text, own=own)
+
+
+def key_of(path: Path) -> str:
+    """The name by which the texts of a file are known."""
+    return str(real(path))

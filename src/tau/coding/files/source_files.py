@@ -1,0 +1,135 @@
+"""The source files that a structural search or change looks at: found, decoded, their language told."""
+
+import asyncio
+import stat as modes
+import time
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from tau.agent.ports import Stat
+from tau.backends.syntax.languages import LANGUAGES, MAX_PARSED_CHARS, language_of
+from tau.base.errors import ToolError
+from tau.base.sizes import format_bytes
+from tau.base.text import DecodedText, NotText, decode, is_binary
+from tau.coding.files import path_arguments
+from tau.coding.files.paths import failure, real, shown
+from tau.coding.ports import CodingContext
+from tau.coding.search.walk import walk
+
+MAX_FILES = 20_000
+SECONDS = 30.0
+PAUSE_S = 0.02
+
+
+class CodeFile(Struct, frozen=True, kw_only=True):
+    path: Path
+    name: str
+    data: bytes
+    decoded: DecodedText
+    stat: Stat
+    language: str
+
+
+class SourceScope(Struct, frozen=True, kw_only=True):
+    """`single` is set when one file was named and nothing else; `capped` when there were too many files."""
+
+    text: str
+    paths: list[Path]
+    missing: list[str]
+    single: bool
+    capped: bool
+
+
+class FileReadReport:
+    """What became of the files: tells afterwards what the caller could not see."""
+
+    def __init__(self) -> None:
+        self.searched = 0
+        self.languages: set[str] = set()
+        self.timed_out = False
+
+    async def files(
+        self, scope: SourceScope, words: Sequence[Sequence[str]], ctx: CodingContext
+    ) -> AsyncIterator[CodeFile]:
+        """Every file of the scope that is code and has all the words of one of the lists.
+
+        Of a folder, what cannot be read is passed over; a file that was named alone is an error.
+        """
+        until = time.monotonic() + SECONDS
+        rested = time.monotonic()
+        for path in scope.paths:
+            try:
+                file = await _load(path, ctx, named=scope.single)
+            except OSError as error:
+                if scope.single:
+                    raise failure("read", shown(path, ctx.cwd), error) from error
+                file = None
+            except ToolError:
+                if scope.single:
+                    raise
+                file = None
+            if file is not None:
+                self.searched += 1
+                self.languages.add(file.language)
+                if any(all(word in file.decoded.text for word in each) for each in words):
+                    yield file
+            now = time.monotonic()
+            if now > until:
+                self.timed_out = True
+                return
+            if now - rested > PAUSE_S:
+                await asyncio.sleep(0)
+                rested = time.monotonic()
+
+
+async def scope_of(given: str | Sequence[str], ctx: CodingContext) -> SourceScope:
+    """The files behind paths, folders and globs, ignored ones left out, sorted, each once. ToolError."""
+    entries = path_arguments.entries(given, ctx.cwd)
+    for entry in entries:
+        if entry.url or entry.member:
+            raise ToolError(f"{entry.text} is no file; name files, directories or globs.")
+    entries, missing = path_arguments.partition(entries)
+    found: dict[Path, Path] = {}
+    for entry in entries:
+        if entry.base.is_dir():
+            globs = (entry.glob,) if entry.glob else ()
+            paths = await walk([entry.base], globs=globs, limit=MAX_FILES + 1)
+        else:
+            paths = [entry.base]
+        for path in paths:
+            found.setdefault(real(path), path)
+    ordered = sorted(found.values())
+    return SourceScope(
+        text=path_arguments.scope_text(entries, ctx.cwd),
+        paths=ordered[:MAX_FILES],
+        missing=missing,
+        single=len(entries) == 1 and not entries[0].base.is_dir(),
+        capped=len(ordered) > MAX_FILES,
+    )
+
+
+async def _load(path: Path, ctx: CodingContext, *, named: bool) -> CodeFile | None:
+    """None for what its name tells not to be code, unless it was `named`. Raises OSError and ToolError."""
+    name = shown(path, ctx.cwd)
+    if not named and path.suffix and language_of(path.name, "") is None:
+        return None
+    stat = await ctx.fs.stat(path)
+    if stat is None or stat.is_dir or not modes.S_ISREG(stat.mode or modes.S_IFREG):
+        raise ToolError(f"{name} is not a file.")
+    if stat.size > MAX_PARSED_CHARS:
+        limit = format_bytes(MAX_PARSED_CHARS)
+        raise ToolError(f"{name} has {format_bytes(stat.size)}; at most {limit} are parsed, use search.")
+    data = await ctx.fs.read(path)
+    if is_binary(data):
+        raise ToolError(f"{name} is a binary file.")
+    try:
+        decoded = decode(data)
+    except NotText as error:
+        raise ToolError(f"{name} is not text that can be changed safely. {error}.") from None
+    language = language_of(path.name, decoded.text)
+    if language is None:
+        known = ", ".join(LANGUAGES)
+        raise ToolError(f"The language of {name} is not known; use search and edit. Known are: {known}.")
+    return CodeFile(path=path, name=name, data=data, decoded=decoded, stat=stat, language=language)

@@ -1,0 +1,231 @@
+"""Delivers what ended jobs have to say: each once, again after a while where that fails."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
+
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
+
+from tau.agent.ports import Artifacts
+from tau.agent.queue import Queue
+from tau.ai.wire import CustomMessage
+from tau.base import log
+from tau.base.clock import now_ms
+from tau.base.late import late
+from tau.base.tasks import spawn
+from tau.coding.output import OutputLimits, OutputSink, notice, truncate, with_notice
+from tau.coding.ports import Job, JobKind, JobStatus
+
+MESSAGE_TYPE = "job"
+MIN_SHARE_BYTES = 256
+
+
+class JobSnapshot(Struct, frozen=True, rename="camel", kw_only=True):
+    """A job as faces see it."""
+
+    id: str
+    type: JobKind
+    status: JobStatus
+    label: str
+    duration_ms: int
+    result_text: str | UnsetType = UNSET
+    error_text: str | UnsetType = UNSET
+
+
+def snapshot(job: Job, *, with_texts: bool = True) -> JobSnapshot:
+    result = job.result_text if with_texts else None
+    error = job.error_text if with_texts else None
+    return JobSnapshot(
+        id=job.id,
+        type=job.kind,
+        status=job.status,
+        label=job.label,
+        duration_ms=job.duration_ms,
+        result_text=UNSET if result is None else result,
+        error_text=UNSET if error is None else error,
+    )
+
+
+def bounded(text: str, limits: OutputLimits, artifacts: Artifacts | None, *, more: str = "") -> str:
+    """The beginning and the end of a text, and a notice; all of it is in an artifact, if there is a place."""
+    clean = text.encode("utf-8", "replace")
+    if artifacts is None:
+        shown = truncate(clean.decode(), limits, "ends")
+    else:
+        with OutputSink(artifacts, "job", limits) as sink:
+            sink.push(clean)
+            shown = sink.finish()
+    return with_notice(shown.text, notice(shown.truncation, more=more))
+
+
+def fitted(
+    job: Job, limits: OutputLimits, artifacts: Artifacts | None, *, share: int = 1, more: str = ""
+) -> Job:
+    """The job with texts that fit into 1/share of the limits."""
+    size = max(limits.bytes // share, MIN_SHARE_BYTES)
+    part = OutputLimits(lines=max(limits.lines // share, 4), bytes=size, columns=limits.columns)
+    return replace(
+        job,
+        result_text=None if job.result_text is None else bounded(job.result_text, part, artifacts, more=more),
+        error_text=None if job.error_text is None else bounded(job.error_text, part, artifacts, more=more),
+    )
+
+
+def duration_text(duration_ms: int) -> str:
+    """`0.8 s`, `45 s`, `3 min`, `2 h`."""
+    if duration_ms < 9_950:
+        return f"{duration_ms / 1000:.1f} s"
+    seconds = round(duration_ms / 1000)
+    if seconds < 120:
+        return f"{seconds} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{round(minutes / 60)} h"
+
+
+def words_of(job: Job) -> str:
+    """What a job has to say: its result and its error, or the last that it reported before it was stopped."""
+    said = job.progress if job.result_text is None else job.result_text
+    return "\n".join(part.rstrip("\n") for part in (said, job.error_text or "") if part.strip())
+
+
+def delivery_text(job: Job) -> str:
+    """What the model is told about a job that has ended while it did something else."""
+    head = f"Background job {job.id} {job.status} after {duration_text(job.duration_ms)}: {job.label}"
+    return f"[{head}]\n{words_of(job) or '[No output]'}"
+
+
+def put_result(queue: Queue, job: Job) -> None:
+    """Deliver: the model is told with what comes next. Raises TauError where the queue is full."""
+    details = snapshot(job, with_texts=False)
+    queue.aside(CustomMessage(MESSAGE_TYPE, delivery_text(job), True, now_ms(), details))
+
+
+def take_back_result(queue: Queue, id: str) -> None:
+    """Undo a delivery that still waits. What an earlier life of the session left is not touched."""
+    for item in queue.waiting():
+        match item.message:
+            case CustomMessage(details=JobSnapshot(id=known)) if known == id:
+                queue.settle(item.message)
+
+
+random = late("random")
+
+FIRST_WAIT_MS = 500
+LONGEST_WAIT_MS = 30_000
+JITTER_MS = 200
+MAX_DOUBLINGS = 8
+LAST_TRY_S = 5  # for what is still to be delivered when the session ends
+
+Deliver: TypeAlias = Callable[[Job], Awaitable[Any] | None]
+Sleep: TypeAlias = Callable[[float], Awaitable[None]]
+
+
+def backoff_ms(failures: int) -> int:
+    """How long to wait after so many failures, from 1 on."""
+    doubled: int = FIRST_WAIT_MS * 2 ** min(failures - 1, MAX_DOUBLINGS)
+    jitter: int = random.randrange(JITTER_MS)
+    return min(doubled, LONGEST_WAIT_MS) + jitter
+
+
+class JobDelivery:
+    """One delivery: `pack` gives the job as it is told, `wanted` whether it still is, `done` notes it."""
+
+    def __init__(
+        self, id: str, pack: Callable[[], Job], wanted: Callable[[], bool], done: Callable[[Job], None]
+    ) -> None:
+        self.id = id
+        self.wanted = wanted
+        self.in_flight = False
+        self.task: asyncio.Task[None] | None = None
+        self._pack = pack
+        self._done = done
+        self._packed: Job | None = None
+
+    async def attempt(self, deliver: Deliver) -> bool:
+        """Whether it has arrived."""
+        self.in_flight = True
+        try:
+            if self._packed is None:
+                self._packed = self._pack()
+            outcome = deliver(self._packed)
+            if isinstance(outcome, Awaitable):
+                await outcome
+        except Exception as error:
+            log.warning(f"The result of the job {self.id} could not be delivered yet.", error)
+            return False
+        finally:
+            self.in_flight = False
+        self._done(self._packed)
+        return True
+
+
+class Outbox:
+    """Parcels that are to be delivered, each with a task of its own in the group of its owner."""
+
+    def __init__(self, deliver: Deliver, sleep: Sleep) -> None:
+        self._deliver = deliver
+        self._sleep = sleep
+        self._parcels: dict[str, JobDelivery] = {}
+        self.burst = 0  # the most parcels that waited together since there was none
+
+    def __len__(self) -> int:
+        return len(self._parcels)
+
+    def tasks(self) -> list[asyncio.Task[None]]:
+        return [parcel.task for parcel in self._parcels.values() if parcel.task is not None]
+
+    def put(self, group: asyncio.TaskGroup, parcel: JobDelivery) -> None:
+        if parcel.id in self._parcels:
+            return
+        self._parcels[parcel.id] = parcel
+        self.burst = max(self.burst, len(self._parcels))
+        parcel.task = spawn(group, self._carry(parcel), name=f"deliver {parcel.id}")
+
+    def drop(self, id: str) -> None:
+        """Nobody wants it any more. One that is under way cannot be stopped, but is not tried again."""
+        parcel = self._parcels.get(id)
+        if parcel is not None and not parcel.in_flight:
+            self._remove(parcel)
+            if parcel.task is not None:
+                parcel.task.cancel()
+
+    async def close(self) -> None:
+        """Try once more to deliver what waits, for a bounded time."""
+        left = list(self._parcels.values())
+        waiting = [parcel for parcel in left if not parcel.in_flight]
+        flying = [parcel.task for parcel in left if parcel.in_flight and parcel.task is not None]
+        for parcel in waiting:
+            self.drop(parcel.id)
+        lost = [parcel.id for parcel in waiting]
+        try:
+            async with asyncio.timeout(LAST_TRY_S):
+                for parcel in waiting:
+                    if not parcel.wanted() or await parcel.attempt(self._deliver):
+                        lost.remove(parcel.id)
+                if flying:
+                    await asyncio.wait(flying)
+        except TimeoutError:
+            pass
+        finally:
+            for task in self.tasks():
+                task.cancel()
+            if lost:
+                log.error(f"The session has ended before these results were delivered: {', '.join(lost)}.")
+
+    async def _carry(self, parcel: JobDelivery) -> None:
+        failures = 0
+        try:
+            while parcel.wanted() and not await parcel.attempt(self._deliver):
+                failures += 1
+                if parcel.wanted():
+                    await self._sleep(backoff_ms(failures) / 1000)
+        finally:
+            self._remove(parcel)
+
+    def _remove(self, parcel: JobDelivery) -> None:
+        """At once, not when the task has ended: the same job may have to be put in again before that."""
+        if self._parcels.get(parcel.id) is parcel:
+            del self._parcels[parcel.id]
+        if not self._parcels:
+            self.burst = 0

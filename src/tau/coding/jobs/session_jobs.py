@@ -1,0 +1,313 @@
+"""Background work of a session: bounded, visible, ended with the session, its results delivered once."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from tau.agent.ports import Artifacts
+from tau.base import log
+from tau.base.errors import TauError, ToolError
+from tau.base.late import late
+from tau.base.sizes import KIB
+from tau.base.tasks import spawn
+from tau.base.text import clean_line, plain, sentence, shortened
+from tau.coding.output import OutputLimits
+from tau.coding.ports import CancelStatus, Job, JobKind, JobStatus, JobWork
+
+if TYPE_CHECKING:
+    from tau.coding.jobs.delivery import Deliver, Outbox, Sleep
+
+delivery = late("tau.coding.jobs.delivery")
+texts = late("tau.coding.jobs.delivery")
+
+MAX_RUNNING = 100
+MAX_KEPT = 200  # jobs that have ended
+MAX_UNDELIVERED = 500
+RETENTION_S = 5 * 60
+LABEL_CHARS = 200
+PROGRESS_CHARS = 4_000
+# What a tool has cut to its own limits already comes with a notice or two, and is not to be cut again.
+SLACK = OutputLimits(lines=20, bytes=2 * KIB, columns=0)
+DELIVERED = OutputLimits(lines=500, bytes=16 * KIB)
+
+
+def unheard(job: Job) -> None:
+    """Listens to jobs to which nobody else does."""
+
+
+class _Record:
+    """One job while we remember it. Only `SessionJobs` changes it."""
+
+    def __init__(self, id: str, kind: JobKind, label: str, now_s: float) -> None:
+        self.id = id
+        self.kind: JobKind = kind
+        self.label = label
+        self.status: JobStatus = "running"
+        self.began_s = now_s
+        self.ended_s: float | None = None
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.result_text: str | None = None
+        self.error_text: str | None = None
+        self.progress = ""
+        self.watchers = 0
+        self.acknowledged = False
+        self.delivered = False
+
+    @property
+    def deliverable(self) -> bool:
+        told = self.acknowledged or self.delivered or self.watchers
+        return not told and self.status in ("completed", "failed")
+
+    def job(self, now_s: float) -> Job:
+        ended_s = now_s if self.ended_s is None else self.ended_s
+        return Job(
+            id=self.id,
+            kind=self.kind,
+            label=self.label,
+            status=self.status,
+            duration_ms=max(round((ended_s - self.began_s) * 1000), 0),
+            result_text=self.result_text,
+            error_text=self.error_text,
+            progress=self.progress,
+        )
+
+
+class SessionJobs:
+    """Use as `async with`: leaving it cancels what still runs and waits for it.
+
+    `deliver` puts the result of an ended job into the conversation, and raises where it cannot just now;
+    `retract` takes it out again if it still waits there, because the model has been shown it meanwhile.
+    A face may set `on_change`, called when a job begins or ends, and `on_delivered`, called when a result
+    has been delivered: if the session is idle then, the face decides whether to begin a turn.
+    """
+
+    def __init__(
+        self,
+        deliver: "Deliver | None" = None,
+        *,
+        retract: Callable[[str], None] | None = None,
+        max_running: int = MAX_RUNNING,
+        artifacts: Artifacts | None = None,
+        limits: OutputLimits | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: "Sleep" = asyncio.sleep,
+    ) -> None:
+        wanted = limits or OutputLimits()
+        self.on_change: Callable[[Job], None] = unheard
+        self.on_delivered: Callable[[Job], None] = unheard
+        self._deliver = deliver
+        self._retract = retract
+        self._max_running = min(max(max_running, 1), MAX_RUNNING)
+        self._artifacts = artifacts
+        self._limits = OutputLimits(
+            lines=wanted.lines + SLACK.lines, bytes=wanted.bytes + SLACK.bytes, columns=wanted.columns
+        )
+        self._clock = clock
+        self._sleep = sleep
+        self._group: asyncio.TaskGroup | None = None
+        self._outbox: Outbox | None = None
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._records: dict[str, _Record] = {}
+        self._count = 0
+        self._closing = False
+
+    async def __aenter__(self) -> "SessionJobs":
+        self._group = asyncio.TaskGroup()
+        await self._group.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: Any) -> None:
+        assert self._group is not None
+        self._closing = True
+        for record in self._running():
+            self._cancel(record)
+        try:
+            if self._outbox is not None:
+                await self._outbox.close()
+        finally:
+            await self._group.__aexit__(None, None, None)
+            self._group = None
+
+    def start(self, kind: JobKind, label: str, work: JobWork) -> str:
+        if self._group is None or self._closing:
+            raise ToolError("Background work needs a session that is open.")
+        # What was cancelled may take a while to end, so there can be more tasks than running jobs.
+        if len(self._running()) >= self._max_running or len(self._tasks) >= 2 * self._max_running:
+            raise ToolError(
+                f"{self._max_running} background jobs are running already; wait for one or cancel one."
+            )
+        if len(self._tasks) + self._undelivered >= MAX_UNDELIVERED:
+            raise ToolError(
+                f"The results of {self._undelivered} background jobs wait to be delivered; poll some of them."
+            )
+        self._count += 1
+        id = f"{kind}-{self._count}"
+        record = _Record(id, kind, shortened(clean_line(label), LABEL_CHARS), self._clock())
+        self._records[id] = record
+        self._tasks[id] = task = spawn(self._group, self._run(record, work), name=id)
+        task.add_done_callback(lambda _: self._gone(record))
+        _tell(self.on_change, record.job(self._clock()))
+        return id
+
+    def get(self, id: str) -> Job | None:
+        self._forget_old()
+        record = self._records.get(id)
+        return None if record is None else record.job(self._clock())
+
+    def list(self) -> Sequence[Job]:
+        self._forget_old()
+        return [record.job(self._clock()) for record in self._records.values()]
+
+    def cancel(self, id: str) -> CancelStatus:
+        self._forget_old()
+        record = self._records.get(id)
+        if record is None:
+            return "not_found"
+        if record.status != "running":
+            return "already_completed"
+        self._cancel(record)
+        return "cancelled"
+
+    @contextmanager
+    def watching(self, ids: Iterable[str]) -> Iterator[None]:
+        watched = [self._records[id] for id in dict.fromkeys(ids) if id in self._records]
+        for record in watched:
+            record.watchers += 1
+        try:
+            yield
+        finally:
+            for record in watched:
+                record.watchers -= 1
+                self._send(record)
+
+    async def wait(self, ids: Iterable[str], seconds: float) -> bool:
+        records = [self._records[id] for id in dict.fromkeys(ids) if id in self._records]
+        if not records or any(record.status != "running" for record in records):
+            return True
+        ended, _ = await asyncio.wait(
+            [record.ended for record in records],
+            timeout=max(seconds, 0),
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+        return bool(ended)
+
+    def acknowledge(self, ids: Iterable[str]) -> None:
+        for record in [self._records[id] for id in dict.fromkeys(ids) if id in self._records]:
+            if record.status == "running" or record.acknowledged:
+                continue
+            record.acknowledged = True
+            if self._outbox is not None:
+                self._outbox.drop(record.id)
+            if record.delivered and self._retract is not None:
+                self._retract(record.id)
+
+    async def quiet(self) -> None:
+        """Return when nothing runs and nothing waits to be delivered."""
+        while busy := [*self._tasks.values(), *(self._outbox.tasks() if self._outbox else ())]:
+            await asyncio.wait(busy)
+
+    async def _run(self, record: _Record, work: JobWork) -> None:
+        def report(text: str) -> None:
+            record.progress = plain(text[-PROGRESS_CHARS:])
+
+        try:
+            result = await work(report)
+        except TauError as error:
+            self._settle(record, "failed", error_text=str(error))
+        except Exception as error:
+            log.error(f"The job {record.id} failed.", error)
+            self._settle(record, "failed", error_text=sentence(f"{type(error).__name__}: {error}"))
+        else:
+            self._settle(record, "completed", result_text=result)
+
+    def _gone(self, record: _Record) -> None:
+        del self._tasks[record.id]
+        if record.status == "running":  # its work was cancelled by something inside it
+            self._settle(record, "failed", error_text="The job was stopped before it had a result.")
+
+    def _cancel(self, record: _Record) -> None:
+        self._end(record, "cancelled")
+        self._tasks[record.id].cancel()
+
+    def _settle(
+        self,
+        record: _Record,
+        status: JobStatus,
+        *,
+        result_text: str | None = None,
+        error_text: str | None = None,
+    ) -> None:
+        """Keep what it has to say. One that was cancelled stays so."""
+        if result_text is not None:
+            record.result_text = _kept(result_text, self._limits, self._artifacts)
+        if error_text is not None:
+            record.error_text = _kept(error_text, self._limits, self._artifacts)
+        if record.status == "running":
+            self._end(record, status)
+            self._send(record)
+
+    def _end(self, record: _Record, status: JobStatus) -> None:
+        record.status = status
+        record.ended_s = self._clock()
+        record.ended.set_result(None)
+        self._forget_old()
+        _tell(self.on_change, record.job(record.ended_s))
+
+    def _send(self, record: _Record) -> None:
+        """Deliver what an ended job has to say, if nobody has been told."""
+        if self._deliver is None or self._group is None or self._closing or not record.deliverable:
+            return
+        if self._outbox is None:
+            self._outbox = delivery.Outbox(self._deliver, self._sleep)
+        outbox = self._outbox
+
+        def pack() -> Job:
+            job: Job = texts.fitted(
+                record.job(self._clock()), DELIVERED, self._artifacts, share=max(outbox.burst, 1)
+            )
+            return job
+
+        def done(job: Job) -> None:
+            record.delivered = True
+            if record.acknowledged and self._retract is not None:  # while it was under way
+                self._retract(record.id)
+            else:
+                _tell(self.on_delivered, job)
+
+        outbox.put(self._group, delivery.JobDelivery(record.id, pack, lambda: record.deliverable, done))
+
+    def _running(self) -> Sequence[_Record]:
+        return [record for record in self._records.values() if record.status == "running"]
+
+    @property
+    def _undelivered(self) -> int:
+        return 0 if self._outbox is None else len(self._outbox)
+
+    def _forget_old(self) -> None:
+        """Jobs that ended some minutes ago, and the oldest where many have ended since."""
+        horizon = self._clock() - RETENTION_S
+        ended = sorted(
+            (record.ended_s, record.id) for record in self._records.values() if record.ended_s is not None
+        )
+        for place, (ended_s, id) in enumerate(ended):
+            if ended_s <= horizon or place < len(ended) - MAX_KEPT:
+                del self._records[id]
+
+
+def _kept(text: str, limits: OutputLimits, artifacts: Artifacts | None) -> str:
+    """The text within limits. An error here must not reach the group, which would end all jobs."""
+    try:
+        kept: str = texts.bounded(text, limits, artifacts)
+    except Exception as error:
+        log.error("The full result of a job could not be kept.", error)
+        kept = texts.bounded(str(text), limits, None)
+    return kept
+
+
+def _tell(listener: Callable[[Job], None], job: Job) -> None:
+    try:
+        listener(job)
+    except Exception as error:
+        log.error("A listener of background jobs failed.", error)

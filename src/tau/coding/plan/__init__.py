@@ -1,0 +1,1 @@
+"""Plan mode: read-only work until the person approves a plan."""

@@ -1,0 +1,262 @@
+"""Plan mode: the agent looks, writes a plan and nothing else, and goes to work when the user approves it."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from tau.agent.hooks import Hooks, ToolQuestion
+from tau.agent.output import ToolOutput
+from tau.agent.ports import ToolContext
+from tau.agent.tool import Tool
+from tau.agent.ui import Ui
+from tau.ai.model import Model
+from tau.base.errors import TauError, ToolError
+from tau.base.sizes import KIB, format_bytes
+from tau.coding.pending_changes import PendingChange, PendingChanges
+from tau.coding.plan.review import (
+    PLAN_FILE,
+    TOOLS,
+    AskForReview,
+    Plan,
+    PlanAnswer,
+    PlanDetails,
+    PlanReview,
+    ask_user,
+    file_stem,
+    refusal,
+    title_of,
+)
+from tau.coding.prompts.system import fill
+from tau.coding.session.branch_state import BranchState
+from tau.coding.session.context import EntryNode
+from tau.coding.session.entries import ModeChange, ModelChange
+from tau.coding.session.storage.log import SessionLog
+
+PLAN, NONE = "plan", "none"
+MAX_PLAN_BYTES = 256 * KIB
+
+
+class Scratch(Protocol):
+    """Where the files of `local://` are."""
+
+    def scratch(self, *, make: bool) -> Path | None: ...
+
+
+class Roles(Protocol):
+    @property
+    def default(self) -> Model: ...
+    def role(self, name: str) -> Model: ...
+
+
+def resumed_model(log: SessionLog) -> tuple[str, str] | None:
+    """The model to go on with: not the one that only made plans."""
+    context = log.context()
+    if context.mode != PLAN:
+        return context.model
+    for node in reversed(log.branch()):
+        entry = log.decode(node) if node.type in ("model_change", "mode_change") else None
+        if isinstance(entry, ModelChange) and entry.model_id:
+            return entry.provider, entry.model_id
+        before = _data(entry).get("model") if isinstance(entry, ModeChange) else None
+        if isinstance(before, str) and "/" in before:
+            provider, _, id = before.partition("/")
+            return provider, id
+    return context.model
+
+
+class PlanMode:
+    """Whether the session plans is what the log says of this branch; `changed` is told when that changes."""
+
+    def __init__(
+        self,
+        log: SessionLog,
+        files: Scratch,
+        models: Roles,
+        previews: PendingChanges | None = None,
+        *,
+        enabled: bool = True,
+        ask: AskForReview = ask_user,
+    ) -> None:
+        self._log = log
+        self._files = files
+        self._models = models
+        self._previews = previews
+        self._enabled = enabled
+        self._ask = ask
+        self._newest = BranchState(log, self._read)
+        self.changed: Callable[[bool], None] = lambda on: None
+
+    @property
+    def on(self) -> bool:
+        return self._log.context().mode == PLAN
+
+    @property
+    def plan_file(self) -> str:
+        return PLAN_FILE
+
+    @property
+    def approved(self) -> str | None:
+        """The plan that was approved last on this branch, if it is what the work is about."""
+        change = self._newest.get()
+        url = None if change is None else _data(change).get("approvedPlan")
+        return url if isinstance(url, str) else None
+
+    def enter(self) -> None:
+        """From the next request on, the agent plans. Raises TauError where plan mode is switched off."""
+        if not self._enabled:
+            raise TauError("Plan mode is switched off; the setting plan.enabled switches it on.")
+        if self.on:
+            return
+        model = self._models.default
+        data = {"planFile": PLAN_FILE, "model": f"{model.provider}/{model.id}"}
+        self._log.append(ModeChange(mode=PLAN, data=data))
+        if self._previews is not None:
+            self._previews.take()  # nothing that was proposed before may be applied now
+        self.changed(True)
+
+    def leave(self, approved: str | None = None) -> None:
+        if self.on:
+            self._log.append(
+                ModeChange(mode=NONE, data={} if approved is None else {"approvedPlan": approved})
+            )
+            self.changed(False)
+
+    def toggle(self) -> bool:
+        """Whether it is on now."""
+        if self.on:
+            self.leave()
+        else:
+            self.enter()
+        return self.on
+
+    def tools(self, tools: Sequence[Tool[Any]]) -> Sequence[Tool[Any]]:
+        """Those that the model is offered now."""
+        return [tool for tool in tools if tool.name in TOOLS] if self.on else tools
+
+    def model(self) -> Model:
+        return self._models.role("plan") if self.on else self._models.default
+
+    def system(self, prompt: str) -> str:
+        """The system prompt, with what a model that plans must know."""
+        if not self.on:
+            return prompt
+        template = (Path(__file__).parents[1] / "prompts" / "plan.md").read_text(encoding="utf-8")
+        return f"{prompt}\n\n{fill(template.strip(), plan_file=PLAN_FILE)}"
+
+    def offer(self) -> None:
+        """Let `resolve` hand in the plan."""
+        if self._previews is not None and self._previews.pending is None:
+            self._previews.propose(PendingChange(title="the plan", paths=(), apply=self.submit))
+
+    async def submit(self, ctx: ToolContext) -> ToolOutput:
+        """The model hands in its plan: ask the user; if they approve, plan mode is over. Raises ToolError."""
+        if not self.on:
+            raise ToolError("Plan mode is over, so there is no plan to hand in.")
+        plan = self.plan()
+        ctx.update(ToolOutput.text(plan.text, PlanDetails(title=plan.title, url=plan.url, verdict=None)))
+        answer = await self._ask(plan, ctx.ui)
+        if answer is None:
+            details = PlanDetails(title=plan.title, url=plan.url, verdict=None)
+            return ToolOutput.text(
+                f"Nobody can be asked in this mode. The plan is kept at {plan.url}; end your answer with it.",
+                details,
+            )
+        url, told = self._settle(plan, answer)
+        return ToolOutput.text(
+            told, PlanDetails(title=plan.title, url=url, verdict=answer.verdict, feedback=answer.feedback)
+        )
+
+    async def review(self, ui: Ui) -> PlanReview:
+        """The user wants to be asked again about the plan as it is. Raises ToolError where there is none."""
+        plan = self.plan()
+        answer = await self._ask(plan, ui) or PlanAnswer("keep")
+        _, told = self._settle(plan, answer)
+        return PlanReview(answer, "" if answer.verdict == "keep" else told)
+
+    def plan(self) -> Plan:
+        """The plan as it is now. Raises ToolError."""
+        path = self._path()
+        try:
+            data = b"" if path is None else path.read_bytes()
+        except FileNotFoundError:
+            data = b""
+        except OSError as error:
+            raise ToolError(f"The plan {PLAN_FILE} cannot be read: {error.strerror or error}.") from None
+        if len(data) > MAX_PLAN_BYTES:
+            raise ToolError(f"The plan is longer than {format_bytes(MAX_PLAN_BYTES)}; shorten it.")
+        text = data.decode("utf-8", "replace").strip()
+        if not text:
+            raise ToolError(f"There is no plan yet; write it to {PLAN_FILE} first.")
+        return Plan(title_of(text), text, PLAN_FILE)
+
+    def _settle(self, plan: Plan, answer: PlanAnswer) -> tuple[str, str]:
+        """Do what the answer says; where the plan is then, and what the model is told."""
+        before, plan = plan, self._as_it_is(plan)
+        changed = "" if plan.text == before.text else f"\n\nThe user has changed the plan:\n\n{plan.text}"
+        match answer.verdict:
+            case "approve":
+                url = self._put_away(plan)
+                self.leave(approved=url)
+                return url, (
+                    f"The user has approved the plan, and it is kept at {url}. Plan mode is over: all tools "
+                    f"can be used again. Carry the plan out now.{changed}"
+                )
+            case "reject":
+                return plan.url, (
+                    f"The user has sent the plan back: {answer.feedback}\n"
+                    f"Change {plan.url} accordingly and hand it in again.{changed}"
+                )
+            case "keep":
+                return (
+                    plan.url,
+                    "The user wants to keep planning. End your answer and wait for what they say.",
+                )
+
+    def _as_it_is(self, plan: Plan) -> Plan:
+        """Who reviews a plan may change its file."""
+        try:
+            return self.plan()
+        except ToolError:
+            return plan
+
+    def _put_away(self, plan: Plan) -> str:
+        """Give an approved plan a name of its own, so that the next one begins with an empty file."""
+        path = self._path()
+        if path is None:
+            return plan.url
+        stem = file_stem(plan.title)
+        names = (f"{stem}{'' if number == 1 else f'-{number}'}.md" for number in range(1, 1000))
+        name = next((name for name in names if not path.with_name(name).exists()), f"{stem}.md")
+        try:
+            path.replace(path.with_name(name))
+        except OSError:
+            return plan.url
+        return f"local://{name}"
+
+    def _path(self) -> Path | None:
+        folder = self._files.scratch(make=False)
+        return None if folder is None else folder / PLAN_FILE.removeprefix("local://")
+
+    def _read(self, node: EntryNode) -> ModeChange | None:
+        entry = self._log.decode(node) if node.type == "mode_change" else None
+        return entry if isinstance(entry, ModeChange) else None
+
+
+class PlanHook(Hooks):
+    """Refuses what does not belong into plan mode, whatever tools the model was offered."""
+
+    def __init__(self, mode: PlanMode) -> None:
+        self._mode = mode
+
+    async def before_tool(self, question: ToolQuestion) -> str | None:
+        if not self._mode.on:
+            return None
+        name = question.tool.name
+        problem = refusal(name, question.call.arguments, question.effects, self._mode.plan_file)
+        if problem is None and name == "resolve":
+            self._mode.offer()
+        return problem
+
+
+def _data(change: ModeChange) -> dict[str, Any]:
+    return change.data if isinstance(change.data, dict) else {}

@@ -1,0 +1,1 @@
+"""Zip and tar archives for `read` and `write`."""

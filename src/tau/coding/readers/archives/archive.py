@@ -1,0 +1,272 @@
+"""Archives behind a path such as `dist/app.zip:src/main.py:10-20`: found, listed, read and written.
+
+Nothing is ever unpacked to disk, and what a packed file claims about itself is not believed.
+"""
+
+import re
+import stat as modes
+from pathlib import Path
+
+from msgspec import Struct
+
+from tau.agent.ports import FileSystem, Stat
+from tau.base.errors import ToolError
+from tau.base.sizes import format_bytes
+from tau.base.text import clean_line, is_binary
+from tau.base.threads import StopSignal, in_thread
+from tau.coding.files.paths import LineRange, Selector, resolve, shown, split_selector
+from tau.coding.output import EntryLimit
+from tau.coding.readers.archives.index import (
+    ArchiveIndex,
+    ArchiveLimits,
+    ArchiveMember,
+    asked_path,
+    children,
+    refuse_write,
+)
+from tau.coding.readers.archives.tar import index_tar, new_tar, put_tar, read_tar
+from tau.coding.readers.archives.zip import index_zip, put_zip, read_zip
+
+LISTED_ENTRIES = 500
+NAMED_LEFT_OUT = 5
+_SUFFIX = r"\.(?:tar\.gz|tgz|tar|zip)(?=:|$)"
+
+
+class ArchiveCandidate(Struct, frozen=True):
+    """One way to read a path text: the archive's own path, and what stands behind its colon."""
+
+    archive: str
+    inner: str
+
+
+class ArchivePath(Struct, frozen=True, kw_only=True):
+    """An archive that a path text leads to; `stat` is None for one that is still to be made."""
+
+    path: Path
+    name: str
+    inner: str
+    stat: Stat | None
+
+
+class ArchiveListing(Struct, frozen=True, kw_only=True):
+    """What lies directly in a folder: some rows of `total`, the first of them being row number `first`."""
+
+    name: str
+    rows: list[str]
+    total: int
+    first: int = 1
+    remarks: list[str] = []
+
+    @property
+    def limit(self) -> EntryLimit | None:
+        return EntryLimit(len(self.rows), self.total) if len(self.rows) < self.total else None
+
+    @property
+    def text(self) -> str:
+        """All of it as the model sees it, notices included."""
+        if not self.total:
+            return "\n".join(["(empty directory)", *self.remarks])
+        notices = list(self.remarks)
+        if len(self.rows) < self.total:
+            last = self.first + len(self.rows) - 1
+            more = f"; continue with {self.name}:{last + 1}-" if last < self.total else ""
+            notices.append(f"[Showing {len(self.rows)} of {self.total} entries{more}]")
+        return "\n".join([*self.rows, *notices])
+
+
+class ArchiveEntry(Struct, frozen=True, kw_only=True):
+    """One file of an archive. `name` is the whole path text without the selector."""
+
+    name: str
+    data: bytes
+    selector: Selector
+
+    def binary_notice(self) -> str | None:
+        """What to show instead of an entry that is no UTF-8 text."""
+        try:
+            if not is_binary(self.data):
+                self.data.decode("utf-8")
+                return None
+        except UnicodeDecodeError:
+            pass
+        return f"[Cannot read binary archive entry '{self.name}' ({format_bytes(len(self.data))})]"
+
+
+class ArchiveWritten(Struct, frozen=True, kw_only=True):
+    path: Path
+    name: str
+    stat: Stat
+    created: bool
+    replaced: bool
+
+
+def candidates(text: str) -> list[ArchiveCandidate]:
+    """All ways to see an archive in a path text, the longest archive path first."""
+    found = [
+        ArchiveCandidate(text[: match.end()], text[match.end() + 1 :])
+        for match in re.finditer(_SUFFIX, text, re.IGNORECASE)
+    ]
+    return found[::-1]
+
+
+async def find(text: str, cwd: Path, fs: FileSystem) -> ArchivePath | None:
+    """The existing archive that a path text leads into, None if it leads into none."""
+    for candidate in candidates(text):
+        path = resolve(candidate.archive, cwd)
+        try:
+            stat = await fs.stat(path)
+        except OSError:  # a name that is too long, a folder that may not be entered: not what is meant
+            continue
+        if stat is not None and not stat.is_dir:
+            return ArchivePath(path=path, name=shown(path, cwd), inner=candidate.inner, stat=stat)
+    return None
+
+
+async def find_for_write(text: str, cwd: Path, fs: FileSystem) -> ArchivePath | None:
+    """The archive to write into: one that exists, or else the longest path that looks like one."""
+    found = await find(text, cwd, fs)
+    ways = candidates(text)
+    if found is not None or not ways:
+        return found
+    path = resolve(ways[0].archive, cwd, existing=False)
+    if await fs.stat(path) is not None:
+        return None  # a directory with such a name
+    return ArchivePath(path=path, name=shown(path, cwd), inner=ways[0].inner, stat=None)
+
+
+async def read(
+    found: ArchivePath, fs: FileSystem, limits: ArchiveLimits | None = None
+) -> ArchiveListing | ArchiveEntry:
+    """What the path behind the colon leads to. Raises ToolError, and OSError for the archive file itself."""
+    limits = limits or ArchiveLimits()
+    data = await _bytes_of(found, fs, limits)
+    return await in_thread(lambda stop: look(data, found.name, found.inner, limits, stop))
+
+
+async def write(
+    found: ArchivePath, content: bytes, fs: FileSystem, limits: ArchiveLimits | None = None
+) -> ArchiveWritten:
+    """Put a file into the archive, which is rewritten atomically. Raises ToolError, OSError."""
+    limits = limits or ArchiveLimits()
+    path = asked_path(found.inner, writing=True)
+    data = None if found.stat is None else await _bytes_of(found, fs, limits)
+    changed, replaced = await in_thread(lambda stop: put(data, found.name, path, content, limits, stop))
+    stat = await fs.write(found.path, changed, expect=found.stat)
+    return ArchiveWritten(
+        path=found.path,
+        name=f"{found.name}:{path}",
+        stat=stat,
+        created=found.stat is None,
+        replaced=replaced,
+    )
+
+
+def look(
+    data: bytes, name: str, inner: str, limits: ArchiveLimits, stop: StopSignal
+) -> ArchiveListing | ArchiveEntry:
+    """The same over bytes: the entry or the folder that `inner`, which may end in a selector, names."""
+    index = entries_of(data, name, limits, stop)
+    path, selector = _inner_and_selector(index, inner)
+    entry = index.entries.get(path)
+    if entry is not None and entry.kind != "folder":
+        content = content_of(data, name, entry, limits, stop)
+        return ArchiveEntry(name=f"{name}:{path}", data=content, selector=selector)
+    rows = children(index, path)
+    if rows is None:
+        raise ToolError(f"There is no {path} in {name}; read {name} to see what is.")
+    span = selector.ranges[0] if selector.ranges else LineRange(1)
+    last = min(span.last or len(rows), span.first + LISTED_ENTRIES - 1)
+    return ArchiveListing(
+        name=f"{name}:{path}" if path else name,
+        rows=rows[span.first - 1 : last],
+        total=len(rows),
+        first=span.first,
+        remarks=_remarks(index),
+    )
+
+
+def entries_of(data: bytes, name: str, limits: ArchiveLimits, stop: StopSignal) -> ArchiveIndex:
+    """The index of an archive; which kind it is follows from the name, and for tar from its first bytes."""
+    return index_zip(data, name, limits) if _is_zip(name) else index_tar(data, name, limits, stop)
+
+
+def content_of(
+    data: bytes, name: str, entry: ArchiveMember, limits: ArchiveLimits, stop: StopSignal
+) -> bytes:
+    """The bytes of an entry. Raises ToolError for links, devices, what is encrypted, too large or a bomb."""
+    where = f"{name}:{entry.path}"
+    if entry.kind in ("symlink", "hardlink"):
+        target = f" to {clean_line(entry.target)}" if entry.target else ""
+        raise ToolError(f"{where} is a link{target}; links in archives are not followed. Read what it names.")
+    if entry.kind != "file":
+        raise ToolError(f"{where} is no file but a {entry.kind}.")
+    if entry.encrypted:
+        raise ToolError(f"{where} is encrypted; unpack it with its password outside tau.")
+    if entry.size > limits.entry_bytes:
+        size, limit = format_bytes(entry.size), format_bytes(limits.entry_bytes)
+        raise ToolError(f"{where} has {size}, read takes at most {limit}; unpack it with bash instead.")
+    unpack = read_zip if _is_zip(name) else read_tar
+    return unpack(data, name, entry, limits, stop)
+
+
+def put(
+    data: bytes | None, name: str, path: str, content: bytes, limits: ArchiveLimits, stop: StopSignal
+) -> tuple[bytes, bool]:
+    """The archive's new bytes, and whether an entry was replaced. `data` is None for a new archive."""
+    replaced = False
+    if data is not None:
+        index = entries_of(data, name, limits, stop)
+        refuse_write(index, path)
+        replaced = path in index.entries
+        if not replaced and len(index.entries) >= limits.entries:
+            raise ToolError(f"{name} has {limits.entries:,} entries already, which is the limit.")
+    if _is_zip(name):
+        return put_zip(data, name, path, content, limits), replaced
+    if data is None:
+        return new_tar(path, content, packed=not name.lower().endswith(".tar")), replaced
+    return put_tar(data, name, path, content, limits, stop), replaced
+
+
+async def _bytes_of(found: ArchivePath, fs: FileSystem, limits: ArchiveLimits) -> bytes:
+    stat = found.stat
+    if stat is None:
+        raise ToolError(f"There is no archive {found.name}.")
+    if stat.mode and not modes.S_ISREG(stat.mode):
+        raise ToolError(f"{found.name} is a device, pipe or socket, not an archive.")
+    if stat.size > limits.archive_bytes:
+        size, limit = format_bytes(stat.size), format_bytes(limits.archive_bytes)
+        raise ToolError(f"{found.name} has {size}, archives may have {limit}; use unzip or tar with bash.")
+    return await fs.read(found.path)
+
+
+def _is_zip(name: str) -> bool:
+    return name.lower().endswith(".zip")
+
+
+def _inner_and_selector(index: ArchiveIndex, inner: str) -> tuple[str, Selector]:
+    """An entry whose own name looks like one with a selector is that entry."""
+    if inner and _asked_path_or_none(inner) in index.entries:
+        return asked_path(inner), Selector()
+    path, selector = split_selector(f"/:{inner}")
+    if path == "/":
+        return "", selector
+    path, selector = split_selector(inner)
+    return asked_path(path), selector
+
+
+def _asked_path_or_none(inner: str) -> str | None:
+    try:
+        return asked_path(inner)
+    except ToolError:
+        return None
+
+
+def _remarks(index: ArchiveIndex) -> list[str]:
+    remarks = [f"[{index.remark}]"] if index.remark else []
+    if index.left_out:
+        names = ", ".join(clean_line(name)[:80] for name in index.left_out[:NAMED_LEFT_OUT])
+        more = ", …" if len(index.left_out) > NAMED_LEFT_OUT else ""
+        count = len(index.left_out)
+        noun = "entry with a name that leads" if count == 1 else "entries with names that lead"
+        remarks.append(f"[Left out: {count} {noun} out of the archive: {names}{more}]")
+    return remarks

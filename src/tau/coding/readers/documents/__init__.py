@@ -1,0 +1,139 @@
+"""Documents of offices, publishers and printers to Markdown: `convert(name, data)`."""
+
+from pathlib import PurePath
+from typing import Any, Literal
+
+from tau.base.late import late
+from tau.coding.readers.documents.limits import SECONDS, Deadline, DocumentError, TextLimitReached
+from tau.coding.readers.documents.markdown import MarkdownWriter
+
+_docx = late("tau.coding.readers.documents.docx")
+_epub = late("tau.coding.readers.documents.epub")
+_xml_package = late("tau.coding.readers.documents.xml_package")
+_pdf = late("tau.coding.readers.documents.pdf")
+_pptx = late("tau.coding.readers.documents.pptx")
+_rtf = late("tau.coding.readers.documents.rtf")
+_xlsx = late("tau.coding.readers.documents.xlsx")
+
+__all__ = ["EXTENSIONS", "DocumentError", "convert", "is_document", "kind_of"]
+
+_Kind = Literal["pdf", "zip", "rtf", "old", "unknown"]
+EXTENSIONS = frozenset((".pdf", ".doc", ".docx", ".ppt", ".pptx", ".xls", ".xlsx", ".rtf", ".epub"))
+OLD = {".doc": "docx", ".ppt": "pptx", ".xls": "xlsx"}
+NAMES = {
+    ".pdf": "a PDF file",
+    ".docx": "a Word document",
+    ".pptx": "a PowerPoint presentation",
+    ".xlsx": "an Excel workbook",
+    ".epub": "an electronic book",
+    ".rtf": "a rich text file",
+}
+PDF_PROBE_BYTES = 1024  # readers accept rubbish before the header, up to here
+
+
+def is_document(name: str) -> bool:
+    """Whether a file of this name is one to convert, rather than to show as it is."""
+    return PurePath(name).suffix.casefold() in EXTENSIONS
+
+
+def kind_of(data: bytes) -> _Kind:
+    """What the content says that it is, whatever the name says."""
+    if data.startswith(b"PK\x03\x04"):
+        return "zip"
+    if data.startswith(b"{\\rtf"):
+        return "rtf"
+    if data.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
+        return "old"
+    return "pdf" if b"%PDF-" in data[:PDF_PROBE_BYTES] else "unknown"
+
+
+def convert(name: str, data: bytes, *, seconds: float = SECONDS) -> str:
+    """The document as Markdown. Raises DocumentError, one sentence about why it cannot be read.
+
+    Works through the whole document on the calling thread, for at most about `seconds`; a PDF is better
+    given to `tau.coding.readers.documents.worker`, which can stop pdfium and survives its end.
+    """
+    out = MarkdownWriter()
+    try:
+        _convert(name, data, out, Deadline(seconds))
+    except TextLimitReached:
+        out.note("The document is longer than can be shown; it is cut off here")
+    except RecursionError:
+        raise DocumentError("its elements are nested too deeply.") from None
+    except MemoryError:
+        raise DocumentError("it needs more memory than there is.") from None
+    return out.text() or "[The document has no text]\n"
+
+
+def _convert(name: str, data: bytes, out: MarkdownWriter, deadline: Deadline) -> None:
+    suffix = PurePath(name).suffix.casefold()
+    kind = kind_of(data)
+    if not data:
+        raise DocumentError("the file is empty.")
+    if kind == "pdf":
+        _pdf.read(data, out, deadline)
+    elif kind == "rtf":
+        _rtf.read(data, out, deadline)
+    elif kind == "zip":
+        _zipped(_xml_package.XmlPackage(data, deadline), out)
+    elif kind == "old":
+        raise DocumentError(_old(suffix, data))
+    elif suffix in OLD:
+        raise DocumentError(f"it is no {suffix} file; to see what it is, use bash: file, head -c 200.")
+    else:
+        what = NAMES.get(suffix, "a document")
+        raise DocumentError(f"it is not {what}, or its beginning is damaged; use bash: file, head -c 200.")
+
+
+def _zipped(package: Any, out: MarkdownWriter) -> None:
+    """By the content type of the main part, as the container names it."""
+    if "[Content_Types].xml" in package:
+        relations = package.relations("").values()
+        main = next((each.target for each in relations if each.kind == "officeDocument"), "")
+        if not main:
+            raise DocumentError("its container does not say where the document is.")
+        reader = _reader(_content_type(package, main), main)
+        if reader is None:
+            raise DocumentError("it is an office file of a kind that is not supported here.")
+        reader.read(package, main, out)
+    elif "META-INF/container.xml" in package:
+        _epub.read(package, out)
+    elif "mimetype" in package and b"opendocument" in package.read("mimetype")[:200]:
+        command = "soffice --headless --convert-to docx FILE"
+        raise DocumentError(f"OpenDocument files are not supported; convert it first, e.g. with: {command}.")
+    else:
+        raise DocumentError("it is a zip archive, but not one that holds a document.")
+
+
+def _reader(content_type: str, main: str) -> Any:
+    """The module that reads such a main part; by the part's folder where its type is not declared."""
+    if "binary" in content_type:
+        return None
+    for words, folder, reader in (
+        (("wordprocessingml", "ms-word"), "word/", _docx),
+        (("presentationml", "ms-powerpoint"), "ppt/", _pptx),
+        (("spreadsheetml", "ms-excel"), "xl/", _xlsx),
+    ):
+        if any(word in content_type for word in words) or (not content_type and main.startswith(folder)):
+            return reader
+    return None
+
+
+def _content_type(package: Any, part: str) -> str:
+    for each in package.tree("[Content_Types].xml"):
+        if each.get("PartName", "").lstrip("/").casefold() == part.casefold():
+            return str(each.get("ContentType", ""))
+    return ""
+
+
+def _old(suffix: str, data: bytes) -> str:
+    if "EncryptedPackage".encode("utf-16-le") in data:
+        return "it is protected with a password."
+    streams = {"WordDocument": ".doc", "PowerPoint Document": ".ppt", "Workbook": ".xls"}
+    found = (kind for stream, kind in streams.items() if stream.encode("utf-16-le") in data)
+    kind = suffix if suffix in OLD else next(found, ".doc")
+    command = f"soffice --headless --convert-to {OLD[kind]} FILE"
+    return (
+        f"the old binary format ({kind}) is not supported; convert it with LibreOffice ({command}) "
+        f"and read the .{OLD[kind]} file."
+    )

@@ -1,0 +1,1 @@
+"""SQLite databases for `read` and `write`."""

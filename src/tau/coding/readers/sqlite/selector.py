@@ -1,0 +1,215 @@
+"""What a path such as `data/app.db:users?where=age > 30&limit=5` asks of a database."""
+
+import re
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from tau.base.errors import ToolError
+from tau.base.late import late
+
+urllib_parse = late("urllib.parse")
+
+DEFAULT_ROWS = 20
+MAX_ROWS = 500
+_SUFFIX = r"\.(?:sqlite3?|db3?)(?=[:?]|$)"
+_PARAMETERS = ("limit", "offset", "order", "where", "q")
+_FORBIDDEN = (
+    r"\b(?:limit|offset|union|intersect|except|attach|detach|pragma|vacuum|reindex|insert|update|delete|drop"
+    r"|alter|create|returning|begin|commit|rollback|savepoint|release)\b"
+)
+_QUOTED = r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|\[[^\]]*\]"
+_PLUS_FOR_BLANK = r"\w\+(?:[<>=!]+|and|or|like|is|in|not|between|glob)\+"
+
+
+class DatabaseCandidate(Struct, frozen=True):
+    """One way to read a path text: the database's own path, and all that stands behind it."""
+
+    database: str
+    rest: str
+
+
+class ListTables(Struct, frozen=True, tag=True):
+    """`app.db`"""
+
+
+class ShowTable(Struct, frozen=True, tag=True):
+    """`app.db:users`"""
+
+    table: str
+
+
+class ShowRow(Struct, frozen=True, tag=True):
+    """`app.db:users:42`"""
+
+    table: str
+    key: str
+
+
+class QueryTable(Struct, frozen=True, tag=True):
+    """`app.db:users?limit=5&order=name:desc&where=age > 30`"""
+
+    table: str
+    limit: int = DEFAULT_ROWS
+    offset: int = 0
+    order: str = ""
+    where: str = ""
+
+
+class RunQuery(Struct, frozen=True, tag=True):
+    """`app.db?q=SELECT ...`"""
+
+    sql: str
+
+
+Select = ListTables | ShowTable | ShowRow | QueryTable | RunQuery
+
+
+def candidates(text: str) -> list[DatabaseCandidate]:
+    """All ways to see a database in a path text, the longest database path first."""
+    found = [
+        DatabaseCandidate(text[: match.end()], text[match.end() :])
+        for match in re.finditer(_SUFFIX, text, re.IGNORECASE)
+    ]
+    return found[::-1]
+
+
+def parse_select(rest: str, tables: list[str]) -> Select:
+    """What the text behind a database's path asks for. `tables` are the names there are, which may hold
+    colons and question marks themselves. Raises ToolError."""
+    if not rest or rest == ":":
+        return ListTables()
+    if rest.startswith("?"):
+        parameters = _parameters(rest[1:])
+        if "q" not in parameters:
+            raise ToolError(
+                "Name a table before the question mark, as in app.db:users?limit=5, or ask ?q=SELECT …"
+            )
+        if len(parameters) > 1:
+            raise ToolError("?q= stands alone: put limit, order and where into the SQL text itself.")
+        if not parameters["q"].strip():
+            raise ToolError("?q= is empty; write a SELECT behind it.")
+        return RunQuery(parameters["q"])
+    table, behind = split_table(rest[1:], tables)
+    if not table:
+        raise ToolError("The table's name is empty; write app.db:table.")
+    if behind.startswith(":"):
+        return _row(table, behind[1:])
+    if not behind.startswith("?"):
+        return ShowTable(table)
+    parameters = _parameters(behind[1:])
+    if "q" in parameters:
+        raise ToolError("?q= takes the place of a table: write app.db?q=SELECT … without one.")
+    return QueryTable(
+        table,
+        limit=min(_number(parameters, "limit", DEFAULT_ROWS, least=1), MAX_ROWS),
+        offset=_number(parameters, "offset", 0, least=0),
+        order=parameters.get("order", "").strip(),
+        where=checked_where(parameters.get("where", "")),
+    )
+
+
+def split_table(text: str, tables: list[str]) -> tuple[str, str]:
+    """A table's name and what stands behind it: the longest that is a table, else up to a mark."""
+    for table in sorted(tables, key=len, reverse=True):
+        if text.startswith(table) and text[len(table) :][:1] in ("", ":", "?"):
+            return table, text[len(table) :]
+    match = re.search("[:?]", text)
+    return (text, "") if match is None else (text[: match.start()], text[match.start() :])
+
+
+def checked_where(where: str) -> str:
+    """A condition that is no more than one. Raises ToolError; what is quoted may hold anything."""
+    bare = re.sub(_QUOTED, "''", where)
+    if re.search("['\"`\\[]", bare.replace("''", "")):
+        raise ToolError("The where condition has a quote that does not end.")
+    if "--" in bare or "/*" in bare or ";" in bare:
+        raise ToolError("A where condition may hold neither comments nor semicolons.")
+    word = re.search(_FORBIDDEN, bare, re.IGNORECASE)
+    if word is not None:
+        raise ToolError(f"{word[0].upper()} may not stand in a where condition; use ?q=SELECT … for more.")
+    depth = 0
+    for mark in re.findall("[()]", bare):
+        depth += 1 if mark == "(" else -1
+        if depth < 0:
+            break
+    if depth:
+        raise ToolError("The parentheses of the where condition do not match.")
+    return where.strip()
+
+
+def order_of(text: str, columns: list[str]) -> tuple[str, Literal["ASC", "DESC"]]:
+    """`name` or `name:desc` as a column that exists and a direction. Raises ToolError."""
+    name, direction = text, "asc"
+    if find_column(text, columns) is None and ":" in text:
+        name, _, direction = text.rpartition(":")
+    column = find_column(name, columns)
+    if column is None:
+        raise ToolError(f"There is no column {name} to order by. Columns: {', '.join(columns[:100])}.")
+    if direction.lower() not in ("asc", "desc"):
+        raise ToolError(f"Order by {name}:asc or {name}:desc, not {name}:{direction}.")
+    return column, "DESC" if direction.lower() == "desc" else "ASC"
+
+
+def find_column(name: str, columns: list[str]) -> str | None:
+    """The column of that name; letters may differ in case, as SQLite has it."""
+    if name in columns:
+        return name
+    return next((column for column in columns if column.lower() == name.lower()), None)
+
+
+def quoted(name: str) -> str:
+    """A name as SQL writes it, whatever it holds."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def has_parameters(text: str) -> bool:
+    return re.search(rf"\?(?:{'|'.join(_PARAMETERS)})=", text) is not None
+
+
+def _row(table: str, key: str) -> ShowRow | ShowTable:
+    if not key:
+        return ShowTable(table)
+    if has_parameters(key):
+        raise ToolError("A row takes no parameters: leave out what stands behind the question mark.")
+    return ShowRow(table, key)
+
+
+def _parameters(text: str) -> dict[str, str]:
+    """`&` separates only where a name and `=` follow: SQL text has a use for it too."""
+    found: dict[str, str] = {}
+    last = ""
+    for piece in re.split(r"&(?=[A-Za-z_]\w*=)", text):
+        name, equals, value = piece.partition("=")
+        if name in _PARAMETERS and equals:
+            if name in found:
+                raise ToolError(f"The parameter {name} is there twice.")
+            found[name], last = value, name
+        elif last in ("q", "where"):
+            found[last] += f"&{piece}"
+        else:
+            known = ", ".join(_PARAMETERS)
+            raise ToolError(f"Unknown parameter {name[:50]!r}. Known: {known}.")
+    return {name: _decoded(name, value) for name, value in found.items()}
+
+
+def _decoded(name: str, value: str) -> str:
+    """Undo URL encoding where there is one: text with blanks has none, and its % and + are SQL."""
+    if re.search(r"\s", value):
+        return value
+    if (name == "q" or re.search(_PLUS_FOR_BLANK, value, re.IGNORECASE)) and "+" in value:
+        value = value.replace("+", " ")
+    try:
+        decoded: Any = urllib_parse.unquote(value, errors="strict")
+    except UnicodeDecodeError:
+        return value
+    return str(decoded)
+
+
+def _number(parameters: dict[str, str], name: str, default: int, *, least: int) -> int:
+    text = parameters.get(name)
+    if text is None:
+        return default
+    if not re.fullmatch(r"\s*[0-9]{1,18}\s*", text) or int(text) < least:
+        raise ToolError(f"{name} must be a number, at least {least}, not {text[:50]!r}.")
+    return int(text)

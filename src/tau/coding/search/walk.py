@@ -1,0 +1,185 @@
+"""Lists the files below folders, ignore files respected, without keeping anybody waiting."""
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from tau.base.errors import ToolError
+from tau.coding.search.gitignore import IgnoreRules, load
+from tau.coding.search.globs import BadGlob, matcher
+
+PIECE_ENTRIES = 4096  # a folder with more is handed over in pieces, so that the caller can look up
+_IGNORE_FILES = (".rgignore", ".ignore", ".gitignore")
+
+Chain = tuple[IgnoreRules, ...]  # the nearest folder first
+
+
+class FolderEntries(Struct, frozen=True, gc=False):
+    """Entries of one folder. `unreadable` says why there are none."""
+
+    folder: str
+    entries: Sequence["os.DirEntry[str]"] = ()
+    unreadable: str = ""
+
+
+class _Frame(Struct, frozen=True):
+    """The rules in force inside a folder, by kind: the first kind that has an opinion decides."""
+
+    kinds: tuple[Chain, ...] = ((), (), (), ())
+
+    @property
+    def idle(self) -> bool:
+        return not any(self.kinds)
+
+    def ignores(self, name: str, path: str, is_dir: bool) -> bool:
+        for chain in self.kinds:
+            for rules in chain:
+                verdict = rules.verdict(name, path, is_dir)
+                if verdict is not None:
+                    return verdict
+        return False
+
+
+def tree(
+    root: str, *, hidden: bool = True, gitignore: bool = True, max_depth: int | None = None
+) -> Iterator[FolderEntries]:
+    """Every folder below `root`, one piece after the other, and in it the entries that are not left out."""
+    frame = _above(root) if gitignore else _Frame()
+    waiting = [(root, frame, 1)]
+    while waiting:
+        folder, frame, depth = waiting.pop()
+        try:
+            with os.scandir(folder) as scanned:
+                entries = list(scanned)
+        except OSError as error:
+            yield FolderEntries(folder, unreadable=error.strerror or str(error))
+            continue
+        if gitignore:
+            names = [entry.name for entry in entries]
+            frame = _inside(frame, Path(folder), names, len(folder.rstrip("/")) + 1)
+        kept, folders = _kept(entries, frame, hidden)
+        if max_depth is None or depth < max_depth:
+            waiting += [(entry.path, frame, depth + 1) for entry in reversed(folders)]
+        for start in range(0, len(kept), PIECE_ENTRIES):
+            yield FolderEntries(folder, kept[start : start + PIECE_ENTRIES])
+        if not kept:
+            yield FolderEntries(folder)
+
+
+def _kept(
+    entries: list["os.DirEntry[str]"], frame: _Frame, hidden: bool
+) -> tuple[list["os.DirEntry[str]"], list["os.DirEntry[str]"]]:
+    kept: list[os.DirEntry[str]] = []
+    folders: list[os.DirEntry[str]] = []
+    judged = not frame.idle
+    for entry in entries:
+        name = entry.name
+        if name[0] == "." and (not hidden or name == ".git"):
+            continue
+        is_dir = entry.is_dir(follow_symlinks=False)
+        if judged and frame.ignores(name, entry.path, is_dir):
+            continue
+        kept.append(entry)
+        if is_dir:
+            folders.append(entry)
+    return kept, folders
+
+
+def _inside(frame: _Frame, folder: Path, names: list[str], start: int, prefix: str = "") -> _Frame:
+    """The rules that hold in a folder with these entries; those of git end at another repository."""
+    wanted = [name for name in names if name[0] == "." and (name == ".git" or name in _IGNORE_FILES)]
+    if not wanted:
+        return frame
+    kinds = list(frame.kinds)
+    if ".git" in wanted:
+        own = load(_git_folder(folder / ".git") / "info" / "exclude", start, prefix)
+        kinds[2:] = [(), () if own is None else (own,)]
+    for kind, name in enumerate(_IGNORE_FILES):
+        if name in wanted and (rules := load(folder / name, start, prefix)) is not None:
+            kinds[kind] = (rules, *kinds[kind])
+    return _Frame(tuple(kinds))
+
+
+def _above(root: str) -> _Frame:
+    """What the folders above `root` say about its entries."""
+    frame = _Frame()
+    real = Path(os.path.realpath(root))
+    for parent in reversed(real.parents):
+        names = [name for name in (*_IGNORE_FILES, ".git") if os.path.lexists(parent / name)]
+        if names:
+            prefix = f"{real.relative_to(parent)}/"
+            frame = _inside(frame, parent, names, len(root.rstrip("/")) + 1, prefix)
+    return frame
+
+
+def _git_folder(path: Path) -> Path:
+    """In a worktree a file names the folder, and `commondir` in that the one that all worktrees share."""
+    if not path.is_file():
+        return path
+    try:
+        text = path.read_text(encoding="utf-8", errors="surrogateescape")
+        folder = path.parent / text.removeprefix("gitdir:").strip()
+        return folder / (folder / "commondir").read_text(encoding="utf-8", errors="surrogateescape").strip()
+    except OSError:
+        return path
+
+
+PAUSE_S = 0.005
+
+
+async def walk(
+    roots: Sequence[Path],
+    *,
+    globs: Sequence[str] = (),
+    hidden: bool = True,
+    gitignore: bool = True,
+    limit: int | None = None,
+) -> list[Path]:
+    """The files below the roots (a root that is a file is itself one), sorted, each once, at most `limit`.
+
+    `globs` are matched against the path below the root. Links are neither followed nor listed, what cannot be
+    read is left out. Raises ToolError for a glob that cannot be read.
+    """
+    try:
+        wanted = matcher(globs or ("**",))
+    except BadGlob as error:
+        raise ToolError(f"Invalid glob: {error}.") from None
+    found: set[str] = set()
+    for root in map(str, roots):
+        if not Path(root).is_dir():
+            found.update([root] if Path(root).is_file() else [])
+            continue
+        start = len(root.rstrip("/")) + 1
+        async for piece in pieces(root, hidden=hidden, gitignore=gitignore):
+            found.update(
+                entry.path
+                for entry in piece.entries
+                if entry.is_file(follow_symlinks=False) and wanted(entry.path[start:])
+            )
+            if limit is not None and len(found) >= limit:
+                return [Path(path) for path in sorted(found)[:limit]]
+    return [Path(path) for path in sorted(found)]
+
+
+async def pieces(
+    root: str | os.PathLike[str],
+    *,
+    hidden: bool = True,
+    gitignore: bool = True,
+    max_depth: int | None = None,
+    deadline: float | None = None,
+) -> AsyncIterator[FolderEntries]:
+    """`tree`, with a pause every few milliseconds. Raises TimeoutError at `deadline` (time.monotonic)."""
+    rested = time.monotonic()
+    for piece in tree(os.fspath(root), hidden=hidden, gitignore=gitignore, max_depth=max_depth):
+        yield piece
+        now = time.monotonic()
+        if deadline is not None and now > deadline:
+            raise TimeoutError
+        if now - rested > PAUSE_S:
+            await asyncio.sleep(0)
+            rested = time.monotonic()

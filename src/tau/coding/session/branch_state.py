@@ -1,0 +1,65 @@
+"""The newest entry of a kind on the branch: state that is kept in the log and follows the branch."""
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from tau.ai.wire import ToolResultMessage
+from tau.coding.session.context import EntryNode
+from tau.coding.session.entries import MessageEntry
+from tau.coding.session.storage.log import SessionLog
+
+T = TypeVar("T")
+
+LOOKED_AT_BEHIND = 2_000  # entries before a stop: nothing may have been said again behind it
+
+
+class BranchState(Generic[T]):
+    """`read` makes of an entry what it means, or None. Only what is new since the last time is looked at.
+
+    An entry of the type `stop` ends the search soon: a session can be very long.
+    """
+
+    def __init__(self, log: SessionLog, read: Callable[[EntryNode], T | None], stop: str = "") -> None:
+        self._log = log
+        self._read = read
+        self._stop = stop
+        self._at: str | None = None  # up to this entry, `_found` is the newest
+        self._found: T | None = None
+
+    def get(self) -> T | None:
+        place = self._log.leaf
+        left: int | None = None  # how many entries are still looked at
+        while place is not None and place != self._at and left != 0:
+            node = self._log.node(place)
+            found = None if node is None else self._read(node)
+            if node is None or found is not None:
+                return self._note(found)
+            if left is not None:
+                left -= 1
+            elif node.type == self._stop:
+                left = LOOKED_AT_BEHIND
+            place = node.parent_id
+        return self._note(self._found if place == self._at else None)
+
+    def behind_stop(self) -> T | None:
+        """The newest of the whole branch, wherever the search usually ends."""
+        for node in reversed(self._log.branch()):
+            if (found := self._read(node)) is not None:
+                return found
+        return None
+
+    def _note(self, found: T | None) -> T | None:
+        self._at, self._found = self._log.leaf, found
+        return found
+
+
+def tool_result(log: SessionLog, node: EntryNode, *tools: str) -> ToolResultMessage | None:
+    """The result of a call of one of these tools that an entry holds, told without decoding all others."""
+    if node.type != "message":
+        return None
+    line = log.line(node)
+    if not any(b'"toolName":"%s"' % tool.encode() in line for tool in tools):
+        return None
+    entry = log.decode(node)
+    message = entry.message if isinstance(entry, MessageEntry) else None
+    return message if isinstance(message, ToolResultMessage) and message.tool_name in tools else None

@@ -1,0 +1,94 @@
+"""Between the log and the work of a compaction: what is taken from it, and what is appended to it."""
+
+from collections.abc import Mapping
+
+from msgspec import UNSET
+
+from tau.agent.events import CompactionResult
+from tau.agent.owner import Complete, Setup
+from tau.ai.wire import AppMessage
+from tau.base.errors import TauError
+from tau.coding.session.compaction.estimate import message_tokens
+from tau.coding.session.compaction.file_ops import FileOps, earlier
+from tau.coding.session.compaction.meter import ContextMeasurement
+from tau.coding.session.compaction.shrink import CompactionAction, CompactionEdits, CompactionInput, edit_of
+from tau.coding.session.compaction.trigger import CompactionTarget
+from tau.coding.session.entries import BranchSummaryEntry, MessageEntry
+from tau.coding.session.storage.log import SessionLog
+from tau.config.settings import CompactionSettings
+
+
+def make_job(
+    log: SessionLog,
+    complete: Complete,
+    settings: CompactionSettings,
+    setup: Setup,
+    reading: ContextMeasurement,
+    need: CompactionTarget,
+    *,
+    action: CompactionAction = "context-full",
+    focus: str = "",
+) -> CompactionInput:
+    """Everything that the work needs, copied: the session may go on meanwhile."""
+    compaction = log.context().compaction
+    start = 0 if compaction is None else 1
+    items = list(reading.items[start:])
+    before: list[FileOps] = [] if compaction is None else [earlier(compaction.details)]
+    written: list[AppMessage] = []
+    for item in items:
+        node = log.node(item.id)
+        entry = None if node is None else log.decode(node)
+        written.append(entry.message if isinstance(entry, MessageEntry) else item.message)
+        if isinstance(entry, BranchSummaryEntry):
+            before.append(earlier(entry.details))
+    return CompactionInput(
+        items=items,
+        written=written,
+        costs=list(reading.costs[start:]),
+        previous="" if compaction is None else compaction.summary,
+        earlier=before,
+        frame=reading.frame,
+        estimated=reading.estimated,
+        limit=need.limit / need.ratio,
+        keep=settings.keep_recent_tokens / need.ratio,
+        ratio=need.ratio,
+        tokens=reading.tokens,
+        window=need.window,
+        model=setup.model,
+        complete=complete,
+        settings=settings,
+        cwd=log.header.cwd,
+        action=action,
+        focus=focus,
+        ask_model=need.ask_model,
+        must=need.must,
+    )
+
+
+def write(log: SessionLog, changes: CompactionEdits, leaf: str | None) -> CompactionResult | None:
+    """Append what was worked out at `leaf`, unless the user has gone elsewhere in the tree meanwhile."""
+    id = log.leaf
+    while id != leaf:
+        node = None if id is None else log.node(id)
+        if node is None:
+            raise TauError("The session has moved to another branch, so this one was not compacted.")
+        id = node.parent_id
+    for edit in changes.edits:
+        log.append(edit)
+    entry = changes.entry
+    if entry is None:
+        return None
+    log.append(entry)
+    details = UNSET if entry.details is None else entry.details
+    return CompactionResult(
+        entry.summary, entry.first_kept_entry_id, entry.tokens_before, changes.tokens_after, details
+    )
+
+
+def replace_messages(log: SessionLog, reading: ContextMeasurement, changed: Mapping[int, AppMessage]) -> int:
+    """Let the model see other contents in these places from now on; the tokens that are saved."""
+    edits = [edit_of(reading.items[place].id, message) for place, message in changed.items()]
+    saved = sum(reading.costs[place] - message_tokens(message) for place, message in changed.items())
+    for edit in edits:
+        log.append(edit)
+    return saved

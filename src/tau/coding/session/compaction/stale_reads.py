@@ -1,0 +1,116 @@
+"""Stale reads: what a file held earlier, where the conversation shows it again or has changed it since."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tau.ai.wire import AppMessage, TextContent, ToolResultMessage
+from tau.base.errors import ToolError
+from tau.coding.files.paths import Selector, split_selector
+from tau.coding.session.compaction.estimate import message_tokens
+from tau.coding.session.compaction.file_ops import (
+    CallResult,
+    calls_with_results,
+    changed_paths,
+    place_of,
+    read_paths,
+)
+from tau.coding.session.compaction.shorten import plain
+from tau.coding.session.context import ContextItem
+
+SUFFIX_TOKENS = 8_000  # what a server's cache may lose for a change that comes without a compaction
+PROTECTED_TOKENS = 16_000  # of the newest messages: what was read for an edit stays there after the edit
+MIN_SAVED_TOKENS = 100
+WORTH_TOKENS = 500  # what a change without a compaction must save
+
+
+class _Shown(Struct, frozen=True):
+    """Which lines of a file a result shows. `whole` says that nothing between them is elided."""
+
+    selector: Selector
+    first: int
+    last: float
+    whole: bool
+
+    def covers(self, other: "_Shown") -> bool:
+        if self.selector == other.selector:
+            return True
+        return self.whole and self.first <= other.first and self.last >= other.last
+
+
+def stale_reads(
+    messages: Sequence[AppMessage], costs: Sequence[int], cwd: str, *, changed_before: int = 0
+) -> dict[int, AppMessage]:
+    """The results to replace, by their places, and what stands for them.
+
+    A copy goes where a later one shows all of it; before the place `changed_before` also where the file was
+    changed later.
+    """
+    later: dict[str, list[_Shown]] = {}
+    changed: set[str] = set()
+    stale: dict[int, AppMessage] = {}
+    for called in reversed(calls_with_results(messages)):
+        result = called.result
+        if result is None or called.failed:
+            continue
+        if called.call.name != "read":
+            changed.update(place_of(path, cwd) for path in changed_paths(called.call, result))
+            continue
+        for path in read_paths(called.call)[:1]:
+            file = place_of(path, cwd)
+            shown = _shown(called, result)
+            again = any(newer.covers(shown) for newer in later.get(file, ()))
+            if again or (file in changed and called.place < changed_before):
+                note = _note(called, result, again=again)
+                if costs[called.place] - message_tokens(note) >= MIN_SAVED_TOKENS:
+                    stale[called.place] = note
+            later.setdefault(file, []).append(shown)
+    return stale
+
+
+def recent_stale_reads(items: Sequence[ContextItem], costs: Sequence[int], cwd: str) -> dict[int, AppMessage]:
+    """Those that can go at once: few tokens stand behind them, so that a server's cache loses little."""
+    first, behind = len(items), 0
+    while first and behind <= SUFFIX_TOKENS:  # the copy itself may be large: what counts comes after it
+        first -= 1
+        behind += costs[first]
+    start = first
+    while start and isinstance(items[start].message, ToolResultMessage):
+        start -= 1
+    found = stale_reads([item.message for item in items[start:]], costs[start:], cwd)
+    stale = {start + place: note for place, note in found.items() if start + place >= first}
+    saved = sum(costs[place] - message_tokens(note) for place, note in stale.items())
+    return stale if saved >= WORTH_TOKENS else {}
+
+
+def _shown(called: CallResult, result: ToolResultMessage) -> _Shown:
+    try:
+        selector = split_selector(_path_text(called))[1]
+    except ToolError:
+        selector = Selector()
+    details: Any = plain(result.details)
+    if isinstance(details, dict) and isinstance(first := details.get("firstLine"), int):
+        last = details.get("lastLine")
+        return _Shown(
+            selector,
+            first,
+            last if isinstance(last, int) else first,
+            "summary" not in details and len(selector.ranges) < 2,
+        )
+    if len(selector.ranges) == 1:
+        lines = selector.ranges[0]
+        return _Shown(selector, lines.first, float("inf") if lines.last is None else lines.last, True)
+    return _Shown(selector, 1, float("inf"), False)
+
+
+def _path_text(called: CallResult) -> str:
+    texts = (called.call.arguments.get(key) for key in ("path", "file_path", "file", "filename"))
+    return next((text for text in texts if isinstance(text, str)), "")
+
+
+def _note(called: CallResult, result: ToolResultMessage, *, again: bool) -> ToolResultMessage:
+    why = "it is shown again later" if again else "the file was changed later; read it again if you need it"
+    text = f"[{_path_text(called)} was shown here; this older copy was taken out: {why}]"
+    return replace(result, content=[TextContent(text)])

@@ -1,0 +1,147 @@
+"""Judges whether a context must get smaller, and by how much; learns from servers how large windows are."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from tau.agent.owner import Setup
+from tau.ai.model import Model
+from tau.ai.wire import AssistantMessage
+from tau.coding.session.compaction.estimate import usage_tokens
+from tau.coding.session.compaction.limits import MIN_WINDOW_TOKENS, ServerLimit, limit_tokens, stated
+from tau.coding.session.compaction.meter import ContextMeasurement
+from tau.config.settings import CompactionSettings
+
+MAX_OVERFLOWS = 8  # in a row, without an answer in between
+GROWTH = 1.1  # after a failure the next try waits until the context is so much larger
+MAX_RATIO = 6  # of real tokens to estimated ones, for the worst of texts
+
+CompactionReason = Literal["threshold", "overflow", "idle", "incomplete"]
+
+
+class CompactionTarget(Struct, frozen=True, kw_only=True):
+    """What a context must get below, in real tokens; `ratio` of them are one estimated token.
+
+    `must`: if no model can summarise, it is cut without one.
+    """
+
+    limit: int
+    window: int
+    ratio: float
+    ask_model: bool = True
+    must: bool = True
+
+
+class CompactionTrigger:
+    """Remembers what did not fit and what did not help, so that nothing is tried for ever."""
+
+    def __init__(self, settings: CompactionSettings) -> None:
+        self.settings = settings
+        self._windows: dict[str, int] = {}  # learnt from servers, where smaller than in the tables
+        self._given_up: dict[tuple[str, bool], int] = {}  # at how many tokens nothing could be done
+        self._overflows = 0
+        self._last_counted: AssistantMessage | None = None
+
+    def window(self, model: Model, reading: ContextMeasurement) -> int:
+        """The window in tokens: as in the tables, or as small as the server has shown it to be."""
+        learnt = self._windows.get(model.key, model.context_window)
+        if reading.counted is not None and learnt < model.context_window:
+            used = usage_tokens(reading.counted.usage)
+            if reading.counted.stop_reason != "length" and used > learnt:
+                learnt = self._windows[model.key] = min(used, model.context_window)
+        return min(learnt, model.context_window)
+
+    def usual(self, setup: Setup, reading: ContextMeasurement, *, must: bool = True) -> CompactionTarget:
+        window = self.window(setup.model, reading)
+        limit = limit_tokens(self.settings, window, reading.frame)
+        return CompactionTarget(limit=limit, window=window, ratio=reading.ratio, must=must)
+
+    def judge(
+        self, reason: CompactionReason, setup: Setup, reading: ContextMeasurement
+    ) -> CompactionTarget | None:
+        """None where nothing is to be done."""
+        match reason:
+            case "overflow":
+                return self._after_overflow(setup, reading)
+            case "incomplete":
+                return self._after_cut_off(setup, reading)
+            case "threshold":
+                need = self.usual(setup, reading)
+                too_large = self.settings.strategy != "off" and reading.tokens > need.limit
+            case "idle":
+                need = self.usual(setup, reading, must=False)
+                too_large = reading.tokens >= self.settings.idle_threshold_tokens
+        last = self._given_up.get((setup.model.key, need.must), 0)
+        return need if too_large and reading.tokens > last * GROWTH else None
+
+    def give_up(self, model: Model, reading: ContextMeasurement, need: CompactionTarget) -> bool:
+        """The need could not be met; whether that is news."""
+        key = (model.key, need.must)
+        news = key not in self._given_up
+        self._given_up[key] = reading.tokens
+        return news and need.must
+
+    def met(self, model: Model) -> None:
+        self._given_up.pop((model.key, True), None)
+        self._given_up.pop((model.key, False), None)
+
+    def _after_overflow(self, setup: Setup, reading: ContextMeasurement) -> CompactionTarget | None:
+        """The server refused the request: it is larger than we think, or the window is smaller."""
+        if reading.counted is not None and reading.counted is not self._last_counted:
+            self._overflows = 0
+        self._last_counted = reading.counted
+        self._overflows += 1
+        if self._overflows > MAX_OVERFLOWS:
+            return None
+        said = stated(_latest_error(reading))
+        if said.asked and said.asked > MAX_RATIO * max(reading.estimated, reading.tokens):
+            said = ServerLimit()  # not a count of what we sent, whatever it is
+        tokens = said.asked or reading.tokens
+        window = self.window(setup.model, reading)
+        if said.window:
+            window = min(window, said.window)
+        elif tokens <= window:
+            window = max(tokens, MIN_WINDOW_TOKENS)
+        if window < setup.model.context_window:
+            self._windows[setup.model.key] = window
+        estimated = max(reading.estimated, 1)
+        ratio = max(reading.ratio, tokens / estimated)
+        if said.window:  # it did not fit, so what we estimate is at least as much as the window
+            ratio = max(ratio, window / estimated)
+        limit = limit_tokens(self.settings, window, int(reading.frame * ratio))
+        return CompactionTarget(
+            limit=_at_most(reading, ratio, 0.5**self._overflows, limit),
+            window=window,
+            ratio=ratio,
+            ask_model=self._overflows == 1,
+        )
+
+    def _after_cut_off(self, setup: Setup, reading: ContextMeasurement) -> CompactionTarget | None:
+        """An answer ended because the window was full, rather than because it was as long as it may be."""
+        answer = reading.counted
+        if answer is None or answer.stop_reason != "length":
+            return None
+        window = self.window(setup.model, reading)
+        used = usage_tokens(answer.usage)
+        if window - (used - answer.usage.output) >= setup.max_tokens:
+            if answer.usage.output * 10 >= setup.max_tokens * 9:
+                return None
+            window = self._windows[setup.model.key] = max(used, MIN_WINDOW_TOKENS)
+        limit = limit_tokens(self.settings, window, reading.frame)
+        limit = _at_most(reading, reading.ratio, 0.5, limit)
+        return CompactionTarget(limit=limit, window=window, ratio=reading.ratio)
+
+
+def _at_most(reading: ContextMeasurement, ratio: float, share: float, limit: int) -> int:
+    """The limit, or a share of the conversation if that is less: what was too much must get much smaller."""
+    frame = reading.frame * ratio
+    return min(limit, int(frame + max(reading.estimated * ratio - frame, 0) * share))
+
+
+def _latest_error(reading: ContextMeasurement) -> str:
+    """What the server said to the request that did not fit."""
+    for item in reversed(reading.items[-3:]):
+        message = item.message
+        if isinstance(message, AssistantMessage) and message.stop_reason == "error":
+            return message.error_message or ""
+    return ""

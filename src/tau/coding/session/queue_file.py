@@ -1,0 +1,137 @@
+"""What waits in the queue survives a crash: a small file beside the session's artifacts."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from tau.agent.events import AgentEvent, Notice, QueueChanged
+from tau.agent.queue import Prompt, Queue, QueuedMessage, QueueRunner, spoken_text
+from tau.ai.normalization import cleaned
+from tau.base.files import make_private, write_atomic
+from tau.coding.session.entries import MessageEntry
+from tau.coding.session.storage.log import SessionLog
+
+FILE_NAME = "queue.json"
+# Entries at the end of the log among which a message is looked for that may have been recorded already.
+TAIL_ENTRIES = 5_000
+
+
+class _Kept(Struct, frozen=True, rename="camel"):
+    waiting: list[QueuedMessage]
+    version: int = 1
+
+
+def persist_queue(queue: Queue, log: SessionLog, emit: Callable[[AgentEvent], None]) -> list[Notice]:
+    """Bring back what waited when the session was last open, and keep on disk what waits from now on.
+
+    What to tell the user about it is returned. A session in memory, or one that another process writes,
+    keeps nothing.
+    """
+    kept = _KeptQueue(queue, log, emit)
+    notices = kept.restore()
+    queue.on_change = kept.note
+    kept.save()
+    return notices
+
+
+class _KeptQueue:
+    """Writes the queue's file after each change: first a message is in the log, then it leaves the file."""
+
+    def __init__(self, queue: Queue, log: SessionLog, emit: Callable[[AgentEvent], None]) -> None:
+        self._queue = queue
+        self._log = log
+        self._emit = emit
+        self._saved: list[QueuedMessage] = []
+        self._told: tuple[list[str], list[str]] = ([], [])
+        self._failing = False
+
+    def note(self) -> None:
+        self.save()
+        texts = self._texts()
+        if texts != self._told:
+            self._told = texts
+            self._emit(QueueChanged(*texts))
+
+    def save(self) -> None:
+        """A disk that is full is told, once; it is no reason to stop what runs."""
+        path = self._path
+        waiting = self._queue.unsettled()
+        if path is None or waiting == self._saved:
+            return
+        try:
+            if waiting:
+                make_private(path.parent)
+                write_atomic(path, _encode(_Kept(waiting)), mode=0o600)
+            else:
+                path.unlink(missing_ok=True)
+                with suppress(OSError):  # there are artifacts in it
+                    path.parent.rmdir()
+        except OSError as error:
+            if not self._failing:
+                self._failing = True
+                self._emit(Notice("warning", _not_saved(path, error)))
+            return
+        self._failing = False
+        self._saved = waiting
+
+    def restore(self) -> list[Notice]:
+        path = self._path
+        if path is None:
+            return []
+        try:
+            kept = msgspec.json.decode(path.read_bytes(), type=_Kept)
+        except FileNotFoundError:
+            return []
+        except (OSError, msgspec.DecodeError) as error:
+            aside = path.with_name(f"{FILE_NAME}.damaged")
+            with suppress(OSError):
+                path.replace(aside)
+            text = f"Messages that waited when the session ended cannot be read; they are in {aside}. {error}"
+            return [Notice("warning", text)]
+        self._saved = kept.waiting
+        waiting = _unrecorded(kept.waiting, self._log)
+        self._queue.restore(waiting)
+        self._told = self._texts()  # faces look at the queue when they open a session
+        count = len(self._queue)
+        if not count:
+            return []
+        what = "1 message" if count == 1 else f"{count} messages"
+        return [Notice("info", f"{what} that waited when the session ended will follow your next message.")]
+
+    @property
+    def _path(self) -> Path | None:
+        folder = self._log.artifacts_folder
+        return None if folder is None or self._log.read_only is not None else folder / FILE_NAME
+
+    def _texts(self) -> tuple[list[str], list[str]]:
+        waiting = self._queue.waiting()
+        steering = [item.text for item in waiting if item.kind == "steering"]
+        return steering, [item.text for item in waiting if item.kind == "followUp"]
+
+
+def _unrecorded(waiting: list[QueuedMessage], log: SessionLog) -> list[QueuedMessage]:
+    """Without what was recorded just before the crash. Timestamps in a queue are unique."""
+    recorded: set[tuple[int, str]] = set()
+    for node in list(log.nodes())[-TAIL_ENTRIES:]:
+        if node.type == "message" and isinstance(entry := log.decode(node), MessageEntry):
+            message = entry.message
+            if isinstance(message, Prompt | QueueRunner):
+                recorded.add((message.timestamp, spoken_text(message)))
+    return [item for item in waiting if (item.message.timestamp, item.text) not in recorded]
+
+
+def _encode(kept: _Kept) -> bytes:
+    try:
+        return msgspec.json.encode(kept)
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return msgspec.json.encode(cleaned(msgspec.to_builtins(kept)))
+
+
+def _not_saved(path: Path, error: OSError) -> str:
+    return (
+        f"What waits in the queue cannot be saved to {path}: {error.strerror or error}. "
+        "It stays queued, but would be lost if tau ended now."
+    )

@@ -1,0 +1,1 @@
+"""Sessions on disk: the log, its lines, blobs, forks, migration, trash."""

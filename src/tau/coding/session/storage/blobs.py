@@ -1,0 +1,193 @@
+"""Large images of a session: each kept once in a file of its own, named by its hash."""
+
+import binascii
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import msgspec
+from msgspec.structs import replace
+
+from tau.ai.wire import (
+    Attachment,
+    CustomMessage,
+    ImageContent,
+    TextContent,
+    ToolResultMessage,
+    UserContent,
+    UserMessage,
+)
+from tau.base.files import make_private, typed_path, write_atomic
+from tau.base.late import late
+from tau.base.sizes import KIB
+from tau.coding.session import entries as s
+
+hashlib = late("hashlib")
+
+MIN_CHARS = 256 * KIB  # of base64; what is smaller stays in the line
+PREFIX = "blob:sha256:"
+MARK = b'"' + PREFIX.encode()  # a line without it has no reference
+_HASH_CHARS = 64
+_HEX = frozenset("0123456789abcdef")
+_OMP_FOLDER = "~/.omp/agent/blobs"  # omp's sessions refer to what lies there
+
+E_ = TypeVar("E_", bound=s.KnownEntry)
+_Image = Callable[[ImageContent], UserContent]
+Attached = Callable[[Attachment], Attachment | TextContent]
+
+
+class MissingBlob(Exception):
+    """`str()` says what is wrong with the file."""
+
+
+class Blobs:
+    """Files named by the SHA-256 of their content. Without a folder of our own nothing is stored."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+
+    def keep(self, entry: E_) -> E_:
+        """The entry as it is written: what is large is in its file then, and a reference stands for it."""
+        if self.folder is None:
+            return entry
+
+        def image(part: ImageContent) -> ImageContent:
+            reference = self._stored(part.data)
+            return part if reference is None else replace(part, data=reference)
+
+        def attached(attachment: Attachment) -> Attachment:
+            reference = self._stored(attachment.content)
+            return attachment if reference is None else replace(attachment, content=reference)
+
+        return changed(entry, image, attached)
+
+    def fetch(self, entry: E_, warn: Callable[[str], None]) -> E_:
+        """The entry as it was said; a note and a warning where a file is missing or damaged."""
+
+        def data_of(text: str) -> str | TextContent:
+            if not text.startswith(PREFIX):
+                return text
+            try:
+                return self.data(text)
+            except MissingBlob as missing:
+                warn(f"An image of the session is missing: {missing}.")
+                return TextContent(f"(An image that belongs here is missing: {missing}.)")
+
+        def image(part: ImageContent) -> UserContent:
+            data = data_of(part.data)
+            return data if isinstance(data, TextContent) else replace(part, data=data)
+
+        def attached(attachment: Attachment) -> Attachment | TextContent:
+            data = data_of(attachment.content)
+            return data if isinstance(data, TextContent) else replace(attachment, content=data)
+
+        return changed(entry, image, attached)
+
+    def inlined(self, line: bytes, warn: Callable[[str], None]) -> bytes:
+        """A line with its images in it again, whatever else stands there."""
+        if MARK not in line:
+            return line
+        return msgspec.json.encode(self._inlined(msgspec.json.decode(line), warn))
+
+    def data(self, reference: str) -> str:
+        """The base64 text that a reference stands for."""
+        digest = reference.removeprefix(PREFIX)
+        if len(digest) != _HASH_CHARS or not _HEX.issuperset(digest):
+            raise MissingBlob(f'"{digest[:_HASH_CHARS]}" is not the name of a stored image')
+        found: Path | None = None
+        for folder in (self.folder, typed_path(_OMP_FOLDER)):
+            if folder is None:
+                continue
+            try:
+                content = (folder / digest).read_bytes()
+            except OSError:
+                continue
+            if hashlib.sha256(content).hexdigest() == digest:
+                return binascii.b2a_base64(content, newline=False).decode()
+            found = folder / digest
+        if found is not None:
+            raise MissingBlob(f"the file {found} is damaged")
+        raise MissingBlob(f"there is no file {digest[:12]}... among the stored images")
+
+    def _stored(self, data: str) -> str | None:
+        """A reference to the data, which is in its file then; None if it stays where it is."""
+        if len(data) < MIN_CHARS or self.folder is None:
+            return None
+        try:
+            content = binascii.a2b_base64(data)
+        except ValueError:
+            return None
+        if binascii.b2a_base64(content, newline=False) != data.encode():
+            return None  # written in another way than we would: it has to come back as it was
+        digest: str = hashlib.sha256(content).hexdigest()
+        path = self.folder / digest
+        if not _holds(path, content):
+            make_private(self.folder)
+            write_atomic(path, content, mode=0o600)
+        return PREFIX + digest
+
+    def _inlined(self, value: Any, warn: Callable[[str], None]) -> Any:
+        if isinstance(value, list):
+            return [self._inlined(item, warn) for item in value]
+        if not isinstance(value, dict):
+            return value
+        held = next((key for key in ("data", "content") if _is_reference(value.get(key))), None)
+        if held is None:
+            return {key: self._inlined(item, warn) for key, item in value.items()}
+        try:
+            return {**value, held: self.data(value[held])}
+        except MissingBlob as missing:
+            warn(f"An image of the session is missing: {missing}.")
+            return {"type": "text", "text": f"(An image that belongs here is missing: {missing}.)"}
+
+
+def changed(entry: E_, image: _Image, attached: Attached) -> E_:
+    """The entry with every image and attachment replaced; the same object if nothing changes."""
+    holder: Any = entry
+    match holder:
+        case s.MessageEntry(message=UserMessage() | ToolResultMessage() | CustomMessage() as message):
+            new = _message(message, image, attached)
+            holder = entry if new is message else replace(entry, message=new)
+        case s.CustomMessageEntry(content=list() as parts):
+            kept = _parts(parts, image)
+            holder = entry if kept is parts else replace(entry, content=kept)
+        case s.ContextEdit(replacement=s.ContentReplacement(content=list() as parts)):
+            kept = _parts(parts, image)
+            holder = (
+                entry
+                if kept is parts
+                else replace(entry, replacement=s.ContentReplacement(cast("Any", kept)))
+            )
+    return cast("E_", holder)
+
+
+def _message(message: Any, image: _Image, attached: Attached) -> Any:
+    content = message.content
+    if isinstance(content, list):
+        content = _parts(content, image)
+    if not isinstance(message, UserMessage) or not message.attachments:
+        return message if content is message.content else replace(message, content=content)
+    files = [attached(file) for file in message.attachments]
+    if content is message.content and all(a is b for a, b in zip(files, message.attachments, strict=True)):
+        return message
+    notes = [file for file in files if isinstance(file, TextContent)]
+    if notes:
+        content = [*([TextContent(content)] if isinstance(content, str) else content), *notes]
+    kept = [file for file in files if isinstance(file, Attachment)]
+    return replace(message, content=content, attachments=kept)
+
+
+def _parts(parts: Sequence[Any], image: _Image) -> Sequence[Any]:
+    new = [image(part) if isinstance(part, ImageContent) else part for part in parts]
+    return parts if all(a is b for a, b in zip(new, parts, strict=True)) else new
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    try:
+        return path.stat().st_size == len(content) and path.read_bytes() == content
+    except OSError:
+        return False
+
+
+def _is_reference(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith(PREFIX)

@@ -1,0 +1,225 @@
+"""The tree of a session as a part of it: rows, labels, and going on from another entry.
+
+Going somewhere moves the leaf in memory and writes nothing, unless the branch that is left gets a summary.
+The place is on disk with the next entry, which names it as its parent. Somebody who only looks around, and
+then closes tau or loses power, finds the session where it was last written to; nothing said is lost.
+"""
+
+from collections.abc import Callable
+
+from msgspec import UNSET, Struct
+
+from tau.agent.abort import Abort, Aborted
+from tau.agent.hooks import Hooks
+from tau.agent.owner import Complete
+from tau.ai.model import Model
+from tau.ai.wire import ImageContent, UserContent, UserMessage, text_of
+from tau.base.errors import SessionError
+from tau.base.late import late
+from tau.coding.session import entries as s
+from tau.coding.session.context import EntryNode
+from tau.coding.session.snippets import one_line
+from tau.coding.session.storage.log import SessionLog
+from tau.coding.session.tree_rows import LABEL_CHARS, SessionTree, TreeFilter, TreeRow, labels_of
+from tau.config.settings import BranchSummarySettings
+
+branch_summary = late("tau.coding.session.branch_summary")
+file_ops = late("tau.coding.session.compaction.file_ops")
+
+
+ROOT = "root"  # how a summary calls the place before the first entry
+
+# Notes about the session as a whole: whoever stands behind one is still where the note was written.
+_NOTES = frozenset({"label", "session_info", "usage"})
+
+
+class Move(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What came of going somewhere. Where it was `cancelled`, by a hook or by the user, nothing has moved.
+
+    `editor_text` and `images` are what to edit and send again; `leaf` is where the session stands now.
+    """
+
+    old_leaf: str | None
+    leaf: str | None
+    editor_text: str | None = None
+    images: list[ImageContent] = []
+    summary_id: str | None = None
+    cancelled: bool = False
+    aborted: bool = False
+    already_there: bool = False
+
+
+class BranchPoint(Struct, frozen=True, rename="camel"):
+    """A message of the user, from which a branch can begin."""
+
+    entry_id: str
+    text: str
+    image_count: int = 0
+
+
+class TreeNavigator:
+    """`model` gives the model that summarises; `moved` is told of every move."""
+
+    def __init__(
+        self,
+        log: SessionLog,
+        hooks: Hooks,
+        complete: Complete,
+        model: Callable[[], Model],
+        settings: BranchSummarySettings | None = None,
+        *,
+        moved: Callable[[Move], None] | None = None,
+    ) -> None:
+        self._log = log
+        self._hooks = hooks
+        self._complete = complete
+        self._model = model
+        self._settings = settings or BranchSummarySettings()
+        self._moved = moved
+        self._tree = SessionTree(log)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The label of every entry that has one."""
+        return labels_of(self._log)
+
+    def rows(self, filter: TreeFilter = "default", query: str = "") -> list[TreeRow]:
+        """What a face shows, from top to bottom; `tree.drawn` and `tree.prefix` draw it."""
+        return self._tree.rows(filter, query)
+
+    def branch_points(self) -> list[BranchPoint]:
+        """The messages of the user on all branches, in the order in which they were sent."""
+        points = []
+        for node in self._log.nodes():
+            if node.type == "message" and (found := _to_edit(s.decode_known(self._log.line(node)))):
+                text, images = found
+                if text.strip() or images:
+                    points.append(BranchPoint(node.id, text, len(images)))
+        return points
+
+    def to_edit(self, target: str) -> tuple[str, list[ImageContent]]:
+        """What to edit and send again of an entry: its text and its images; nothing if it is no message."""
+        return _to_edit(self._log.decode(self._node(target))) or ("", [])
+
+    def label(self, target: str, text: str | None) -> str | None:
+        """Set the label of an entry; None or an empty text takes it away. The label that it has now."""
+        self._node(target)
+        label = one_line(text or "", LABEL_CHARS)
+        if label != self.labels.get(target, ""):
+            self._log.append(s.LabelEntry(target_id=target, label=label or UNSET))
+        return label or None
+
+    async def goto(
+        self,
+        target: str,
+        *,
+        summarize: bool = False,
+        instructions: str | None = None,
+        abort: Abort | None = None,
+    ) -> Move:
+        """Go on from `target`, or, where it is a message to be edited, from the entry before it.
+
+        With `summarize`, what is left behind is summarised at the new place, if there is anything to tell. A
+        failure of the model is raised, an abort is told by the result; neither moves anything.
+        """
+        node = self._node(target)
+        old = self._log.leaf
+        if self.is_at(target):
+            return Move(old_leaf=old, leaf=old, already_there=True)
+        editing = _to_edit(self._log.decode(node))
+        summary = None
+        try:
+            async with (abort or Abort()).scope():
+                if not await self._hooks.before_switch(target):
+                    return Move(old_leaf=old, leaf=self._log.leaf, cancelled=True)
+                if summarize:
+                    summary = await self._summarise(target, instructions)
+        except Aborted:
+            return Move(old_leaf=old, leaf=self._log.leaf, cancelled=True, aborted=True)
+        if abort is not None and abort.aborted:  # it came when the work was just done
+            return Move(old_leaf=old, leaf=self._log.leaf, cancelled=True, aborted=True)
+        if not self.is_at(old):
+            raise SessionError("The conversation went on meanwhile, so the session stays where it is.")
+        summary_id = self._move(node.id if editing is None else node.parent_id, summary)
+        text, images = editing or (None, [])
+        move = Move(old_leaf=old, leaf=self._log.leaf, editor_text=text, images=images, summary_id=summary_id)
+        if self._moved is not None:
+            self._moved(move)
+        return move
+
+    def abandoned(self, target: str) -> list[EntryNode]:
+        """What going to `target` would leave behind: from the common ancestor to the leaf, in order."""
+        kept = {node.id for node in self._log.branch(target)}
+        return [node for node in self._log.branch() if node.id not in kept]
+
+    async def _summarise(self, target: str, instructions: str | None) -> s.BranchSummaryEntry | None:
+        left = self.abandoned(target)
+        ids = {node.id for node in left}
+        # The context leaves out what no model is to see: what was edited away, what a compaction stands for.
+        messages = [item.message for item in self._log.context().items if item.id in ids]
+        if not messages:
+            return None
+        summary = await branch_summary.summarise(
+            self._complete,
+            self._model(),
+            branch_summary.Branch(
+                messages=messages,
+                cwd=self._log.header.cwd,
+                before=[
+                    file_ops.earlier(entry.details)
+                    for node in left
+                    if node.type in ("compaction", "branch_summary")
+                    and isinstance(entry := self._log.decode(node), s.CompactionEntry | s.BranchSummaryEntry)
+                ],
+            ),
+            reserve_tokens=self._settings.reserve_tokens,
+            instructions=instructions,
+        )
+        if summary is None:
+            return None
+        return s.BranchSummaryEntry(
+            from_id=self._log.leaf or ROOT, summary=summary.text, details=summary.details, usage=summary.usage
+        )
+
+    def _move(self, leaf: str | None, summary: s.BranchSummaryEntry | None) -> str | None:
+        """Move, and write the summary there; where it cannot be written, the session stays where it was."""
+        old = self._log.leaf
+        self._log.move(leaf)
+        if summary is None:
+            return None
+        try:
+            return self._log.append(summary)
+        except BaseException:
+            self._log.move(old)
+            raise
+
+    def _node(self, id: str) -> EntryNode:
+        node = self._log.node(id)
+        if node is None:
+            raise SessionError(f'The session has no entry "{id}".')
+        return node
+
+    def is_at(self, id: str | None) -> bool:
+        """Whether the session stands at this entry, with nothing but notes behind it."""
+        place = self._log.leaf
+        while place != id and place is not None:
+            node = self._log.node(place)
+            if node is None or node.type not in _NOTES:
+                return False
+            place = node.parent_id
+        return place == id
+
+
+def _to_edit(entry: s.KnownEntry | None) -> tuple[str, list[ImageContent]] | None:
+    """Text and images of a message that can be edited and sent again; None if it is no such message."""
+    content: str | list[UserContent]
+    match entry:
+        case s.MessageEntry(message=UserMessage(content=content)):
+            pass
+        case s.CustomMessageEntry(content=content):
+            pass
+        case _:
+            return None
+    if isinstance(content, str):
+        return content, []
+    return text_of(content), [part for part in content if isinstance(part, ImageContent)]

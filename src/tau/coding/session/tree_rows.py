@@ -1,0 +1,288 @@
+"""A session as a tree of rows: what is shown under a filter and a search, in which order, with which lines.
+
+Every face draws from these rows: the tree selector of the terminal, RPC, HTTP. Each entry is decoded once.
+A session may be one branch of any length, so nothing here calls itself.
+
+A row is indented only where the tree branches, so that a long conversation stays at the margin:
+
+    user: Start
+    assistant: Plan
+    ├─ user: Try A
+    │  assistant: A is done
+    └─ • user: Try B
+       • assistant: B is done
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import Literal, Protocol, get_args
+
+from msgspec import Struct
+
+from tau.base.clock import from_iso
+from tau.coding.session import entries as s
+from tau.coding.session.context import EntryNode
+from tau.coding.session.snippets import Calls, Snippet, one_line, snippet
+
+TreeFilter = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
+TREE_FILTERS: tuple[TreeFilter, ...] = get_args(TreeFilter)
+
+LABEL_CHARS = 100
+MAX_LEVELS = 12  # of branches that are drawn; deeper ones show the nearest
+
+# Notes and settings: no place to go to, so they are shown only by `all`.
+BOOKKEEPING = frozenset(
+    {
+        *("label", "custom", "model_change", "thinking_level_change", "service_tier_change", "mode_change"),
+        *("session_info", "usage", "context_edit", "session_init", "mcp_tool_selection", "ttsr_injection"),
+    }
+)
+
+
+class TreeRow(Struct, frozen=True, gc=False, rename="camel"):
+    """An entry that is shown. `parent` and `head` are places in the list of rows; -1 is none.
+
+    `parent` is the nearest entry above that is shown, `head` the first row of the run without branches that
+    this one stands in. `connector` is "├" or "└" for a row that has siblings, the last of which has "└".
+    """
+
+    id: str
+    kind: str  # the entry's type
+    role: str  # of a message, else ""
+    text: str  # on one line, cut
+    label: str | None
+    timestamp: str
+    failed: bool
+    active: bool  # on the branch that ends in the leaf
+    leaf: bool
+    depth: int
+    connector: str
+    parent: int
+    head: int
+
+    @property
+    def title(self) -> str:
+        """The row's words, as `[label] user: text`."""
+        name = self.role or self.kind
+        words = f"{name}: {self.text}" if self.text else name
+        return words if self.label is None else f"[{self.label}] {words}"
+
+
+class TreeLog(Protocol):
+    """What a tree needs of a session's log."""
+
+    leaf: str | None
+
+    def nodes(self) -> Iterable[EntryNode]: ...
+    def line(self, node: EntryNode) -> bytes: ...
+
+
+class SessionTree:
+    """The entries of a log, decoded once. What is appended later is taken in when it is asked for."""
+
+    def __init__(self, log: TreeLog) -> None:
+        self._log = log
+        self._nodes: list[EntryNode] = []
+        self._places: dict[str, int] = {}
+        self._parents: list[int] = []  # places; -1 for a root
+        self._times: list[str] = []
+        self._snippets: list[Snippet] = []
+        self._labels: dict[str, str] = {}
+        self._calls: Calls = {}
+        self._order: list[int] | None = None
+
+    def rows(self, filter: TreeFilter = "default", query: str = "") -> list[TreeRow]:
+        """What is shown, from top to bottom. All words of `query` must be found, in any case of letters."""
+        self._take_in()
+        if self._order is None:
+            self._order = _preorder(self._parents, self._times)
+        shown = self._shown(filter, query.lower().split())
+        places, parents = _contract(self._order, self._parents, shown)
+        active = self._active()
+        rows: list[TreeRow] = []
+        for place, (depth, connector, parent, head) in zip(places, _lines(parents), strict=True):
+            node, snippet = self._nodes[place], self._snippets[place]
+            rows.append(
+                TreeRow(
+                    id=node.id,
+                    kind=node.type,
+                    role=snippet.role,
+                    text=snippet.text,
+                    label=self._labels.get(node.id),
+                    timestamp=self._times[place],
+                    failed=snippet.failed,
+                    active=node.id in active,
+                    leaf=node.id == self._log.leaf,
+                    depth=depth,
+                    connector=connector,
+                    parent=parent,
+                    head=head,
+                )
+            )
+        return rows
+
+    def _take_in(self) -> None:
+        """Decode what has been appended since the last time; all of it, if the log was written anew."""
+        count = len(self._nodes)
+        rest = islice(self._log.nodes(), max(count - 1, 0), None)
+        last = next(rest, None) if count else None
+        if count and (last is None or last.id != self._nodes[-1].id):
+            SessionTree.__init__(self, self._log)
+            rest = islice(self._log.nodes(), None)
+        places, calls = self._places, self._calls
+        time = self._times[-1] if self._times else ""
+        for node in rest:
+            entry = s.decode_known(self._log.line(node))  # without the images that stand in other files
+            if entry is not None:  # what has no time of its own came after what stands before it
+                time = entry.timestamp
+            # A parent that comes later, or never, is damage; as a root, such an entry is in no circle.
+            self._parents.append(-1 if node.parent_id is None else places.get(node.parent_id, -1))
+            places[node.id] = len(self._nodes)
+            self._nodes.append(node)
+            self._times.append(time)
+            self._snippets.append(snippet(entry, calls))
+            self._order = None
+            if type(entry) is s.LabelEntry:
+                _set_label(self._labels, entry)
+
+    def _active(self) -> set[str]:
+        """From the leaf up to its root."""
+        found = set()
+        place = -1 if self._log.leaf is None else self._places.get(self._log.leaf, -1)
+        while place >= 0:
+            found.add(self._nodes[place].id)
+            place = self._parents[place]
+        return found
+
+    def _shown(self, filter: TreeFilter, tokens: Sequence[str]) -> Callable[[int], bool]:
+        nodes, snippets, labels, leaf = self._nodes, self._snippets, self._labels, self._log.leaf
+
+        def shown(place: int) -> bool:
+            node, snippet = nodes[place], snippets[place]
+            match filter:
+                case "all":
+                    kept = True
+                case "labeled-only":
+                    kept = node.id in labels
+                case "user-only":
+                    kept = snippet.role == "user" and node.type == "message"
+                case _:
+                    kept = not (
+                        node.type in BOOKKEEPING
+                        or (snippet.quiet and node.id != leaf)
+                        or (filter == "no-tools" and snippet.role == "toolResult")
+                    )
+            if not kept or not tokens:
+                return kept
+            label = labels.get(node.id, "").lower()
+            return all(token in snippet.words or token in label for token in tokens)
+
+        return shown
+
+
+def labels_of(log: TreeLog) -> dict[str, str]:
+    """The label of every entry that has one now: the latest counts, an empty one takes it away."""
+    labels: dict[str, str] = {}
+    for node in log.nodes():
+        if node.type == "label" and isinstance(entry := s.decode_known(log.line(node)), s.LabelEntry):
+            _set_label(labels, entry)
+    return labels
+
+
+def _set_label(labels: dict[str, str], entry: s.LabelEntry) -> None:
+    label = one_line(entry.label or "", LABEL_CHARS)
+    if label:
+        labels[entry.target_id] = label
+    else:
+        labels.pop(entry.target_id, None)
+
+
+def prefix(rows: Sequence[TreeRow], place: int, max_levels: int = MAX_LEVELS) -> str:
+    """The lines in front of a row, three columns to a level."""
+    row = rows[place]
+    cells = [f"{row.connector}─ "] if row.connector else []
+    above = row.parent if row.connector else place
+    while above >= 0 and len(cells) < max_levels:
+        head = rows[rows[above].head]
+        if head.connector:
+            cells.append("│  " if head.connector == "├" else "   ")
+        above = head.parent
+    return ("… " if row.depth > len(cells) else "") + "".join(reversed(cells))
+
+
+def drawn(rows: Sequence[TreeRow], place: int, max_levels: int = MAX_LEVELS) -> str:
+    """A row as plain text: lines, a bullet if it is on the active branch, label, words."""
+    row = rows[place]
+    return f"{prefix(rows, place, max_levels)}{'• ' if row.active else ''}{row.title}"
+
+
+def current(rows: Sequence[TreeRow]) -> int:
+    """The row to begin at: the leaf's, or that of the nearest shown entry above it; -1 if there is none."""
+    return next((place for place in range(len(rows) - 1, -1, -1) if rows[place].active), -1)
+
+
+def _preorder(parents: Sequence[int], times: Sequence[str]) -> list[int]:
+    """Every entry after its parent and before its parent's next child; children by time, the oldest first."""
+    only = [-1] * len(parents)  # the child of an entry that has one
+    several: dict[int, list[int]] = {-1: []}
+    for place, parent in enumerate(parents):
+        if parent in several:
+            several[parent].append(place)
+        elif only[parent] < 0:
+            only[parent] = place
+        else:
+            several[parent] = [only[parent], place]
+    stack: list[int] = []
+
+    def push(parent: int) -> None:
+        children = sorted(several[parent], key=lambda place: from_iso(times[place]))
+        stack.extend(reversed(children))
+
+    push(-1)
+    order: list[int] = []
+    while stack:
+        place = stack.pop()
+        while place >= 0:
+            order.append(place)
+            if place in several:
+                push(place)
+                break
+            place = only[place]
+    return order
+
+
+def _contract(
+    order: Sequence[int], parents: Sequence[int], shown: Callable[[int], bool]
+) -> tuple[list[int], list[int]]:
+    """The entries that are shown, and for each the row of the nearest shown entry above it, or -1."""
+    above = [-1] * (
+        len(parents) + 1
+    )  # of each entry, its own row or the nearest one above; the last is no entry
+    places: list[int] = []
+    rows: list[int] = []
+    for place in order:
+        row = above[parents[place]]
+        if shown(place):
+            above[place] = len(places)
+            places.append(place)
+            rows.append(row)
+        else:
+            above[place] = row
+    return places, rows
+
+
+def _lines(parents: Sequence[int]) -> list[tuple[int, str, int, int]]:
+    """Depth, connector, parent and head of each row, from the row that each hangs on."""
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for row, parent in enumerate(parents):
+        first.setdefault(parent, row)
+        last[parent] = row
+    lines: list[tuple[int, str, int, int]] = []
+    for row, parent in enumerate(parents):
+        depth, _, _, head = lines[parent] if parent >= 0 else (0, "", -1, row)
+        if first[parent] == last[parent]:
+            lines.append((depth, "", parent, head))
+        else:
+            lines.append((depth + 1, "└" if last[parent] == row else "├", parent, row))
+    return lines

@@ -1,0 +1,144 @@
+"""The user's own shell lines: `!command` is told to the model, `!!command` is only kept in the log."""
+
+import asyncio
+from codecs import getincrementaldecoder
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET, UnsetType
+
+from tau.agent.abort import Abort, Aborted
+from tau.agent.events import AgentEvent, BashEnd
+from tau.agent.hooks import Hooks
+from tau.agent.queue import MAX_WAITING, Queue
+from tau.agent.world import World
+from tau.ai.wire import BashExecutionMessage
+from tau.base import log
+from tau.base.clock import now_ms
+from tau.base.errors import TauError
+from tau.base.run import QUIET, Exit, Process
+from tau.coding.output import OutputLimits, OutputSink, notice, with_notice
+from tau.coding.session.storage.log import SessionLog
+
+if TYPE_CHECKING:
+    from tau.backends.shell.session import ShellSession
+
+_Show = Callable[[str], None]
+
+
+class UserShell:
+    """Runs a line as the tool `bash` does, without a time limit: the user is there to stop it.
+
+    A line that ends while the agent is at work is recorded behind the results of the turn, so that it never
+    stands between a call and its result; until then it waits in the queue, which is kept on disk.
+    """
+
+    def __init__(
+        self,
+        *,
+        world: World,
+        log: SessionLog,
+        queue: Queue,
+        hooks: Hooks,
+        emit: Callable[[AgentEvent], None],
+        busy: Callable[[], bool],
+        limits: OutputLimits | None = None,
+        shell: "ShellSession | None" = None,
+    ) -> None:
+        self._world = world
+        self._log = log
+        self._queue = queue
+        self._hooks = hooks
+        self._emit = emit
+        self._busy = busy  # whether a run of the agent is under way
+        self._limits = limits or OutputLimits()
+        self._shell = shell
+
+    async def run(
+        self, command: str, *, exclude: bool = False, abort: Abort, show: _Show | None = None
+    ) -> BashExecutionMessage:
+        """Run a line to its end and record it; `show` gets the output as it comes.
+
+        Raises TauError where it cannot run or is refused. A line that is stopped is recorded too.
+        """
+        with OutputSink(self._world.artifacts, "bash", self._limits) as sink:
+            exited: Exit | None = None
+            cancelled: BaseException | None = None
+            try:
+                async with abort.scope():
+                    command = await self._allowed(command)
+                    exited = await self._until_exit(command, sink, show)
+            except (Aborted, asyncio.CancelledError) as stop:
+                cancelled = stop
+            message = self._message(command, sink, exited, exclude=exclude)
+            self._record(message)
+            if isinstance(cancelled, asyncio.CancelledError):
+                raise cancelled
+            return message
+
+    async def _allowed(self, command: str) -> str:
+        wanted = await self._hooks.user_bash(command)
+        if wanted is None:
+            raise TauError(f'The command "{command}" was refused and did not run.')
+        if not wanted.strip():
+            raise TauError("There is no command to run; type one behind the exclamation mark.")
+        if "\0" in wanted:
+            raise TauError("The command contains a NUL character, which no shell can take.")
+        return wanted
+
+    async def _start(self, command: str) -> Process:
+        """The one place that knows what runs the line."""
+        if self._shell is not None:
+            return (await self._shell.start(command)).process
+        return await self._world.run.start(command, cwd=self._world.cwd, env=QUIET)
+
+    async def _until_exit(self, command: str, sink: OutputSink, show: _Show | None) -> Exit:
+        try:
+            process = await self._start(command)
+        except OSError as error:
+            where = error.filename or self._world.cwd
+            raise TauError(f"The command cannot run: {where}: {error.strerror or error}.") from error
+        decoder = getincrementaldecoder("utf-8")("replace")
+        async with process:
+            async for chunk in process.output():
+                sink.push(chunk)
+                if show is not None and (text := decoder.decode(chunk)):
+                    _tell(show, text)
+            return await process.wait()
+
+    def _message(
+        self, command: str, sink: OutputSink, exited: Exit | None, *, exclude: bool
+    ) -> BashExecutionMessage:
+        shown = sink.finish()
+        text, cut = shown.text, shown.truncation
+        path: str | UnsetType = UNSET
+        if cut is not None:
+            if cut.artifact_note is not UNSET:  # what is kept is not all
+                text = with_notice(text, notice(cut))
+            if cut.artifact_id is not UNSET:
+                path = str(self._world.artifacts.open(cut.artifact_id))
+        return BashExecutionMessage(
+            command=command,
+            output=text,
+            exit_code=None if exited is None else exited.code,
+            cancelled=exited is None,
+            truncated=cut is not None,
+            timestamp=now_ms(),
+            full_output_path=path,
+            exclude_from_context=True if exclude else UNSET,
+        )
+
+    def _record(self, message: BashExecutionMessage) -> None:
+        if self._busy() and len(self._queue.waiting()) < MAX_WAITING:
+            self._queue.hold(message)
+        else:
+            self._queue.release(self._log.append_message)
+            self._log.append_message(message)
+        self._emit(BashEnd(message))
+
+
+def _tell(show: _Show, text: str) -> None:
+    try:
+        show(text)
+    except Exception as error:
+        log.error("The output of a command could not be shown.", error)

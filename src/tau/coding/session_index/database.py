@@ -1,0 +1,164 @@
+"""Opens small SQLite databases of the user's folder: private, shared by processes, replaced when damaged."""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from tau.base.files import locked, make_private
+
+Create: TypeAlias = Callable[[sqlite3.Connection], None]
+
+_BUSY_S = 10.0
+_CACHE_KIB = 32 * 1024
+_BESIDE = ("-wal", "-shm", "-journal")
+_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+# A table or a column is missing although the version is right: somebody else has been at work.
+_STRANGE = {*_DAMAGE, sqlite3.SQLITE_ERROR}
+
+
+class Schema(Struct, frozen=True):
+    """`create` makes the tables. What is `disposable` is deleted where its version is another one."""
+
+    version: int
+    create: Create
+    disposable: bool = False
+
+
+class OpenedDatabase(Struct, frozen=True):
+    """`remark` is a sentence for the user if the old content is no longer there."""
+
+    connection: sqlite3.Connection
+    inode: int
+    remark: str | None = None
+
+
+def open_database(path: Path, schema: Schema, *, busy_s: float = _BUSY_S) -> OpenedDatabase:
+    """The database at `path`, made if it is missing. Raises OSError and sqlite3.Error."""
+    make_private(path.parent)
+    inode = _made(path)
+    try:
+        connection, version = _connect(path, schema, busy_s)
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            raise
+        return replace_database(path, schema, inode, busy_s=busy_s)
+    if version == schema.version:
+        return OpenedDatabase(connection, inode)
+    connection.close()
+    return replace_database(path, schema, inode, version=version, busy_s=busy_s)
+
+
+def replace_database(
+    path: Path, schema: Schema, inode: int, *, version: int | None = None, busy_s: float = _BUSY_S
+) -> OpenedDatabase:
+    """Move the database that has this inode aside and begin a new one; `version` is None if it is damaged.
+
+    Another process that has met the same fault may have done so already: then its new one is opened.
+    """
+    remark = None
+    with locked(path):
+        if _inode(path) == inode:
+            kept = "" if version is None else f".v{version}"
+            aside = path.with_name(f"{path.name}{kept or '.damaged'}")
+            disposed = version is not None and schema.disposable
+            _move(path, None if disposed else aside)
+            what = "was damaged" if version is None else "was written by another version of tau"
+            where = "" if disposed else f", and the old one is kept as {aside.name}"
+            remark = f"{path} {what}: a new one was begun{where}."
+        inode = _made(path)
+        return OpenedDatabase(_connect(path, schema, busy_s)[0], inode, remark)
+
+
+def in_memory(schema: Schema) -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    schema.create(connection)
+    return connection
+
+
+def is_damage(error: BaseException, *, strange: bool = False) -> bool:
+    """Whether the database itself is at fault; with `strange` also when it lacks what it should have."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is not None and code & 0xFF in (_STRANGE if strange else _DAMAGE)
+
+
+def has_fts5(connection: sqlite3.Connection) -> bool:
+    try:
+        connection.execute("CREATE VIRTUAL TABLE temp.fts5_probe USING fts5(text)")
+        connection.execute("DROP TABLE temp.fts5_probe")
+    except sqlite3.OperationalError:
+        return False
+    return True
+
+
+@contextmanager
+def writing(connection: sqlite3.Connection) -> Iterator[None]:
+    """One transaction that other writers wait for."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _connect(path: Path, schema: Schema, busy_s: float) -> tuple[sqlite3.Connection, int]:
+    connection = sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        connection.execute("PRAGMA secure_delete = ON")  # what the user has deleted is gone here too
+        version = _version(connection)
+        if version == 0 and not _has_tables(connection):
+            with writing(connection):
+                if not _has_tables(connection):  # nobody was faster
+                    schema.create(connection)
+                    connection.execute(f"PRAGMA user_version = {schema.version}")
+            version = _version(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection, version
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _has_tables(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
+
+
+def _made(path: Path) -> int:
+    """Make the file if it is missing, and return its inode. SQLite would let others read it."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        return os.fstat(fd).st_ino
+    finally:
+        os.close(fd)
+
+
+def _inode(path: Path) -> int:
+    try:
+        return path.stat().st_ino
+    except FileNotFoundError:
+        return 0
+
+
+def _move(path: Path, aside: Path | None) -> None:
+    """The database, and what belongs to it: a new one must not find the old one's log."""
+    for ending in _BESIDE:
+        with suppress(FileNotFoundError):
+            path.with_name(path.name + ending).unlink()
+    with suppress(FileNotFoundError):
+        if aside is None:
+            path.unlink()
+        else:
+            path.replace(aside)

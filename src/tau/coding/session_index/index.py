@@ -1,0 +1,312 @@
+"""The index of all sessions: a database beside their files, brought up to date whenever it is asked."""
+
+import gc
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from operator import itemgetter
+from pathlib import Path
+from stat import S_ISREG
+from typing import Any, TypeAlias, TypeVar
+
+from msgspec import Struct
+
+from tau.ai.normalization import clean
+from tau.base import log
+from tau.base.sizes import MIB
+from tau.coding.session_index import tables
+from tau.coding.session_index.database import (
+    OpenedDatabase,
+    has_fts5,
+    in_memory,
+    is_damage,
+    open_database,
+    replace_database,
+    writing,
+)
+from tau.coding.session_index.file_scan import read_session
+from tau.coding.session_index.records import SessionSummary
+from tau.coding.session_index.tables import SearchMark, TablePlace
+
+T = TypeVar("T")
+Progress: TypeAlias = Callable[[int, int], None]  # files that were read, and that are to be read
+
+FILE_NAME = "index.db"
+ENDING = b".jsonl"
+# A file that was changed less than this before it was read may be changed again without another time of
+# change: such times are as coarse as two seconds on some file systems.
+COARSE_NS = 2_000_000_000
+_BATCH_FILES = 2_000
+_BATCH_BYTES = 64 * MIB
+_ATTEMPTS = 3
+
+
+class SessionRow(Struct, frozen=True, gc=False):
+    """One session as the index knows it. The summary is untrusted text: clean it before it is shown."""
+
+    file: bytes  # its whole path
+    size_bytes: int
+    changed_ns: int
+    summary: SessionSummary
+
+    @property
+    def path(self) -> Path:
+        return Path(os.fsdecode(self.file))
+
+    @property
+    def id(self) -> str:
+        """By which `--resume` finds it: a part of the file's name."""
+        return id_of(self.file)
+
+    @property
+    def changed_ms(self) -> int:
+        return self.changed_ns // 1_000_000
+
+
+def id_of(file: bytes) -> str:
+    stem = os.fsdecode(file).rpartition("/")[2].removesuffix(".jsonl")
+    return clean(stem.rpartition("_")[2])
+
+
+class SessionIndex:
+    """All sessions below `root`, one folder per working folder; with `flat`, those in `root` itself.
+
+    Every question looks at the files first, and reads those that have changed. Any number of processes may do
+    so at once. Where the database cannot be used, all is read into memory instead; `remarks` tells of it.
+    """
+
+    def __init__(self, path: Path, root: Path, *, flat: bool = False) -> None:
+        self.remarks: list[str] = []
+        self.on_progress: Progress | None = None
+        self._path = path
+        self._root = os.fsencode(root.absolute())
+        self._flat = flat
+        self._opened: OpenedDatabase | None = None
+        self._memory: sqlite3.Connection | None = None
+        self._fts = False
+
+    def close(self) -> None:
+        for connection in (self._memory, None if self._opened is None else self._opened.connection):
+            if connection is not None:
+                connection.close()
+        self._memory = self._opened = None
+
+    def __enter__(self) -> "SessionIndex":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def sessions(self, folder: Path | None = None, *, limit: int | None = None) -> list[SessionRow]:
+        """The newest first: all of them, or those in one folder of session files."""
+        where = None if folder is None else os.fsencode(folder.absolute())
+        return self.ask(lambda db: self._sessions(db, where, limit))
+
+    def rebuild(self) -> int:
+        """Forget everything and read all files again; how many sessions there are."""
+
+        def ask(db: sqlite3.Connection) -> int:
+            with writing(db):
+                tables.drop(db)
+                tables.create(db)
+            self._fts = tables.prepare(db, has_fts5(db))
+            return len(self.current(db)[1])
+
+        return self.ask(ask)
+
+    def ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
+        """Put a question to the database: to a new one if it is damaged, to one in memory if need be."""
+        for _ in range(_ATTEMPTS):
+            if self._memory is not None:
+                break
+            try:
+                return question(self._connected())
+            except sqlite3.Error as error:
+                if is_damage(error, strange=True) and self._opened is not None:
+                    self._replace(error)
+                else:
+                    self._do_without(error)
+            except OSError as error:
+                self._do_without(error)
+        if self._memory is None:
+            self._do_without(sqlite3.DatabaseError("it is damaged again and again"))
+        assert self._memory is not None
+        return question(self._memory)
+
+    @property
+    def fts(self) -> bool:
+        """Whether there is a full-text index, or every text must be looked through."""
+        return self._fts
+
+    def _sessions(self, db: sqlite3.Connection, folder: bytes | None, limit: int | None) -> list[SessionRow]:
+        with collecting_nothing():
+            paths, rows = self.current(db, folder)
+            rows.sort(key=_AGE, reverse=True)
+            return [row_of(paths, row) for row in rows[:limit]]
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._opened is None:
+            self._use(open_database(self._path, tables.SCHEMA))
+        assert self._opened is not None
+        return self._opened.connection
+
+    def _use(self, opened: OpenedDatabase) -> None:
+        self._opened = opened
+        if opened.remark is not None:
+            self.remarks.append(opened.remark)
+            log.warning(opened.remark)
+        self._fts = tables.prepare(opened.connection, has_fts5(opened.connection))
+
+    def _replace(self, error: sqlite3.Error) -> None:
+        opened, self._opened = self._opened, None
+        assert opened is not None
+        log.warning("The session index is damaged.", error)
+        opened.connection.close()
+        try:
+            self._use(replace_database(self._path, tables.SCHEMA, opened.inode))
+        except (OSError, sqlite3.Error) as failure:
+            self._do_without(failure)
+
+    def _do_without(self, error: Exception) -> None:
+        log.warning("The session index cannot be used.", error)
+        self.close()
+        reason = getattr(error, "strerror", None) or error
+        self.remarks.append(
+            f"The index {self._path} cannot be used: {reason}; all session files are read instead."
+        )
+        self._memory = in_memory(tables.SCHEMA)
+        self._fts = tables.prepare(self._memory, has_fts5(self._memory))
+
+    def current(
+        self, db: sqlite3.Connection, folder: bytes | None = None
+    ) -> tuple[dict[int, bytes], list[tuple[Any, ...]]]:
+        """All folders by their numbers and all rows of the table, brought up to date."""
+        # First what is known, then what is there: what another process adds in between is not lost.
+        paths, rows = self._known(db, folder)
+        known: dict[bytes, dict[bytes, SearchMark]] = {path: {} for path in paths.values()}
+        by_number = {no: known[path] for no, path in paths.items()}
+        for row in rows:
+            by_number[row[5]][row[6]] = row[:5]
+        changed: list[tuple[TablePlace, SearchMark]] = []
+        gone: list[TablePlace] = []
+        for path in {*known, *(self._folders() if folder is None else [folder])}:
+            before, now = known.get(path, {}), files_in(path)
+            if before != now:
+                changed += [((path, name), mark) for name, mark in now.items() if before.get(name) != mark]
+                gone += [(path, name) for name in before if name not in now]
+        if not changed and not gone:
+            return paths, rows
+        done = 0
+        for batch in _batches(changed):
+            with collecting_nothing(), writing(db):
+                writer = tables.IndexWriter(db, self._root, fts=self._fts)
+                for place, mark in batch:
+                    self._take(db, writer, place, mark)
+                writer.finish()
+            done += len(batch)
+            if self.on_progress is not None:
+                self.on_progress(done, len(changed))
+        if gone:
+            with writing(db):
+                writer = tables.IndexWriter(db, self._root, fts=self._fts)
+                for place in gone:
+                    writer.forget(place)
+                writer.tidy()
+        return self._known(db, folder)
+
+    def _known(
+        self, db: sqlite3.Connection, folder: bytes | None
+    ) -> tuple[dict[int, bytes], list[tuple[Any, ...]]]:
+        scope, value = ("root", self._root) if folder is None else ("path", folder)
+        paths: dict[int, bytes] = dict(
+            db.execute(f"SELECT no, path FROM folders WHERE {scope} = ?", (value,))
+        )
+        if folder is None:
+            paths = {no: path for no, path in paths.items() if (path == self._root) is self._flat}
+        if len(paths) == 1:
+            rows = db.execute(f"{tables.SELECT_ROWS} WHERE folder = ?", tuple(paths)).fetchall()
+        else:  # nearly always all there are
+            rows = [row for row in db.execute(tables.SELECT_ROWS) if row[5] in paths]
+        return paths, rows
+
+    def _take(
+        self, db: sqlite3.Connection, writer: tables.IndexWriter, place: TablePlace, mark: SearchMark
+    ) -> None:
+        """Read a file that is not as it is known, unless another process has just done so."""
+        kept = tables.kept(db, place)
+        if kept is not None and kept.mark == mark:
+            return
+        began_ns = time.time_ns()
+        found = read_session(b"/".join(place), None if kept is None else kept.known)
+        if found is None:
+            writer.forget(place)
+            return
+        signature = found.signature
+        settled = began_ns - max(signature.mtime_ns, signature.ctime_ns) > COARSE_NS
+        writer.keep(place, found, kept, settled=settled)
+
+    def _folders(self) -> list[bytes]:
+        if self._flat:
+            return [self._root]
+        try:
+            with os.scandir(self._root) as entries:
+                return [entry.path for entry in entries if entry.is_dir()]
+        except OSError:
+            return []
+
+
+@contextmanager
+def collecting_nothing() -> Iterator[None]:
+    """There is no garbage among thousands of rows: looking for it takes a third of the time."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+_AGE = itemgetter(1, 6)  # time of change, then name
+
+
+def row_of(paths: dict[int, bytes], row: tuple[Any, ...]) -> SessionRow:
+    file = b"%b/%b" % (paths[row[5]], row[6])
+    return SessionRow(file, row[0], row[1], tables.decode_summary(row[7]))
+
+
+def files_in(folder: bytes) -> dict[bytes, SearchMark]:
+    """The session files of a folder, as they are now."""
+    found: dict[bytes, SearchMark] = {}
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                name = entry.name
+                if not name.endswith(ENDING):
+                    continue
+                try:
+                    info = entry.stat()
+                except OSError:  # gone meanwhile, or a link that leads nowhere
+                    continue
+                if S_ISREG(info.st_mode):
+                    found[name] = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino, 1)
+    except OSError:
+        return found
+    return found
+
+
+def _batches(changed: list[tuple[TablePlace, SearchMark]]) -> Iterator[list[tuple[TablePlace, SearchMark]]]:
+    """Not too much at once: others wait meanwhile."""
+    batch: list[tuple[TablePlace, SearchMark]] = []
+    size = 0
+    for one in changed:
+        batch.append(one)
+        size += one[1][0]
+        if len(batch) >= _BATCH_FILES or size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

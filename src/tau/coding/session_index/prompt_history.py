@@ -1,0 +1,168 @@
+"""The user's prompts of all sessions, to recall and to search: a database of their own."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from msgspec import Struct
+
+from tau.ai.normalization import clean
+from tau.base import log
+from tau.base.clock import now_ms
+from tau.base.sizes import KIB
+from tau.coding.session_index.database import (
+    OpenedDatabase,
+    Schema,
+    has_fts5,
+    is_damage,
+    open_database,
+    replace_database,
+    writing,
+)
+from tau.coding.session_index.search import escaped, fts_query, is_plain
+
+FILE_NAME = "history.db"
+VERSION = 1
+MAX_PROMPTS = 10_000
+MAX_PROMPT_BYTES = 32 * KIB  # a longer one was pasted, and is in its session
+_BUSY_S = 1.0  # a prompt waits for this
+_SLACK = 100  # prompts more than allowed before the oldest are deleted
+
+T = TypeVar("T")
+
+
+class PastPrompt(Struct, frozen=True):
+    text: str
+    cwd: str
+    time_ms: int
+
+
+def _create(db: sqlite3.Connection) -> None:
+    db.execute(
+        "CREATE TABLE prompts(no INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL, cwd TEXT NOT NULL, "
+        "time_ms INTEGER NOT NULL)"
+    )
+    db.execute("CREATE INDEX prompts_cwd ON prompts(cwd, no)")
+    if has_fts5(db):
+        # Triggers keep the two together. A Python without FTS5 cannot write then, which costs it a warning.
+        db.execute(
+            "CREATE VIRTUAL TABLE prompts_fts USING fts5(text, content = 'prompts', content_rowid = 'no', "
+            "columnsize = 0, tokenize = 'unicode61 remove_diacritics 2')"
+        )
+        db.execute(
+            "CREATE TRIGGER prompts_added AFTER INSERT ON prompts BEGIN "
+            "INSERT INTO prompts_fts(rowid, text) VALUES (new.no, new.text); END"
+        )
+        db.execute(
+            "CREATE TRIGGER prompts_gone AFTER DELETE ON prompts BEGIN "
+            "INSERT INTO prompts_fts(prompts_fts, rowid, text) VALUES ('delete', old.no, old.text); END"
+        )
+
+
+_SCHEMA = Schema(VERSION, _create)
+
+
+class PromptHistory:
+    """Nothing here raises: that a prompt cannot be remembered is no reason to stop. It is logged.
+
+    Opened at the first use. The newest `MAX_PROMPTS` are kept.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._opened: OpenedDatabase | None = None
+        self._fts = False
+        self._failing = False
+
+    def add(self, prompt: str, cwd: Path | str) -> None:
+        """Remember a prompt, unless it is the same as the one before."""
+        text = clean(prompt).replace("\0", "\N{REPLACEMENT CHARACTER}").strip()
+        if text and len(text.encode()) <= MAX_PROMPT_BYTES:
+            self._ask(lambda db: _add(db, text, clean(str(cwd))), None)
+
+    def recent(self, limit: int = 100, cwd: Path | str | None = None) -> list[PastPrompt]:
+        """The newest first, each text once: of all folders, or of one."""
+        where, values = ("", ()) if cwd is None else (" WHERE cwd = ?", (clean(str(cwd)),))
+        return self._ask(lambda db: _newest(db, where, values, limit), [])
+
+    def search(self, query: str, limit: int = 100) -> list[PastPrompt]:
+        """Prompts that have all words of the query, the newest first, each text once."""
+        words = query.split()
+        return self._ask(lambda db: _newest(db, *_condition(words, fts=self._fts), limit), [])
+
+    def close(self) -> None:
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.connection.close()
+
+    def _ask(self, question: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
+        try:
+            return question(self._connected())
+        except (sqlite3.Error, OSError) as error:
+            failure: Exception = error
+        if is_damage(failure) and self._opened is not None:
+            inode = self._opened.inode
+            self.close()
+            try:
+                self._use(replace_database(self._path, _SCHEMA, inode, busy_s=_BUSY_S))
+                return question(self._connected())
+            except (sqlite3.Error, OSError) as error:
+                failure = error
+        if not self._failing:  # once is enough: it is asked with every prompt
+            self._failing = True
+            log.warning(f"The prompt history {self._path} cannot be used.", failure)
+        return otherwise
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._opened is None:
+            self._use(open_database(self._path, _SCHEMA, busy_s=_BUSY_S))
+        assert self._opened is not None
+        return self._opened.connection
+
+    def _use(self, opened: OpenedDatabase) -> None:
+        self._opened = opened
+        if opened.remark is not None:
+            log.warning(opened.remark)
+        there = opened.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'prompts_fts'")
+        self._fts = there.fetchone() is not None and has_fts5(opened.connection)
+
+
+def _add(db: sqlite3.Connection, text: str, cwd: str) -> None:
+    with writing(db):
+        last = db.execute("SELECT text, cwd FROM prompts ORDER BY no DESC LIMIT 1").fetchone()
+        if last == (text, cwd):
+            return
+        no = db.execute(
+            "INSERT INTO prompts(text, cwd, time_ms) VALUES (?, ?, ?)", (text, cwd, now_ms())
+        ).lastrowid
+        if no is not None and no % _SLACK == 0:
+            db.execute(
+                "DELETE FROM prompts WHERE no <= (SELECT no FROM prompts ORDER BY no DESC LIMIT 1 OFFSET ?)",
+                (MAX_PROMPTS,),
+            )
+
+
+def _newest(db: sqlite3.Connection, where: str, values: tuple[str, ...], limit: int) -> list[PastPrompt]:
+    sql = f"SELECT text, cwd, time_ms FROM prompts{where} ORDER BY no DESC"
+    found: dict[str, PastPrompt] = {}
+    for row in db.execute(sql, values):
+        if len(found) >= limit:
+            break
+        found.setdefault(row[0], PastPrompt(*row))
+    return list(found.values())
+
+
+def _condition(words: list[str], *, fts: bool) -> tuple[str, tuple[str, ...]]:
+    """One condition for each word: what a word is, is decided as in the search for sessions."""
+    parts: list[str] = []
+    values: list[str] = []
+    for word in words:
+        query = fts_query(word) if fts else None
+        if query is not None:
+            parts.append("no IN (SELECT rowid FROM prompts_fts WHERE prompts_fts MATCH ?)")
+            values.append(query)
+        if query is None or not is_plain(word):
+            parts.append(r"text LIKE ? ESCAPE '\'")
+            values.append(f"%{escaped(word)}%")
+    return (f" WHERE {' AND '.join(parts)}" if parts else ""), tuple(values)

@@ -1,0 +1,1 @@
+"""A shell command as tools run it: rewriting, running, reporting the result."""

@@ -1,0 +1,153 @@
+"""One command from its start to its result: output taken as it comes, progress shown, an end that is told."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct
+
+from tau.agent.output import ToolOutput
+from tau.agent.ports import ToolContext
+from tau.ai.wire import TextContent
+from tau.base.errors import ToolError
+from tau.base.late import late
+from tau.base.run import Exit
+from tau.base.tasks import spawn
+from tau.coding.output import OutputSink
+from tau.coding.shell.result import CommandOutcome, result
+from tau.coding.shell.rewrite import TrimmedCommand
+
+if TYPE_CHECKING:
+    from tau.backends.shell.session import RunningShellCommand
+    from tau.backends.shell.terminal import TerminalInput
+    from tau.coding.tools.bash import BashDetails
+
+terminals = late("tau.backends.shell.terminal")
+
+UPDATE_INTERVAL_S = 0.1
+
+ReportProgress: TypeAlias = Callable[[str], None]
+
+
+class Keyboard(Struct, frozen=True):
+    """Of a command in a terminal: the person at it, or nobody."""
+
+    person: "TerminalInput | None" = None
+
+
+class RunningCommand:
+    """A context manager: the command ends with the block, unless it was handed over."""
+
+    def __init__(
+        self,
+        running: "RunningShellCommand",
+        ctx: ToolContext,
+        sink: OutputSink,
+        *,
+        details: "BashDetails",
+        seconds: int,
+        limited: TrimmedCommand | None = None,
+        keyboard: Keyboard | None = None,
+    ) -> None:
+        self.running = running
+        self.details = details
+        self._process = running.process
+        self._sink = sink
+        self._ctx = ctx
+        self._seconds = seconds
+        self._limited = limited
+        self._keyboard = keyboard
+        self._began = time.monotonic()
+        self._exited: Exit | None = None
+        self._progress = _Progress(self.tail, self._show)
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> "RunningCommand":
+        self._stack.enter_context(self._sink)
+        await self._stack.enter_async_context(self._process)
+        self._stack.callback(self._progress.stop)
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *rest: Any) -> None:
+        if kind is asyncio.CancelledError:
+            self._progress.send()
+        await self._stack.__aexit__(kind, *rest)
+
+    def handed_over(self) -> AsyncExitStack:
+        """What is open, for whoever goes on with it; leaving our own block closes nothing then."""
+        self._progress.stop()
+        return self._stack.pop_all()
+
+    def tail(self) -> str:
+        return self._sink.tail()
+
+    async def follow(self) -> None:
+        """Take the output until the end. May be cancelled and called again: nothing is lost in between."""
+        if self._keyboard is None:
+            await self._read()
+            return
+        async with asyncio.TaskGroup() as group:
+            feeding = spawn(group, terminals.feed(self._process, self._keyboard.person))
+            try:
+                await self._read()
+            finally:
+                feeding.cancel()
+
+    async def to_end(self, report: ReportProgress) -> str:
+        """The same for a job: progress goes to `report`, a failure is raised."""
+        self._progress = _Progress(self.tail, report)
+        try:
+            await self.follow()
+        finally:
+            self._progress.stop()
+        output = self.report()
+        text = "\n".join(part.text for part in output.content if isinstance(part, TextContent))
+        if output.is_error:
+            raise ToolError(text)
+        return text
+
+    def report(self) -> ToolOutput:
+        assert self._exited is not None
+        outcome = CommandOutcome(
+            exited=self._exited,
+            seconds=self._seconds,
+            duration_ms=round((time.monotonic() - self._began) * 1000),
+            notes=self.running.notes(),
+        )
+        return result(self._sink, self._ctx.artifacts, self.details, outcome, self._limited)
+
+    async def _read(self) -> None:
+        async for chunk in self._process.output():
+            self._sink.push(chunk)
+            self._progress.note()
+            if self._keyboard is not None and self._keyboard.person is not None:
+                self._keyboard.person.show(chunk)
+        self._exited = await self._process.wait()
+
+    def _show(self, text: str) -> None:
+        self._ctx.update(ToolOutput.text(text, self.details))
+
+
+class _Progress:
+    """Shows the end of the output while the command runs, at most so many times a second."""
+
+    def __init__(self, tail: Callable[[], str], show: ReportProgress) -> None:
+        self._tail = tail
+        self._show = show
+        self._timer: asyncio.TimerHandle | None = None
+
+    def note(self) -> None:
+        """Something came: show it soon, with what else comes until then."""
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(UPDATE_INTERVAL_S, self.send)
+
+    def send(self) -> None:
+        self.stop()
+        self._show(self._tail())
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

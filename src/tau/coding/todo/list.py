@@ -1,0 +1,332 @@
+"""The todo list as a value: phases of tasks, the operations on them, and the port to where they are kept."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated, Literal, Protocol
+
+from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec.structs import replace
+
+Status = Literal["pending", "in_progress", "completed", "abandoned"]
+TodoOpName = Literal["init", "start", "done", "drop", "rm", "append", "note", "view"]
+TodoStorage = Literal["session", "memory"]
+
+MAX_TASKS = 500
+MAX_TEXT_CHARS = 24_000  # of all tasks and notes together: the whole list goes into every result
+NO_CONTENT = "The text of a task is missing."
+CLOSED: tuple[Status, ...] = ("completed", "abandoned")
+MARKS: dict[Status, str] = {"pending": " ", "in_progress": "/", "completed": "x", "abandoned": "-"}
+
+
+class TodoItem(Struct, frozen=True, rename="camel"):
+    """A task is known by its `content`."""
+
+    content: str
+    status: Status = "pending"
+    notes: tuple[str, ...] | UnsetType = UNSET
+
+    @property
+    def is_open(self) -> bool:
+        return self.status not in CLOSED
+
+
+class TodoPhase(Struct, frozen=True, rename="camel"):
+    name: str
+    tasks: tuple[TodoItem, ...] = ()
+
+
+Phases = tuple[TodoPhase, ...]
+Change = Callable[[TodoItem], TodoItem]
+
+
+class NewPhase(Struct, frozen=True):
+    phase: Annotated[str, Meta(description="Name of the phase")]
+    items: Annotated[list[str], Meta(description="Its tasks in order", min_length=1)]
+
+
+class TodoOp(Struct, frozen=True, kw_only=True):
+    """One operation; which fields it needs depends on `op`."""
+
+    op: Annotated[TodoOpName, Meta(description="What to do")]
+    phases: Annotated[list[NewPhase] | None, Meta(description="init: the whole new list, phase by phase")] = (
+        field(default=None, name="list")
+    )
+    task: Annotated[
+        str | None, Meta(description="start, note, and done, drop, rm of one task: its exact text")
+    ] = None
+    phase: Annotated[
+        str | None, Meta(description="append, and done, drop, rm of a whole phase: its exact name")
+    ] = None
+    items: Annotated[
+        Annotated[list[str], Meta(min_length=1)] | None, Meta(description="append: the tasks to add")
+    ] = None
+    text: Annotated[str | None, Meta(description="note: what to remember about the task")] = None
+
+
+class CompletedTask(Struct, frozen=True, rename="camel"):
+    """A task that was not completed before."""
+
+    phase: str
+    content: str
+
+
+class TodoBoard(Protocol):
+    """Where the list is kept."""
+
+    @property
+    def phases(self) -> Phases: ...
+    @property
+    def storage(self) -> TodoStorage: ...
+    def keep(self, phases: Phases) -> None: ...
+
+
+class MemoryTodos:
+    """A board without a session."""
+
+    storage: TodoStorage = "memory"
+
+    def __init__(self, phases: Phases = ()) -> None:
+        self.phases = phases
+
+    def keep(self, phases: Phases) -> None:
+        self.phases = phases
+
+
+class TodoError(Exception):
+    """Why an operation cannot be done, as a sentence."""
+
+
+def apply_ops(phases: Phases, ops: Sequence[TodoOp]) -> tuple[Phases, list[str]]:
+    """The list after the operations, one after the other, and what was wrong with some of them.
+
+    What fails changes nothing; all else is done all the same. In the end one task is in progress.
+    """
+    errors: list[str] = []
+    for op in ops:
+        try:
+            phases = _bounded(_applied(phases, op, errors), phases)
+        except TodoError as problem:
+            errors.append(str(problem))
+    return normalized(phases), errors
+
+
+def normalized(phases: Phases) -> Phases:
+    """Exactly one task is in progress: the first that is, or else the first that is pending."""
+    items = [task for _, task in tasks_of(phases)]
+    active = next((task for task in items if task.status == "in_progress"), None)
+    active = active or next((task for task in items if task.status == "pending"), None)
+    settled = False
+
+    def settle(task: TodoItem) -> TodoItem:
+        nonlocal settled
+        if task is active and not settled:
+            settled = True
+            return _with(task, "in_progress")
+        return _with(task, "pending") if task.status == "in_progress" else task
+
+    return _mapped(phases, settle)
+
+
+def completed_between(before: Phases, after: Phases) -> list[CompletedTask]:
+    """The tasks that were completed on the way; a new task counts too."""
+    known = {task.content for _, task in tasks_of(before) if task.status == "completed"}
+    return [
+        CompletedTask(phase.name, task.content)
+        for phase, task in tasks_of(after)
+        if task.status == "completed" and task.content not in known
+    ]
+
+
+def without_closed(phases: Phases, closed: Sequence[str] | None = None) -> Phases:
+    """The list without what is completed or dropped (only the named tasks, if some are), or empty then."""
+    kept = []
+    for phase in phases:
+        tasks = tuple(
+            task
+            for task in phase.tasks
+            if task.is_open or (closed is not None and task.content not in closed)
+        )
+        if tasks or not phase.tasks:
+            kept.append(phase if len(tasks) == len(phase.tasks) else TodoPhase(phase.name, tasks))
+    return tuple(kept) if any(phase.tasks for phase in kept) else ()
+
+
+def open_tasks(phases: Phases) -> list[TodoItem]:
+    return [task for _, task in tasks_of(phases) if task.is_open]
+
+
+def tasks_of(phases: Phases) -> Iterator[tuple[TodoPhase, TodoItem]]:
+    for phase in phases:
+        for task in phase.tasks:
+            yield phase, task
+
+
+def one_line(text: str) -> str:
+    """A name as it is kept and compared: on one line, without space around it."""
+    return " ".join(text.splitlines()).strip()
+
+
+def _applied(phases: Phases, op: TodoOp, errors: list[str]) -> Phases:
+    match op.op:
+        case "init":
+            return _initial(op.phases)
+        case "start":
+            target = _task(phases, op.task)
+            rested = _mapped(phases, lambda task: _with(task, "pending", only="in_progress"))
+            return _changed(rested, target.content, lambda task: _with(task, "in_progress"))
+        case "done":
+            return _closed(phases, op, "completed")
+        case "drop":
+            return _closed(phases, op, "abandoned")
+        case "rm":
+            return _removed(phases, op)
+        case "append":
+            return _appended(phases, op, errors)
+        case "note":
+            return _noted(phases, op)
+        case "view":
+            return phases
+
+
+def _initial(wanted: list[NewPhase] | None) -> Phases:
+    if wanted is None:
+        raise TodoError("`init` needs `list`.")
+    phases = []
+    for phase in wanted:
+        name = one_line(phase.phase)
+        if not name:
+            raise TodoError("`init` has a phase without a name.")
+        phases.append(TodoPhase(name, tuple(TodoItem(_content(item)) for item in phase.items)))
+    return tuple(phases)
+
+
+def _closed(phases: Phases, op: TodoOp, status: Status) -> Phases:
+    if op.task is not None:
+        target = _task(phases, op.task)
+        return _changed(phases, target.content, lambda task: _with(task, status))
+    if op.phase is not None:
+        closing = _phase(phases, op.phase)
+        done = TodoPhase(closing.name, tuple(_with(task, status) for task in closing.tasks))
+        return tuple(done if phase is closing else phase for phase in phases)
+    return _mapped(phases, lambda task: _with(task, status))
+
+
+def _removed(phases: Phases, op: TodoOp) -> Phases:
+    if op.task is not None:
+        target = _task(phases, op.task)
+        return tuple(
+            TodoPhase(phase.name, tuple(task for task in phase.tasks if task is not target))
+            for phase in phases
+        )
+    if op.phase is not None:
+        emptied = _phase(phases, op.phase)
+        return tuple(TodoPhase(phase.name) if phase is emptied else phase for phase in phases)
+    return tuple(TodoPhase(phase.name) for phase in phases)
+
+
+def _appended(phases: Phases, op: TodoOp, errors: list[str]) -> Phases:
+    """A task that is there already is an error; the others are added."""
+    name = one_line(op.phase or "")
+    if not name:
+        raise TodoError("`append` needs `phase`.")
+    if not op.items:
+        raise TodoError("`append` needs `items`.")
+    known = {task.content for _, task in tasks_of(phases)}
+    added = []
+    for item in op.items:
+        content = one_line(item)
+        if not content or content in known:
+            errors.append(f'There is a task "{content}" already.' if content else NO_CONTENT)
+            continue
+        known.add(content)
+        added.append(TodoItem(content))
+    target = next((phase for phase in phases if phase.name == name), None)
+    if target is None:
+        return (*phases, TodoPhase(name, tuple(added)))
+    longer = TodoPhase(name, (*target.tasks, *added))
+    return tuple(longer if phase is target else phase for phase in phases)
+
+
+def _noted(phases: Phases, op: TodoOp) -> Phases:
+    target = _task(phases, op.task)
+    text = "\n".join((op.text or "").splitlines()).rstrip()
+    if not text:
+        raise TodoError("`note` needs `text`.")
+    notes = () if isinstance(target.notes, UnsetType) else target.notes
+    return _changed(phases, target.content, lambda task: replace(task, notes=(*notes, text)))
+
+
+def _task(phases: Phases, wanted: str | None) -> TodoItem:
+    """The first task with this text."""
+    content = _content(wanted or "")
+    for _, task in tasks_of(phases):
+        if task.content == content:
+            return task
+    hint = "" if any(True for _ in tasks_of(phases)) else " The list is empty; begin with `init`."
+    raise TodoError(f'There is no task "{content}".{hint}')
+
+
+def _phase(phases: Phases, wanted: str) -> TodoPhase:
+    name = one_line(wanted)
+    if not name:
+        raise TodoError("The name of the phase is missing.")
+    for phase in phases:
+        if phase.name == name:
+            return phase
+    raise TodoError(f'There is no phase "{name}".')
+
+
+def _content(text: str) -> str:
+    content = one_line(text)
+    if not content:
+        raise TodoError(NO_CONTENT)
+    return content
+
+
+def _with(task: TodoItem, status: Status, only: Status | None = None) -> TodoItem:
+    if task.status == status or (only is not None and task.status != only):
+        return task
+    return replace(task, status=status)
+
+
+def _mapped(phases: Phases, change: Change) -> Phases:
+    return tuple(TodoPhase(phase.name, tuple(map(change, phase.tasks))) for phase in phases)
+
+
+def _changed(phases: Phases, content: str, change: Change) -> Phases:
+    """The list with another first task of this text."""
+    found = False
+
+    def once(task: TodoItem) -> TodoItem:
+        nonlocal found
+        if found or task.content != content:
+            return task
+        found = True
+        return change(task)
+
+    return _mapped(phases, once)
+
+
+def _bounded(phases: Phases, before: Phases) -> Phases:
+    """A list may always become smaller."""
+    problem = too_large(phases)
+    if problem is not None and _size(phases) > _size(before):
+        raise TodoError(problem)
+    return phases
+
+
+def too_large(phases: Phases) -> str | None:
+    """Why a list is too large to be kept, as a sentence."""
+    if sum(len(phase.tasks) for phase in phases) > MAX_TASKS:
+        return f"The list would have more than {MAX_TASKS} tasks."
+    if _size(phases) > MAX_TEXT_CHARS:
+        return f"The list would be longer than {MAX_TEXT_CHARS:,} characters; write less."
+    return None
+
+
+def _size(phases: Phases) -> int:
+    """In characters."""
+    texts = [phase.name for phase in phases]
+    for _, task in tasks_of(phases):
+        texts.append(task.content)
+        texts += () if isinstance(task.notes, UnsetType) else task.notes
+    return sum(map(len, texts))

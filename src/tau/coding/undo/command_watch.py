@@ -1,0 +1,302 @@
+"""Finds out what shell commands changed: files that git tracks, and files that tau has read."""
+
+import asyncio
+import os
+import stat
+import time
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from tau.base import log
+from tau.base.files import make_private, try_lock
+from tau.base.run import Runner
+from tau.base.sizes import MIB
+from tau.base.tasks import spawn
+from tau.coding.undo.file_history import FileHistory
+from tau.coding.undo.file_state import RACY_NS, FileObservation, FileState, file_state, look, unchanged
+from tau.coding.undo.git_repository import DirtyFile, Found, GitUnavailable, Repositories, Repository
+from tau.coding.undo.journal import CommandEnd, CommandStart, known_states, load, new_id
+
+MAX_KEPT_FILES = 2_000  # that are modified before a command, and kept for it
+MAX_FETCHED_BYTES = 128 * MIB  # of files that one command changed
+MAX_KNOWN_FILES = 20_000
+# In a repository where looking takes longer than this, it is done before the first command of a turn only.
+EACH_COMMAND_MS = 25.0
+LOCK_NAME = "live.lock"  # held while a session has commands to watch
+_FILES_BETWEEN_PAUSES = 64
+_LINK = 0o120000
+
+
+class CommandWatch:
+    """Looks at the files before a command and after it. What is found before it is somebody else's work.
+
+    A file that somebody else saves while a command runs cannot be told from one that the command wrote.
+    """
+
+    def __init__(self, history: FileHistory, run: Runner) -> None:
+        self._history = history
+        self._repositories = Repositories(lambda: history.folder, run, history.tell_once)
+        self.group: asyncio.TaskGroup | None = None
+        self._open: dict[str, CommandStart] = {}  # by call
+        self._due: set[str] = set()  # calls that have ended and were not looked at yet
+        self._lock = asyncio.Lock()
+        self._looked_in = ""  # the turn of the last look before a command
+        self._look_ms = 0.0
+        self._live = -1
+        self._skipped = False  # the look before the last command
+        self._began_ns = 0
+        self._passed_over: set[str] = set()  # modified files that were too many to keep
+
+    async def before(self, call: str, folders: Sequence[Path]) -> None:
+        """Keep what the command may change and nobody else has kept."""
+        async with self._lock:
+            turn = self._history.turn.id
+            if self._open:  # one is at work, or was stopped before we could look
+                due = set(self._due)
+                left = [command for call, command in self._open.items() if call not in due]
+                stopped = any(command.turn != turn for command in left)
+                await self._look(ours=True, unsure=stopped)
+                self._end(list(self._open) if stopped else due)
+            read = {os.path.dirname(path) for path in self._history.read_files}  # noqa: PTH120
+            new = self._repositories.find(folders, read)
+            self._skipped = self._look_ms > EACH_COMMAND_MS and self._looked_in == turn and not new
+            if self._open:  # what changes now may be the work of those that run
+                self._repositories.remember(new)
+                await self._look(ours=False, only=new)
+            elif not self._skipped:
+                began = time.perf_counter()
+                if len(self._history.known) > MAX_KNOWN_FILES:
+                    self._history.known.clear()  # what is modified, or was read, is found again
+                self._repositories.remember()
+                await self._look(ours=False)
+                self._look_ms = (time.perf_counter() - began) * 1000
+                self._looked_in = turn
+            self._begin(call)
+
+    async def after(self, call: str) -> None:
+        """Note what has changed since `before`: at once, but beside whoever has a group for that."""
+        if call not in self._open:
+            return
+        self._due.add(call)
+        if self.group is None:
+            await self.quiet()
+        else:
+            spawn(self.group, self._look_beside())
+
+    async def quiet(self) -> None:
+        """Everything that ended commands changed is noted then."""
+        if self._due:
+            async with self._lock:
+                if due := set(self._due):
+                    await self._look(ours=True)
+                    self._end(due)
+
+    async def _look_beside(self) -> None:
+        try:
+            await self.quiet()
+        except Exception as error:  # it must not end what the group is for
+            log.error("What a command changed could not be looked at.", error)
+
+    def look_beside(self) -> None:
+        """Begin to look at what commands changed that were stopped; `settle` waits for that."""
+        self._due.update(self._open)
+        if self._due and self.group is not None:
+            spawn(self.group, self._look_beside())
+
+    async def settle(self) -> None:
+        """Note what commands changed that were stopped: nobody says `after` for them."""
+        async with self._lock:
+            if self._open:
+                await self._look(ours=True)
+                self._end(list(self._open))
+
+    def note_if_changed(self, path: str, call: str = "") -> None:
+        """The same for one file that was known before."""
+        history = self._history
+        known = history.known.get(path)
+        if known is None or unchanged(path, known):
+            return
+        seen, _ = look(path)
+        if seen.state != known.state:
+            history.note_change(path, known.state, seen, call=call)
+        history.known[path] = seen
+
+    def close(self) -> None:
+        if self._live >= 0:
+            os.close(self._live)
+            self._live = -1
+
+    async def finish_for(self, commands: Sequence[CommandStart]) -> None:
+        """Note what was changed by commands of a process that is gone, or by somebody else after it."""
+        for command in commands:
+            self._repositories.recall(Path(os.fsdecode(root)) for root in command.repositories)
+            self._open[command.call or command.id] = command
+        await self._look(ours=True, unsure=True)
+        self._end(list(self._open))
+
+    async def _look(self, *, ours: bool, unsure: bool = False, only: Collection[Path] | None = None) -> None:
+        """Go through all files that may have changed since the last look, or through some repositories.
+
+        What is `ours` is noted as changed by the commands at work; else it is kept for the next one.
+        """
+        found = await self._repositories.changed(only)
+        if ours:
+            await self._note_all(found, unsure)
+        elif only is not None:
+            await self._keep_all(found)
+        else:
+            self._passed_over.clear()
+            await self._keep_all((*found, *self._history.known, *self._history.read_files))
+
+    async def _keep_all(self, paths: Iterable[str]) -> None:
+        """Keep the files as they are: those that git has in another form or not at all."""
+        history = self._history
+        new = 0
+        async for path in _in_turn(paths):
+            new += path not in history.known
+            if new <= MAX_KEPT_FILES or path in history.known:
+                history.note_known(path)
+            else:
+                self._passed_over.add(path)
+        if self._passed_over:
+            history.tell_once(
+                f"More than {MAX_KEPT_FILES:,} files were modified before a command: those beyond are not "
+                "kept, so undo cannot bring them back if a command changes them."
+            )
+
+    async def _note_all(self, found: Mapping[str, Found], unsure: bool) -> None:
+        """Note all files that are not as they were known, or as git has them."""
+        history = self._history
+        from_clean: dict[Repository, list[tuple[str, DirtyFile, FileObservation]]] = {}
+        async for path in _in_turn((*found, *history.known)):
+            known = history.known.get(path)
+            if (known is not None and unchanged(path, known)) or path in self._passed_over:
+                continue
+            seen, _ = look(path)
+            if self._skipped and seen.looks is not None and seen.looks[3] < self._began_ns - RACY_NS:
+                history.note_known(path)  # it was changed before the command began
+            elif known is not None:
+                self._note(path, known.state, seen, unsure)
+            else:
+                repository, entry = found[path]
+                from_clean.setdefault(repository, []).append((path, entry, seen))
+        for repository, items in from_clean.items():
+            await self._note_from_clean(repository, items, unsure)
+
+    async def _note_from_clean(
+        self, repository: Repository, items: Sequence[tuple[str, DirtyFile, FileObservation]], unsure: bool
+    ) -> None:
+        """Files that were as git has them before the command: their content comes from git."""
+        history = self._history
+        try:
+            contents = await repository.contents([entry for _, entry, _ in items], MAX_FETCHED_BYTES)
+        except (OSError, GitUnavailable) as error:
+            self._repositories.give_up(repository.root, error)
+            contents = {}
+        missing = 0
+        for path, entry, seen in items:
+            if not entry.blob:
+                continue
+            data = contents.get(entry.name)
+            before = FileState(kind="file", hash=f"git:{entry.blob}", mode=_mode_before(entry, seen.state))
+            if data is not None and entry.mode == _LINK:
+                before = FileState(kind="link", target=data)
+            elif data is not None:
+                before = file_state(data, _mode_before(entry, seen.state))
+                if seen.state != before or self._skipped:
+                    missing += not self._kept(before, data)
+            else:
+                missing += 1
+            self._note(path, before, seen, unsure)
+        if missing:
+            history.tell_once(
+                "Some files that a command changed are in git in another form, or are too large: "
+                "undo cannot bring them back."
+            )
+
+    def _kept(self, state: FileState, data: bytes) -> bool:
+        try:
+            return self._history.kept.put(state.hash, data, sync=False)
+        except OSError:
+            return False
+
+    def _note(self, path: str, before: FileState, seen: FileObservation, unsure: bool) -> None:
+        history = self._history
+        if seen.state == before:
+            history.known[path] = seen
+            return
+        command = next(reversed(self._open.values()))
+        history.note_change(path, before, seen, turn=command.turn, call=command.call, unsure=unsure)
+
+    def _begin(self, call: str) -> None:
+        history = self._history
+        roots = [os.fsencode(root) for root in self._repositories.roots]
+        command = CommandStart(id=new_id(), turn=history.turn.id, call=call, repositories=roots)
+        if not self._open:
+            self._began_ns = time.time_ns()
+        try:
+            if self._live < 0:
+                make_private(history.folder)
+                self._live = os.open(history.folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                try_lock(self._live)
+            history.add(command)
+        except OSError as error:
+            history.failed(error)
+        self._open[call] = command
+
+    def _end(self, calls: Iterable[str]) -> None:
+        for call in list(calls):
+            command = self._open.pop(call, None)
+            self._due.discard(call)
+            if command is None:
+                continue
+            try:
+                self._history.journal.add(CommandEnd(id=command.id))
+            except OSError as error:
+                self._history.failed(error)
+
+
+async def recover(folder: Path, run: Runner) -> bool:
+    """Note what a command did whose tau was killed while it ran. False if it may still be running.
+
+    It cannot be told from what somebody else has done since, and is noted as such.
+    """
+    records = load(folder)
+    ended = {record.id for record in records if isinstance(record, CommandEnd)}
+    left = [record for record in records if isinstance(record, CommandStart) and record.id not in ended]
+    if not left:
+        return True
+    fd = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        if not try_lock(fd):
+            return False
+        history = FileHistory(lambda: folder)
+        history.known = {path: FileObservation(state) for path, state in known_states(records).items()}
+        try:
+            await CommandWatch(history, run).finish_for(left)
+        finally:
+            history.close()
+    finally:
+        os.close(fd)
+    return True
+
+
+async def _in_turn(paths: Iterable[str]) -> AsyncIterator[str]:
+    """Each path once, with a pause now and then, so that nobody else is kept waiting."""
+    for number, path in enumerate(dict.fromkeys(paths)):
+        if number % _FILES_BETWEEN_PAUSES == 0:
+            await asyncio.sleep(0)
+        yield path
+
+
+def _mode_before(entry: DirtyFile, now: FileState) -> int:
+    """Git keeps of the permissions only whether a file can be run; the rest is as it is now, or usual."""
+    mode = now.mode if now.kind == "file" else 0o666 & ~_umask()
+    readers = (mode & 0o444) >> 2
+    return mode | readers if entry.mode & stat.S_IXUSR else mode & ~0o111
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

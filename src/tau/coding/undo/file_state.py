@@ -1,0 +1,135 @@
+"""What stands at a path at one moment: nothing, a file with its content, a link, or something else."""
+
+import os
+import stat
+import time
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from tau.base.files import open_at_once
+from tau.base.late import late
+from tau.base.sizes import MIB
+
+hashlib = late("hashlib")
+
+MAX_FILE_BYTES = 16 * MIB  # what is larger is not kept
+BY_LOOKS = "looks:"  # in the place of a hash: the file was not read, its size and time stand for its content
+# A file that was changed this short a time ago may change again without looking different.
+RACY_NS = 50_000_000
+
+_Kind = Literal["absent", "file", "link", "folder", "other"]
+Looks: TypeAlias = tuple[int, int, int, int, int]  # changes whenever the file does, but for racy ones
+
+
+class FileState(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`hash` is the SHA-256 of a file's content; `target` is where a link leads; `mode` has permissions only.
+
+    A `mode` of 0 is not known.
+    """
+
+    kind: _Kind = "absent"
+    hash: str = ""
+    mode: int = 0
+    size: int = 0
+    target: bytes = b""
+
+    @property
+    def readable(self) -> bool:
+        """Whether the content was read, so that it can have been kept."""
+        return self.kind != "file" or not self.hash.startswith(BY_LOOKS)
+
+
+ABSENT = FileState()
+
+
+class FileObservation(Struct, frozen=True):
+    """A state and what the file looked like when it was found. `settled`: the looks can be relied on."""
+
+    state: FileState
+    looks: Looks | None = None
+    settled: bool = False
+
+
+def same_content(one: FileState, other: FileState) -> bool:
+    return (one.kind, one.hash, one.target) == (other.kind, other.hash, other.target)
+
+
+def looks_of(path: str) -> os.stat_result | None:
+    """None if there is nothing, or nothing that can be looked at."""
+    try:
+        return os.lstat(path)
+    except (OSError, ValueError):
+        return None
+
+
+def looks(info: os.stat_result) -> Looks:
+    return info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_mode
+
+
+def look(path: str) -> tuple[FileObservation, bytes]:
+    """What stands there now, and a file's content as far as it was read.
+
+    `path` is a real one: what is behind a link that has taken the place of one of its folders is not there.
+    """
+    info = looks_of(path)
+    if info is None or leads_elsewhere(path):
+        return FileObservation(ABSENT), b""
+    seen, permissions = looks(info), stat.S_IMODE(info.st_mode)
+    settled = time.time_ns() - info.st_ctime_ns > RACY_NS
+    if stat.S_ISLNK(info.st_mode):
+        try:
+            target = os.fsencode(os.readlink(path))  # noqa: PTH115 - bytes are wanted
+        except OSError:
+            return FileObservation(ABSENT), b""
+        return FileObservation(FileState(kind="link", target=target), seen, settled), b""
+    if not stat.S_ISREG(info.st_mode):
+        kind: _Kind = "folder" if stat.S_ISDIR(info.st_mode) else "other"
+        return FileObservation(FileState(kind=kind, mode=permissions), seen, settled), b""
+    data = _content(path, info)
+    if data is None:
+        name = f"{BY_LOOKS}{info.st_size}:{info.st_mtime_ns}:{info.st_ino}"
+        state = FileState(kind="file", hash=name, mode=permissions, size=info.st_size)
+        return FileObservation(state, seen, settled), b""
+    state = FileState(kind="file", hash=digest(data), mode=permissions, size=len(data))
+    return FileObservation(state, seen, settled), data
+
+
+def leads_elsewhere(path: str) -> bool:
+    """Whether a folder on the way is a symbolic link."""
+    folder = os.path.dirname(path)  # noqa: PTH120 - called for every file of a large repository
+    return os.path.realpath(folder) != folder
+
+
+def unchanged(path: str, before: FileObservation) -> bool:
+    """Whether the file surely is as it was, by its looks alone."""
+    info = looks_of(path)
+    if info is None:
+        return before.state.kind == "absent"
+    return before.settled and before.looks == looks(info)
+
+
+def digest(data: bytes) -> str:
+    text: str = hashlib.sha256(data).hexdigest()
+    return text
+
+
+def file_state(data: bytes, mode: int = 0) -> FileState:
+    return FileState(kind="file", hash=digest(data), mode=stat.S_IMODE(mode), size=len(data))
+
+
+def _content(path: str, info: os.stat_result) -> bytes | None:
+    if info.st_size > MAX_FILE_BYTES:
+        return None
+    try:
+        with open(path, "rb", buffering=0, opener=open_at_once) as file:
+            if not os.path.samestat(os.fstat(file.fileno()), info):
+                return None
+            pieces: list[bytes] = []
+            while piece := file.read(MIB):
+                pieces.append(piece)
+                if len(pieces) * MIB > MAX_FILE_BYTES + MIB:
+                    return None
+    except OSError:
+        return None
+    return b"".join(pieces)

@@ -1,0 +1,309 @@
+"""What git knows about the files of a work tree, asked without writing anything into the repository."""
+
+import os
+import re
+import stat
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from tau.base.files import make_private
+from tau.base.run import Limits, Runner, capture
+from tau.base.sizes import MIB
+from tau.coding.undo.file_state import digest
+from tau.coding.undo.git_index import TrackedFile, is_as_tracked, sizes_in, tracked_in
+from tau.config.paths import repo_root
+
+MAX_INDEX_BYTES = 64 * MIB  # some 600,000 files
+MAX_SECONDS = 2.0
+MAX_OUTPUT_BYTES = 32 * MIB
+MAX_SUBMODULES = 64
+_BLOBS_AT_ONCE = 500
+_MODULE_PATH = rb"^\s*path\s*=\s*(.+?)\s*$"
+_ENV = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+# A program that the repository's own configuration names must not be started by looking at it.
+MAX_QUICK_FILES = 1_000  # in larger work trees git itself is quicker
+MAX_QUICK_BYTES = 2 * MIB  # of the index
+MAX_QUICK_CHANGES = 200
+_GIT = ("git", "-c", "core.fsmonitor=false")
+
+
+class GitUnavailable(Exception):
+    """Git could not be asked; `str()` is the reason, as the end of a sentence."""
+
+
+class DirtyFile(Struct, frozen=True):
+    """A file that is not as the index has it: its name, its mode and blob there (none: it is not known)."""
+
+    name: str
+    mode: int
+    blob: str
+
+
+class Repository:
+    """A work tree, compared with the index as it was when `remember` was last called.
+
+    The index is copied to a folder of ours: what a command does to the original (add, commit, checkout) does
+    not change what the files are compared with.
+    """
+
+    def __init__(self, root: Path, folder: Path, run: Runner) -> None:
+        self.root = Path(os.path.realpath(root))
+        self._run = run
+        self._copy = folder / f"index-{digest(os.fsencode(self.root))[:16]}"
+        self._signature: tuple[int, int, int] | None = None
+        self._tracked: list[TrackedFile] | None = None  # of the copy, once it was looked at
+        self._empty = True
+
+    def remember(self) -> None:
+        """Copy the index if it has changed. Raises OSError and Unanswered."""
+        index = _git_folder(self.root) / "index"
+        try:
+            fd = os.open(index, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            self._empty = True
+            return
+        with open(fd, "rb") as file:  # noqa: PTH123 - it is a descriptor
+            info = os.fstat(fd)
+            signature = info.st_ino, info.st_size, info.st_mtime_ns
+            if signature == self._signature:
+                return
+            if info.st_size > MAX_INDEX_BYTES:
+                raise GitUnavailable("it has too many files")
+            data = file.read()
+        make_private(self._copy.parent)
+        part = self._copy.with_name(self._copy.name + ".part")
+        part.write_bytes(data)
+        # By this time git tells the files that were changed right after the index was written.
+        os.utime(part, ns=(info.st_atime_ns, info.st_mtime_ns))
+        part.chmod(0o600)
+        part.replace(self._copy)
+        self._signature, self._empty, self._tracked = signature, False, None
+
+    def recall(self) -> None:
+        """Go on with the copy that an earlier process made."""
+        self._empty, self._tracked = not self._copy.exists(), None
+
+    async def changed(self) -> list[DirtyFile]:
+        """The files that differ from the remembered index, or may do so. Raises Unanswered."""
+        if self._empty:
+            return []
+        if (quick := self._quickly()) is not None:
+            return quick
+        words = ("diff-files", "--raw", "-z", "--no-abbrev", "--no-renames", "--ignore-submodules=all")
+        fields = (await self._ask(words)).split(b"\0")
+        entries: list[DirtyFile] = []
+        for about, name in zip(fields[0::2], fields[1::2], strict=False):
+            parts = about.split()
+            if len(parts) != 5 or not about.startswith(b":"):
+                raise GitUnavailable("its answer was not understood")
+            blob = parts[2].decode()
+            known = parts[4] in (b"M", b"D", b"T") and set(blob) != {"0"}
+            entries.append(DirtyFile(os.fsdecode(name), int(parts[0][1:], 8), blob if known else ""))
+        return entries
+
+    def _quickly(self) -> list[DirtyFile] | None:
+        """The same without git, which takes a few milliseconds to start; None where it has to be asked."""
+        if self._tracked is None:
+            data = self._copy.read_bytes() if self._copy.stat().st_size <= MAX_QUICK_BYTES else b""
+            self._tracked = (tracked_in(data) or []) if data else []
+        if not 0 < len(self._tracked) <= MAX_QUICK_FILES:
+            return None
+        written_ns = self._copy.stat().st_mtime_ns
+        root = os.fsencode(self.root) + b"/"
+        entries: list[DirtyFile] = []
+        for one in self._tracked:
+            try:
+                same = one.mtime_ns < written_ns and is_as_tracked(one, os.lstat(root + one.name))
+            except OSError:
+                same = False
+            if not same:
+                entries.append(DirtyFile(os.fsdecode(one.name), one.mode, one.blob))
+                if len(entries) > MAX_QUICK_CHANGES:  # perhaps only because the index was written elsewhere
+                    return None
+        return entries
+
+    async def contents(self, entries: Sequence[DirtyFile], max_bytes: int) -> dict[str, bytes]:
+        """The files of entries as they were in the work tree, by name, as far as that can be told.
+
+        A blob that the work tree has in another form (line ends, filters) is left out, unless it is only the
+        line ends; so is what does not fit into `max_bytes`.
+        """
+        wanted = [entry for entry in entries if entry.blob]
+        sizes = sizes_in(self._copy.read_bytes(), {os.fsencode(entry.name) for entry in wanted})
+        found: dict[str, bytes] = {}
+        room = max_bytes
+        for start in range(0, len(wanted), _BLOBS_AT_ONCE):
+            part = [
+                entry
+                for entry in wanted[start : start + _BLOBS_AT_ONCE]
+                if (room := room - (sizes.get(os.fsencode(entry.name)) or 0)) >= 0
+            ]
+            blobs = await self._blobs([entry.blob for entry in part], max_bytes)
+            for entry in part:
+                size = sizes.get(os.fsencode(entry.name))
+                data = None if size is None else _in_work_tree(blobs.get(entry.blob), size)
+                if data is not None:
+                    found[entry.name] = data
+        return found
+
+    def submodules(self) -> list[Path]:
+        """Work trees of other repositories that this one names, and that are there."""
+        try:
+            text = (self.root / ".gitmodules").read_bytes()
+        except OSError:
+            return []
+        names = re.findall(_MODULE_PATH, text[:MIB], re.MULTILINE)[:MAX_SUBMODULES]
+        paths = [self.root / os.fsdecode(name.strip(b'"')) for name in names]
+        return [path for path in paths if (path / ".git").exists() and Path(os.path.realpath(path)) == path]
+
+    async def _blobs(self, ids: Sequence[str], max_bytes: int) -> dict[str, bytes]:
+        if not ids:
+            return {}
+        answer = await self._ask(
+            ("cat-file", "--batch"), "\n".join([*ids, ""]).encode(), max_bytes + 200 * len(ids)
+        )
+        blobs: dict[str, bytes] = {}
+        at = 0
+        while (end := answer.find(b"\n", at)) >= 0:
+            head = answer[at:end].split()
+            if len(head) != 3:  # missing
+                at = end + 1
+                continue
+            size = int(head[2])
+            blobs[head[0].decode()] = answer[end + 1 : end + 1 + size]
+            at = end + 1 + size + 1
+        return blobs
+
+    async def _ask(
+        self, words: Sequence[str], stdin: bytes | None = None, max_bytes: int = MAX_OUTPUT_BYTES
+    ) -> bytes:
+        env: Mapping[str, str] = {**_ENV, "GIT_INDEX_FILE": str(self._copy)}
+        try:
+            process = await self._run.start(
+                (*_GIT, *words), cwd=self.root, env=env, limits=Limits(timeout=MAX_SECONDS), stdin=stdin
+            )
+        except OSError as error:
+            raise GitUnavailable(f"git could not be started ({error.strerror or error})") from error
+        async with process:
+            captured = await capture(process, max_bytes=max_bytes)
+        if captured.exit.timed_out:
+            raise GitUnavailable(f"git did not answer within {MAX_SECONDS:g} s")
+        if captured.exit.code != 0 or captured.dropped_bytes:
+            raise GitUnavailable("git could not read it")
+        return captured.output
+
+
+def find_root(folder: Path) -> Path | None:
+    """The work tree that a folder belongs to, unless the environment says where git has to look."""
+    if "GIT_DIR" in os.environ or "GIT_WORK_TREE" in os.environ:
+        return None
+    found = repo_root(Path(os.path.realpath(folder)))
+    return None if found is None else Path(os.path.realpath(found))
+
+
+def _git_folder(root: Path) -> Path:
+    """`.git`, or where it leads: in a submodule and in a linked work tree it is a file."""
+    place = root / ".git"
+    with suppress(OSError):
+        if stat.S_ISREG(place.stat().st_mode):
+            line = place.read_bytes()[:4096].partition(b"\n")[0]
+            if line.startswith(b"gitdir:"):
+                return root / os.fsdecode(line.removeprefix(b"gitdir:").strip())
+    return place
+
+
+def _in_work_tree(blob: bytes | None, size: int) -> bytes | None:
+    """The bytes that stood in the file, whose size is known."""
+    if blob is None or len(blob) == size:
+        return blob
+    crlf = blob.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+    return crlf if len(crlf) == size else None
+
+
+MAX_REPOSITORIES = 16
+
+Found: TypeAlias = tuple[Repository, DirtyFile]
+
+
+class Repositories:
+    """`folder` is where copies of their indexes are kept."""
+
+    def __init__(self, folder: Callable[[], Path], run: Runner, tell: Callable[[str], None]) -> None:
+        self._folder = folder
+        self._run = run
+        self._tell = tell
+        self._known: dict[Path, Repository] = {}
+        self._silent: set[Path] = set()  # those that could not be asked
+        self._looked_at: set[str] = set()  # folders whose repository is known
+
+    @property
+    def roots(self) -> list[Path]:
+        return list(self._known)
+
+    def find(self, folders: Iterable[Path], read: Collection[str]) -> list[Path]:
+        """Those of the folders, and of folders in which tau has read; which of them are new.
+
+        Submodules come with what names them.
+        """
+        known = set(self._known)
+        places = [Path(os.path.realpath(folder)) for folder in folders]
+        places += [Path(place) for place in sorted(set(read) - self._looked_at)]
+        self._looked_at.update(read)
+        for place in places:
+            root = find_root(place)
+            if root is not None:
+                self._add(root)
+        return [root for root in self._known if root not in known]
+
+    def remember(self, roots: Iterable[Path] | None = None) -> None:
+        """Compare with the files as they are tracked now."""
+        for root in self.roots if roots is None else roots:
+            try:
+                self._known[root].remember()
+            except (OSError, GitUnavailable) as error:
+                self.give_up(root, error)
+
+    def recall(self, roots: Iterable[Path]) -> None:
+        """Go on with what an earlier process remembered."""
+        for root in roots:
+            self._known[root] = repository = Repository(root, self._folder(), self._run)
+            repository.recall()
+
+    async def changed(self, only: Collection[Path] | None = None) -> dict[str, Found]:
+        """The files that are not as they were tracked, by path."""
+        found: dict[str, Found] = {}
+        for root, repository in list(self._known.items()):
+            if only is not None and root not in only:
+                continue
+            try:
+                for entry in await repository.changed():
+                    found[f"{repository.root}/{entry.name}"] = (repository, entry)
+            except GitUnavailable as error:
+                self.give_up(root, error)
+        return found
+
+    def give_up(self, root: Path, error: Exception) -> None:
+        self._known.pop(root, None)
+        self._silent.add(root)
+        reason = getattr(error, "strerror", None) or error
+        self._tell(
+            f"The repository {root} cannot be watched, because {reason}: what commands change in it can be "
+            "undone only for files that tau has read or changed."
+        )
+
+    def _add(self, root: Path) -> None:
+        if root in self._known or root in self._silent:
+            return
+        if len(self._known) >= MAX_REPOSITORIES:
+            self._tell(
+                f"Commands are watched in {MAX_REPOSITORIES} repositories at most; what they change in "
+                "others can be undone only for files that tau has read."
+            )
+            return
+        self._known[root] = repository = Repository(root, self._folder(), self._run)
+        for path in repository.submodules():
+            self._add(path)

@@ -1,0 +1,169 @@
+"""The journal of a session's changes: one JSON line before each change and one after it."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from tau.ai.normalization import clean
+from tau.base.jsonl import JsonlFile, read_jsonl
+from tau.coding.undo.file_state import FileState
+
+FILE_NAME = "journal.log"
+TurnKind = Literal["turn", "undo", "redo"]
+
+
+class TurnRecord(
+    Struct, frozen=True, rename="camel", tag_field="type", tag="turn", kw_only=True, omit_defaults=True
+):
+    """What follows belongs to a prompt of the user, or to an undo of `targets`.
+
+    `paths`: the undo was for these only.
+    """
+
+    id: str
+    time_ms: int
+    prompt: str = ""
+    kind: TurnKind = "turn"
+    targets: list[str] = []
+    paths: list[bytes] = []
+
+
+class ChangeIntent(
+    Struct, frozen=True, rename="camel", tag_field="type", tag="intent", kw_only=True, omit_defaults=True
+):
+    """A change that is about to be made. `folders` are those that it makes."""
+
+    id: str
+    turn: str
+    call: str = ""
+    path: bytes
+    before: FileState
+    after: FileState
+    folders: list[bytes] = []
+
+
+class ChangeOutcome(
+    Struct, frozen=True, rename="camel", tag_field="type", tag="outcome", kw_only=True, omit_defaults=True
+):
+    """How an intent ended; without `after` nothing was changed."""
+
+    id: str
+    after: FileState | None = None
+
+
+class WatchedFile(Struct, frozen=True, rename="camel", tag_field="type", tag="known", kw_only=True):
+    """A file that a command may change, as it was before the command."""
+
+    path: bytes
+    state: FileState
+
+
+class CommandStart(
+    Struct, frozen=True, rename="camel", tag_field="type", tag="command", kw_only=True, omit_defaults=True
+):
+    """A command is about to run; `repositories` are looked at for what it changes."""
+
+    id: str
+    turn: str
+    call: str = ""
+    repositories: list[bytes] = []
+
+
+class ObservedChange(
+    Struct, frozen=True, rename="camel", tag_field="type", tag="change", kw_only=True, omit_defaults=True
+):
+    """What was found changed after a command. `unsure`: somebody else may have done it."""
+
+    turn: str
+    call: str = ""
+    path: bytes
+    before: FileState
+    after: FileState
+    unsure: bool = False
+
+
+class CommandEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="ended", kw_only=True):
+    """The command's changes are all recorded."""
+
+    id: str
+
+
+class UndoDone(Struct, frozen=True, rename="camel", tag_field="type", tag="finished", kw_only=True):
+    """An undo came to its end: what it left alone, it left on purpose."""
+
+    id: str
+
+
+Record: TypeAlias = (
+    TurnRecord
+    | ChangeIntent
+    | ChangeOutcome
+    | WatchedFile
+    | CommandStart
+    | ObservedChange
+    | CommandEnd
+    | UndoDone
+)
+
+_decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
+
+
+class Journal:
+    """Appends records; reading them is `load`. Several processes may append to one file."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = JsonlFile(folder / FILE_NAME)
+
+    def add(self, *records: Record, sync: bool = False) -> None:
+        """With `sync` they are on the disk then. Raises OSError."""
+        if records:
+            self._file.append(*(msgspec.json.encode(record) for record in records), sync=sync)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def load(folder: Path) -> list[Record]:
+    """All records that can be read; what a crash tore, or a newer version wrote, is left out."""
+    try:
+        lines = read_jsonl(folder / FILE_NAME).lines
+    except OSError:
+        return []
+    found: list[Record] = []
+    for line in lines:
+        try:
+            found.append(_decoder.decode(line))
+        except msgspec.DecodeError:
+            continue
+    return found
+
+
+def new_id() -> str:
+    return os.urandom(6).hex()
+
+
+def shown_prompt(text: str, max_chars: int = 80) -> str:
+    """The first words of a prompt on one line."""
+    line = " ".join(clean(text[: 4 * max_chars]).split())
+    return line if len(line) <= max_chars else f"{line[: max_chars - 1].rstrip()}…"
+
+
+def known_states(records: Iterable[Record]) -> dict[str, FileState]:
+    """The state in which each file was last known, by us or before a command."""
+    states: dict[str, FileState] = {}
+    intents: dict[str, ChangeIntent] = {}
+    for record in records:
+        if isinstance(record, WatchedFile):
+            states[os.fsdecode(record.path)] = record.state
+        elif isinstance(record, ObservedChange):
+            states[os.fsdecode(record.path)] = record.after
+        elif isinstance(record, ChangeIntent):
+            intents[record.id] = record
+        elif isinstance(record, ChangeOutcome) and record.id in intents:
+            intent = intents[record.id]
+            states[os.fsdecode(intent.path)] = intent.before if record.after is None else record.after
+    return states

@@ -1,0 +1,249 @@
+"""What a session needs to record changes: a file system that notes them, and hooks for all others.
+
+Nothing else of the history is loaded before a tool reads, changes or runs something.
+"""
+
+import asyncio
+import os
+import stat as modes
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from tau.agent.events import AgentEvent, MessageEnd
+from tau.agent.hooks import Hooks, ToolQuestion
+from tau.agent.output import ToolOutput
+from tau.agent.ports import FileSystem, Stat
+from tau.agent.queue import spoken_text
+from tau.ai.wire import ToolCall, UserMessage
+from tau.base.late import late
+from tau.base.run import Runner
+from tau.coding.readers import names_database
+
+if TYPE_CHECKING:
+    from tau.coding.undo.command_watch import CommandWatch
+    from tau.coding.undo.file_history import FileHistory
+    from tau.coding.undo.file_state import FileObservation, FileState
+    from tau.coding.undo.undo import Undo
+
+histories = late("tau.coding.undo.file_history")
+shlex = late("shlex")
+file_state = late("tau.coding.undo.file_state")
+undoing = late("tau.coding.undo.undo")
+watching = late("tau.coding.undo.command_watch")
+
+NOT_WATCHED = frozenset({"ssh"})  # what they run does not run on this machine
+THROUGH_PORT = frozenset({"ast_edit", "edit", "resolve", "write"})
+WAITS = frozenset({"job"})  # meanwhile commands in the background do their work
+
+
+class RecordingFileSystem:
+    """Wraps a file system of this machine, for one call or for all; `history` is asked for when needed.
+
+    What a wrapped file system keeps elsewhere (an editor's buffer, another machine) is not on this disk, so
+    it is not part of the history.
+    """
+
+    def __init__(self, fs: FileSystem, history: "Callable[[], FileHistory]", call: str = "") -> None:
+        self._fs = fs
+        self._history = history
+        self._call = call
+
+    async def read(self, path: Path) -> bytes:
+        data = await self._fs.read(path)
+        self._history().note_read(os.path.realpath(path))
+        return data
+
+    async def read_part(self, path: Path, start: int, size: int) -> bytes:
+        data = await self._fs.read_part(path, start, size)
+        self._history().note_read(os.path.realpath(path))
+        return data
+
+    async def write(self, path: Path, data: bytes, *, expect: Stat | None = None) -> Stat:
+        target = os.path.realpath(path)
+        wanted = file_state.file_state(data)
+        id = self._history().intend(target, wanted, self._call)
+        try:
+            stat = await self._fs.write(path, data, expect=expect)
+        except BaseException:
+            # It may have been cancelled on its way: what stands there says whether it was done.
+            self._history().done(id, target, _taken_place(target, wanted))
+            raise
+        self._history().done(id, target, _written(target, wanted, stat))
+        return stat
+
+    async def stat(self, path: Path) -> Stat | None:
+        return await self._fs.stat(path)
+
+    async def list(self, path: Path) -> Sequence[str]:
+        return await self._fs.list(path)
+
+    async def remove(self, path: Path) -> None:
+        target = f"{os.path.realpath(path.parent)}/{path.name}"  # a link itself, not what it leads to
+        id = self._history().intend(target, file_state.ABSENT, self._call)
+        try:
+            await self._fs.remove(path)
+        finally:
+            self._history().done(id, target, _taken_place(target, file_state.ABSENT))
+
+
+class Recorder(Hooks):
+    """One per session. As hooks it stands behind the approval: what is refused is not looked at.
+
+    Inside its `async with` block, what a command changed is looked for while the model goes on. `folder` is
+    where the history is kept, asked for with the first change. Files that a tool says it writes
+    are noted even where it does not use the file system that it is given (rows of databases).
+    """
+
+    def __init__(self, folder: Callable[[], Path], run: Runner, *, warn: Callable[[str], None]) -> None:
+        self._folder = folder
+        self._run = run
+        self._warn = warn
+        self._prompt = ""
+        self._writing: dict[str, list[str]] = {}
+        self._history: FileHistory | None = None
+        self._group: asyncio.TaskGroup | None = None
+
+    async def __aenter__(self) -> "Recorder":
+        self._group = asyncio.TaskGroup()
+        await self._group.__aenter__()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._group is not None
+        try:
+            await self._group.__aexit__(None, None, None)  # an error is told as it is, not in a group
+            self._group = None
+            if "commands" in vars(self):
+                self.commands.group = None
+            await self.settle()
+        finally:
+            self.close()
+
+    @property
+    def history(self) -> "FileHistory":
+        if self._history is None:
+            history: FileHistory = histories.FileHistory(self._folder, warn=self._warn)
+            history.begin_turn(self._prompt)
+            self._history = history
+        return self._history
+
+    @cached_property
+    def commands(self) -> "CommandWatch":
+        commands: CommandWatch = watching.CommandWatch(self.history, self._run)
+        commands.group = self._group
+        return commands
+
+    @property
+    def undo(self) -> "Undo":
+        """The way to take this session's turns back. What runs must have ended and be settled."""
+        undo: Undo = undoing.Undo(self._folder(), history=self._history, warn=self._warn)
+        return undo
+
+    def fs(self, inner: FileSystem, call: str = "") -> RecordingFileSystem:
+        return RecordingFileSystem(inner, lambda: self.history, call)
+
+    def saw(self, event: AgentEvent) -> None:
+        """For `Session.subscribe`: each message of the user begins a turn, one that was queued too."""
+        if isinstance(event, MessageEnd) and isinstance(event.message, UserMessage):
+            self._prompt = spoken_text(event.message)
+            if self._history is not None:
+                self._history.begin_turn(self._prompt)
+
+    async def before_tool(self, question: ToolQuestion) -> str | None:
+        call, effects = question.call, question.effects
+        if effects.writes and "commands" in vars(self):
+            await self.commands.quiet()
+        if call.name in WAITS or (effects.runs and call.name not in NOT_WATCHED):
+            folders = _folders(call, effects.runs, question.context.cwd)
+            await self.commands.before(call.id, folders)
+        if effects.writes and _bypasses(call):
+            paths = [os.path.realpath(path) for path in effects.writes]
+            self._writing[call.id] = [path for path in paths if self._watches(path)]
+        return None
+
+    async def after_tool(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
+        self._note_writes(call.id)
+        if "commands" in vars(self):
+            await self.commands.after(call.id)
+        return output
+
+    def look_beside(self) -> None:
+        """Begin with `settle`, inside our block, for somebody who may not wait for its end."""
+        for call in list(self._writing):
+            self._note_writes(call)
+        if "commands" in vars(self):
+            self.commands.look_beside()
+
+    async def settle(self) -> None:
+        """Note what was changed by calls that were stopped. To be awaited when a run ends."""
+        for call in list(self._writing):
+            self._note_writes(call)
+        if "commands" in vars(self):
+            await self.commands.settle()
+
+    def close(self) -> None:
+        if "commands" in vars(self):
+            self.commands.close()
+        if self._history is not None:
+            self._history.close()
+
+    def _watches(self, path: str) -> bool:
+        if not self.history.covers(path):
+            return False
+        info = file_state.looks_of(f"{path}-wal")
+        if info is not None and info.st_size:
+            self.history.tell_once(f"{path} is in use by another program; undo cannot bring its rows back.")
+            return False
+        self.history.note_known(path)
+        return True
+
+    def _note_writes(self, call: str) -> None:
+        for path in self._writing.pop(call, ()):
+            self.commands.note_if_changed(path, call)
+
+
+def _bypasses(call: ToolCall) -> bool:
+    """Whether a tool may write without the file system that it is given."""
+    if call.name == "write":
+        path = call.arguments.get("path")
+        return isinstance(path, str) and names_database(path)
+    return call.name not in THROUGH_PORT
+
+
+def _taken_place(target: str, wanted: "FileState") -> "FileObservation | None":
+    seen: FileObservation = file_state.look(target)[0]
+    return seen if file_state.same_content(seen.state, wanted) else None
+
+
+def _written(target: str, wanted: "FileState", stat: Stat) -> "FileObservation | None":
+    """The state after a write; None if the file system that made it is not this machine's."""
+    info = file_state.looks_of(target)
+    if info is None or (info.st_ino, info.st_size) != (stat.inode, stat.size):
+        return None
+    if wanted.size > file_state.MAX_FILE_BYTES:
+        large: FileObservation = file_state.look(target)[0]
+        return large
+    seen: FileObservation = file_state.FileObservation(
+        replace(wanted, mode=modes.S_IMODE(info.st_mode)), file_state.looks(info)
+    )
+    return seen
+
+
+def _folders(call: ToolCall, runs: Sequence[str], cwd: Path) -> list[Path]:
+    """Where a command works: the session's folder, and the one that the call names."""
+    folders = [cwd]
+    named = call.arguments.get("cwd") or call.arguments.get("workdir")
+    if isinstance(named, str) and named:
+        folders.append(cwd / os.path.expanduser(named))  # noqa: PTH111 - Path.expanduser raises for `~x`
+    for text in runs:
+        if text.startswith("cd "):
+            try:
+                words = shlex.split(text.partition("&&")[0])
+            except ValueError:
+                continue
+            folders += [cwd / words[1]] if len(words) == 2 else []
+    return folders

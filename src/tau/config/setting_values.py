@@ -1,0 +1,166 @@
+"""One setting's value: checked, read from text, written to the user's file or taken out of it."""
+
+from collections.abc import Iterable
+from typing import Any, get_args, get_origin
+
+from msgspec import DecodeError, Raw, ValidationError, convert, json
+
+from tau.base.errors import ConfigError, UsageError
+from tau.base.late import late
+from tau.config.descriptions import show_value
+from tau.config.json_file import change_json
+from tau.config.paths import Paths
+from tau.config.settings import Setting, settings_by_key
+
+GROUP, NAME = "tools", "allow"
+KEY = f"{GROUP}.{NAME}"
+
+
+def add_allowed(paths: Paths, patterns: Iterable[str]) -> None:
+    """Keep these patterns beside those that are there, each once. Raises ConfigError."""
+
+    def change(members: dict[str, Raw]) -> None:
+        try:
+            if KEY in members:
+                members[KEY] = _with(members[KEY], patterns)
+                return
+            group = json.decode(members[GROUP], type=dict[str, Raw]) if GROUP in members else {}
+            group[NAME] = _with(group.get(NAME), patterns)
+        except ValidationError:
+            raise ConfigError(f"{KEY} must be a list of texts; correct it.", path=paths.settings) from None
+        members[GROUP] = Raw(json.encode(group))
+
+    change_json(paths.settings, change)
+
+
+def _with(stored: Raw | None, patterns: Iterable[str]) -> Raw:
+    old = [] if stored is None else json.decode(stored, type=list[str])
+    return Raw(json.encode(list(dict.fromkeys((*old, *patterns)))))
+
+
+difflib = late("difflib")
+
+EXAMPLES = {list: '["first", "second"]', dict: '{"name": "value"}'}
+
+
+def find_setting(key: str) -> Setting:
+    """The setting with this dotted key; UsageError with near names if there is none."""
+    found = settings_by_key().get(key)
+    if found is None:
+        raise UsageError(f'There is no setting "{key}".{near_names(key) or " tau config list shows all."}')
+    return found
+
+
+def near_names(key: str) -> str:
+    """A sentence that names the settings that were perhaps meant, or nothing."""
+    known = settings_by_key()
+    inside = [
+        name for name in known if name.lower().endswith("." + key.lower()) or name.startswith(key + ".")
+    ]
+    by_case = {name.lower(): name for name in known}
+    near = [by_case[name] for name in difflib.get_close_matches(key.lower(), by_case, 3, 0.7)]
+    names = list(dict.fromkeys([*near, *inside]))[:3]
+    return f" Did you mean {' or '.join(names)}?" if names else ""
+
+
+def wrong_value(setting: Setting, value: Any) -> str | None:
+    """What is wrong with a value, in one sentence; None if nothing is."""
+    try:
+        convert(value, setting.annotation)
+    except ValidationError:
+        return f"{setting.key} must be {setting.type}, not {show_value(value)}."
+    return None
+
+
+def parse_value(setting: Setting, text: str) -> Any:
+    """A value as people type it: `true`, `10`, bare or quoted text, JSON for lists and objects."""
+    annotation = setting.annotation.__origin__
+    kinds = get_args(annotation) if type(None) in get_args(annotation) else (annotation,)
+    try:
+        value = json.decode(text)
+    except (DecodeError, UnicodeError):
+        value = text
+    if str in kinds and not isinstance(value, str) and not (value is None and type(None) in kinds):
+        value = text
+    problem = wrong_value(setting, value)
+    if problem:
+        example = EXAMPLES.get(get_origin(annotation) or annotation)
+        raise UsageError(problem + (f" Write it as JSON: '{example}'." if example else ""))
+    return value
+
+
+def set_setting(paths: Paths, key: str, value_text: str) -> Any:
+    """Write one setting to the user's file and nothing else; returns the value."""
+    value = parse_value(find_setting(key), value_text)
+    encoded = json.encode(value)
+
+    def change(members: dict[str, Raw]) -> None:
+        if not _replace(members, key, encoded) and not _insert(members, key, encoded):
+            message = f"{key} has no place: a group that it belongs to is no object; correct that first."
+            raise ConfigError(message, path=paths.settings)
+
+    change_json(paths.settings, change)
+    return value
+
+
+def reset_setting(paths: Paths, key: str) -> bool:
+    """Take one key out of the user's file, whichever way it is spelt; tells whether it was there.
+
+    A key that tau does not know can be taken out too.
+    """
+    if not paths.settings.exists():
+        find_setting(key)
+        return False
+    found = False
+
+    def change(members: dict[str, Raw]) -> None:
+        nonlocal found
+        found = _replace(members, key, None)
+        if not found:
+            find_setting(key)
+
+    change_json(paths.settings, change)
+    return found
+
+
+def _replace(members: dict[str, Raw], key: str, value: bytes | None) -> bool:
+    """Change (or remove) `key` wherever it stands, nested or dotted; False if it stands nowhere."""
+    found = key in members
+    if found and value is not None:
+        members[key] = Raw(value)
+    elif found:
+        del members[key]
+    for group, rest in _splits(key):
+        inner = _object(members.get(group))
+        if inner is None or not _replace(inner, rest, value):
+            continue
+        found = True
+        if inner:
+            members[group] = Raw(json.encode(inner))
+        else:
+            del members[group]
+    return found
+
+
+def _insert(members: dict[str, Raw], key: str, value: bytes) -> bool:
+    """Add `key` in nested spelling; False where its group is something else than an object."""
+    group, dot, rest = key.partition(".")
+    if not dot:
+        members[key] = Raw(value)
+        return True
+    inner = _object(members.get(group)) if group in members else {}
+    if inner is None or not _insert(inner, rest, value):
+        return False
+    members[group] = Raw(json.encode(inner))
+    return True
+
+
+def _splits(key: str) -> list[tuple[str, str]]:
+    parts = key.split(".")
+    return [(".".join(parts[:at]), ".".join(parts[at:])) for at in range(1, len(parts))]
+
+
+def _object(raw: Raw | None) -> dict[str, Raw] | None:
+    if raw is None or not bytes(raw).lstrip().startswith(b"{"):
+        return None
+    return json.decode(raw, type=dict[str, Raw])

@@ -1,0 +1,44 @@
+"""How a run ended, as an exit code and a sentence for the user."""
+
+from msgspec import UNSET, Struct
+
+from tau.agent.loop import Outcome
+from tau.base.errors import ProviderError, TauError, UsageError
+
+DONE = 0
+FAILED = 1
+WRONG_USE = 2
+TRY_LATER = 75  # EX_TEMPFAIL: the same command may work later
+INTERRUPTED = 130
+NOBODY_READS = 141  # as if SIGPIPE had ended us
+
+
+class ExitStatus(Struct, frozen=True):
+    """`remark` is empty where all went as it should."""
+
+    code: int
+    remark: str = ""
+
+
+def code_of(error: TauError) -> int:
+    if isinstance(error, UsageError):
+        return WRONG_USE
+    if isinstance(error, ProviderError) and error.retryable:
+        return TRY_LATER
+    return FAILED
+
+
+def judge(outcome: Outcome) -> ExitStatus:
+    if outcome.aborted:
+        return ExitStatus(INTERRUPTED, "Interrupted.")
+    if outcome.error is not None:
+        return ExitStatus(code_of(outcome.error), str(outcome.error))
+    message = outcome.message
+    if message is None:
+        return ExitStatus(FAILED, "The message was not sent: an extension has taken it.")
+    if message.stop_reason in ("error", "aborted"):
+        reason = message.error_message
+        return ExitStatus(FAILED, reason if reason is not UNSET else "The model gave no answer.")
+    if message.stop_reason == "length":
+        return ExitStatus(DONE, "The answer is cut off: it reached the model's output limit.")
+    return ExitStatus(DONE)

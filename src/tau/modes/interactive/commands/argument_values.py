@@ -1,0 +1,110 @@
+"""What arguments of commands can be: models, providers, sessions, looked up when they are first asked for."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from tau.base.errors import TauError
+from tau.base.late import late
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+    from tau.modes.interactive.selectors.model_list import ModelList as KnownModels
+
+appearance = late("tau.modes.interactive.themes.appearance")
+model_list = late("tau.modes.interactive.selectors.model_list")
+labels = late("tau.coding.session_index.labels")
+session_actions = late("tau.modes.interactive.selectors.session_actions")
+
+FRESH_S = 10.0
+MAX_SESSIONS = 200
+_Choice: TypeAlias = tuple[str, str]
+"""What may be typed, and what it means."""
+
+
+class ArgumentValues:
+    """Each is kept for some seconds. Looking takes a while, so it is done beside the keys."""
+
+    def __init__(self, app: "App") -> None:
+        self._app = app
+        self._found: dict[str, tuple[float, Sequence[_Choice]]] = {}
+        self._looking: set[str] = set()
+
+    def models(self) -> Sequence[_Choice]:
+        """As `provider/id`, those that can be used first."""
+        return self._get("models", self._read_models)
+
+    def providers(self) -> Sequence[_Choice]:
+        return self._get("providers", self._read_providers)
+
+    def sessions(self) -> Sequence[_Choice]:
+        """Ids and titles of the other sessions of this folder, the newest first."""
+        app = self._app
+
+        def read() -> Sequence[_Choice]:
+            place = session_actions.place_of(app)
+            found, _ = session_actions.list_sessions(place, everywhere=False, sort="time", progress=_nobody)
+            current = None if app.session is None else app.session.log.path
+            return [
+                (one.row.id, f"{one.title}, {labels.age_text(one.row.changed_ms)}")
+                for one in found[:MAX_SESSIONS]
+                if one.row.path != current
+            ]
+
+        return self._get("sessions", read)
+
+    def themes(self) -> Sequence[_Choice]:
+        return [(name, "") for name in appearance.theme_names()]
+
+    def _get(self, kind: str, read: Callable[[], Sequence[_Choice]]) -> Sequence[_Choice]:
+        """What is known; if that is old, it is looked up, and the question is asked again then."""
+        now = self._app.front.timer.time()
+        looked_at, found = self._found.get(kind, (now - 2 * FRESH_S, ()))
+        if now - looked_at > FRESH_S and kind not in self._looking:
+            self._looking.add(kind)
+            self._app.start(self._look(kind, read))
+        return found
+
+    async def _look(self, kind: str, read: Callable[[], Sequence[_Choice]]) -> None:
+        editor = self._app.editor
+        asked = editor.text
+        found: Sequence[_Choice] = ()
+        try:
+            found = await asyncio.to_thread(read)
+        except TauError:
+            pass  # who uses the command is told
+        finally:
+            self._looking.discard(kind)
+        before = self._found.get(kind)
+        self._found[kind] = (self._app.front.timer.time(), found)
+        is_news = before is None or before[1] != found
+        if is_news and found and editor.text == asked and not editor.completing.at:
+            editor.completing.ask_now(lambda: (asked, len(asked)))
+            self._app.screen.request_render()
+
+    def _models(self) -> "KnownModels":
+        session = self._app.session
+        found: KnownModels = model_list.known_models(
+            self._app.paths, None if session is None else session.model
+        )
+        return found
+
+    def _read_models(self) -> Sequence[_Choice]:
+        known = self._models()
+        rows = sorted(known.catalog.models, key=lambda model: model.provider not in known.usable)
+        return [
+            (model.key, model.name if model.provider in known.usable else f"{model.name} (no key)")
+            for model in rows
+        ]
+
+    def _read_providers(self) -> Sequence[_Choice]:
+        known = self._models()
+        return [
+            (id, f"{row.name} (has a key)" if id in known.usable else row.name)
+            for id, row in known.catalog.providers.items()
+            if not row.local
+        ]
+
+
+def _nobody(done: int, total: int) -> None:
+    """Is told how far reading the sessions is."""

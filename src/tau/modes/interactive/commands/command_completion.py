@@ -1,0 +1,192 @@
+"""How a command that is being typed may go on: its name, then its arguments."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from tau.ai.model import THINKING_LEVELS
+from tau.base.late import late
+from tau.modes.interactive.commands import table
+from tau.modes.interactive.composer.path_completion import listed
+from tau.tui.widgets.autocomplete import CompletionItem, EnterMeans, Suggestions
+from tau.tui.widgets.fuzzy import Ranker
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+    from tau.modes.interactive.commands.argument_values import ArgumentValues
+    from tau.modes.interactive.commands.command_controller import CommandController
+
+export = late("tau.modes.interactive.commands.export")
+argument_values = late("tau.modes.interactive.commands.argument_values")
+todo_list = late("tau.coding.todo.list")
+
+MAX_ITEMS = 50
+_Choice = tuple[str, str]
+"""What may be typed, and what it means."""
+
+_WORDS: dict[str, tuple[_Choice, ...]] = {
+    "changelog": (("full", "All versions"),),
+    "copy": (("last", "The last answer"),),
+    "jobs": (("cancel", "Stop one, or all"),),
+    "plan": (("review", "Look at the plan again"), ("off", "End plan mode")),
+    "queue": (
+        ("edit", "Take one back to change it"),
+        ("drop", "Drop one"),
+        ("back", "Take the last one back"),
+        ("clear", "Drop all"),
+    ),
+    "session": (("delete", "Move it to the trash"),),
+    "stats": (("7", "The last week"), ("30", "The last month"), ("all", "From the beginning")),
+    "todo": (
+        ("append", "Add a task"),
+        ("start", "Begin with a task"),
+        ("done", "A task is done"),
+        ("drop", "A task is not needed"),
+        ("rm", "Remove a task"),
+        ("edit", "Change the list as text"),
+        ("copy", "Copy the list as Markdown"),
+        ("export", "Write it to a file"),
+        ("import", "Read it from a file"),
+        ("clear", "Remove all tasks"),
+    ),
+    "undo": (("list", "What can be taken back"),),
+}
+_GOES_ON = frozenset({"append", "start", "done", "drop", "rm", "import", "export", "edit", "cancel"})
+"""Words behind which something else is typed."""
+_PROSE = frozenset({"plan"})
+"""What is typed behind these is mostly no word of the list, and Enter sends it as it is."""
+
+
+class CommandCompletion:
+    """Answers at once. What has to be looked up first is answered when it is known."""
+
+    def __init__(self, app: "App", commands: "CommandController") -> None:
+        self._app = app
+        self._commands = commands
+        self._known: ArgumentValues = argument_values.ArgumentValues(app)
+        self._arguments: dict[str, Callable[[str], Sequence[_Choice]]] = {
+            "export": self._files,
+            "help": lambda typed: [(name, _description(name)) for name in table.ROWS],
+            "jobs": self._jobs,
+            "login": lambda typed: self._known.providers(),
+            "logout": lambda typed: self._known.providers(),
+            "model": lambda typed: self._known.models(),
+            "queue": self._queue,
+            "resume": lambda typed: self._known.sessions(),
+            "theme": lambda typed: self._known.themes(),
+            "thinking": lambda typed: [(level, "") for level in THINKING_LEVELS],
+            "todo": self._todo,
+        }
+
+    def complete(self, text: str, cursor: int) -> Suggestions | None:
+        """`text` begins with a slash."""
+        head = text[:cursor]
+        if "\n" in head:
+            return None
+        name, blank, typed = head[1:].partition(" ")
+        if not blank:
+            return self._names(name)
+        row = table.find(name)
+        if row is None:
+            return None
+        typed = typed.lstrip()
+        choices = self._choices(row.name, typed)
+        if not choices:
+            return None
+        if row.name in _WORDS:
+            word = typed.rpartition(" ")[2]
+            enter: EnterMeans = "submit" if row.name in _PROSE else "accept+submit" if word else "accept"
+            return _suggestions(len(head) - len(word), word, choices, enter)
+        return _suggestions(len(head) - len(typed), typed, choices, "accept+submit")
+
+    def _choices(self, name: str, typed: str) -> Sequence[_Choice] | None:
+        """All that may stand there; None where nothing is known."""
+        if name in self._arguments:
+            return self._arguments[name](typed)
+        return None if " " in typed else _WORDS.get(name)
+
+    def _names(self, typed: str) -> Suggestions | None:
+        """Commands of tau, those of files with where they come from, other names of a command at the end."""
+        rows: list[tuple[str, str, bool]] = [
+            (row.name, _description(row.name), bool(row.usage)) for row in table.ROWS.values()
+        ]
+        own = self._commands.files.all()
+        for file in own:
+            hint = f"{file.hint}: " if file.hint else ""
+            rows.append((file.name, f"({file.origin}) {hint}{file.description}", True))
+        if typed:
+            rows += [(alias, f"The same as /{name}", False) for alias, name in table.ALIASES.items()]
+        else:
+            rows.sort(key=lambda row: row[0] != "help")  # what Enter runs behind a bare slash changes nothing
+        found = Ranker([name for name, _, _ in rows]).best(typed, MAX_ITEMS)
+        items = [
+            CompletionItem(f"/{name}", f"/{name} " if more else f"/{name}", description, more=more)
+            for name, description, more in (rows[match.place] for match in found)
+        ]
+        hinted = {f"/{file.name}" for file in own if file.hint}
+        enter: EnterMeans = "accept" if any(item.label in hinted for item in items) else "accept+submit"
+        return Suggestions(0, items, enter) if items else None
+
+    def _files(self, typed: str) -> Sequence[_Choice]:
+        app = self._app
+        folder, names = listed(typed, app.cwd)
+        choices = [(folder + name, "") for name in names if name.endswith(("/", ".html", ".md", ".json"))]
+        if not typed and app.session is not None:
+            stem = export.default_name(app.session).removesuffix(".html")
+            kinds = ((".html", "A page"), (".md", "Markdown"), (".json", "Data for programs"))
+            choices = [(stem + ending, meaning) for ending, meaning in kinds]
+        return choices
+
+    def _jobs(self, typed: str) -> Sequence[_Choice]:
+        session = self._app.session
+        all_jobs = () if session is None else session.jobs.list()
+        if not typed.startswith("cancel "):
+            return [*_WORDS["jobs"], *((job.id, f"{job.status}: {job.label}") for job in all_jobs)]
+        running = [(job.id, job.label) for job in all_jobs if job.running]
+        return [*running, ("all", "All that run")] if running else []
+
+    def _queue(self, typed: str) -> Sequence[_Choice]:
+        verb, blank, _ = typed.partition(" ")
+        session = self._app.session
+        if not blank:
+            return _WORDS["queue"]
+        if verb not in ("edit", "drop") or session is None:
+            return []
+        waiting = [item for item in session.queue.waiting() if item.kind in ("steering", "followUp")]
+        return [(str(number), item.text) for number, item in enumerate(waiting, start=1)]
+
+    def _todo(self, typed: str) -> Sequence[_Choice]:
+        verb, blank, words = typed.partition(" ")
+        session = self._app.session
+        if not blank:
+            return _WORDS["todo"]
+        if verb in ("import", "export"):
+            folder, names = listed(words, self._app.cwd)
+            return [(folder + name, "") for name in names if name.endswith(("/", ".md"))]
+        if verb not in ("start", "done", "drop", "rm") or " " in words or session is None:
+            return []
+        tasks = [task for _, task in todo_list.tasks_of(session.todos.recorded)]
+        return [(str(number), task.content) for number, task in enumerate(tasks, start=1)]
+
+
+def _description(name: str) -> str:
+    row = table.ROWS[name]
+    return f"{row.usage}: {row.description}" if row.usage and len(row.usage) <= 12 else row.description
+
+
+def _suggestions(start: int, typed: str, choices: Sequence[_Choice], enter: EnterMeans) -> Suggestions | None:
+    """Those that what was typed so far can mean, by their text first, then by what they mean."""
+    best = Ranker([value for value, _ in choices]).best(typed, MAX_ITEMS)
+    places = [match.place for match in best]
+    if typed and enter != "submit" and len(places) < MAX_ITEMS:
+        argument_values, lower = set(places), typed.lower()
+        for place, (_, meaning) in enumerate(choices):
+            if place not in argument_values and lower in meaning.lower():
+                places.append(place)
+    items = [_item(*choices[place]) for place in places[:MAX_ITEMS]]
+    return Suggestions(start, items, enter) if items else None
+
+
+def _item(value: str, meaning: str) -> CompletionItem:
+    goes_on = value in _GOES_ON or value.endswith("/")
+    blank = " " if value in _GOES_ON else ""
+    return CompletionItem(value, value + blank, meaning, more=goes_on)

@@ -1,0 +1,129 @@
+"""Commands that take the conversation out of tau: into a file, or into the clipboard."""
+
+import asyncio
+import os
+from pathlib import Path
+
+from tau.base.errors import TauError, UsageError
+from tau.base.files import make_private, temporary_folder, typed_path, write_atomic
+from tau.coding.export.files import MASKED, ExportFormat, exported, format_of, write_export
+from tau.coding.export.secrets import Masker, known_secrets, masked_text
+from tau.coding.session.session import Session
+from tau.coding.session.storage.log import SessionLog
+from tau.modes.interactive.app import App
+from tau.modes.interactive.commands.shared_text import session_of
+from tau.modes.interactive.composer.clipboard import Clipboard, copy
+
+OPTIONS = ("--no-mask", "--force")
+USAGE = "Write it as /export [--no-mask] [--force] [FILE.html|FILE.md|FILE.json]."
+
+
+async def export(app: App, rest: str) -> None:
+    """Raises TauError. Without a file it is a page in the working folder, named after the session."""
+    session = session_of(app)
+    words = rest.split()
+    options = [word for word in words if word.startswith("--")]
+    name = rest
+    for option in options:
+        if option not in OPTIONS:
+            raise UsageError(f'There is no option "{option}". {USAGE}')
+        name = name.replace(option, " ", 1)
+    path = session.cwd / typed_path(name.strip() or default_name(session))
+    format = format_of(path)
+    if format is None:
+        raise UsageError(f"The file's name must end in .html, .md or .json. {USAGE}")
+    mask = format in MASKED and "--no-mask" not in options
+    app.lane.show("Exporting")
+    try:
+        told = await _exported(app, session, format, path, mask=mask, force="--force" in options)
+    finally:
+        app.lane.hide()
+    app.say(f"The session was exported to {path}. {told}")
+
+
+def default_name(session: Session) -> str:
+    """A name for the page: of the session, as far as it can be a file's."""
+    name = session.names.name or session.log.header.id[:8]
+    words = "".join(letter if letter.isalnum() else " " for letter in name).split()
+    return f"tau-{'-'.join(words)[:60] or 'session'}.html"
+
+
+async def dump(app: App, rest: str) -> None:
+    """The active branch as Markdown, with secrets masked; into a file if it does not fit the clipboard."""
+    session = session_of(app)
+    log = _readable(session)
+    masker = Masker(_known_secrets(app))
+
+    def text() -> str:
+        with _closing(log, session):
+            return b"".join(exported(log, "markdown", masker)).decode()
+
+    dumped = await asyncio.to_thread(text) if log is not session.log else text()
+    if await copy(dumped, app.screen.terminal, Clipboard()):
+        app.say(f"Copied {len(dumped):,} characters. {masked_text(masker)}")
+        return
+    path = _keep(session, dumped)
+    app.say(f"The clipboard cannot take {len(dumped):,} characters; the text is in {path}.", "warning")
+
+
+def _known_secrets(app: App) -> list[str]:
+    return known_secrets(os.environ, app.paths.auth, lambda problem: app.say(problem, "warning"))
+
+
+async def _exported(
+    app: App, session: Session, format: ExportFormat, path: Path, *, mask: bool, force: bool
+) -> str:
+    """Write it, beside the loop if it is on the disk; what to say of its secrets."""
+    masker = Masker(_known_secrets(app)) if mask else None
+    log = _readable(session)
+
+    def write() -> None:
+        with _closing(log, session):
+            write_export(path, exported(log, format, masker), force=force)
+
+    try:
+        if log is session.log:
+            write()
+        else:
+            await asyncio.to_thread(write)
+    except OSError as error:
+        raise TauError(f"{path} cannot be written: {error.strerror or error}.") from error
+    return masked_text(masker)
+
+
+def _readable(session: Session) -> SessionLog:
+    """The session as another reader has it, so that nothing waits for us; its own log if it has no file."""
+    own = session.log
+    if own.path is None:
+        return own
+    if not own.path.exists():
+        raise TauError("Nothing was said yet.")
+    log = SessionLog.open(own.path, blobs=own.blobs, read_only=True)
+    if own.leaf in log:
+        log.move(own.leaf)
+    return log
+
+
+class _closing:
+    """Closes a log that was opened for us."""
+
+    def __init__(self, log: SessionLog, session: Session) -> None:
+        self._log = None if log is session.log else log
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        if self._log is not None:
+            self._log.close()
+
+
+def _keep(session: Session, text: str) -> Path:
+    folder = session.log.artifacts_folder or temporary_folder()
+    path = folder / f"conversation-{session.log.header.id[:8]}.md"
+    try:
+        make_private(folder)
+        write_atomic(path, text.encode("utf-8", "replace"), mode=0o600)
+    except OSError as error:
+        raise TauError(f"{path} cannot be written: {error.strerror or error}.") from error
+    return path

@@ -1,0 +1,127 @@
+"""Commands about tau itself: help, what is new, keys for providers, a look inside, the end."""
+
+from pathlib import Path
+
+from tau.base.errors import TauError, UsageError
+from tau.base.late import late
+from tau.modes.interactive.app import App
+from tau.modes.interactive.commands import table
+from tau.modes.interactive.commands.shared_text import bullet, columns, count
+
+debug_menu = late("tau.modes.interactive.debug.menu")
+logins = late("tau.modes.interactive.dialogs.login")
+
+# An installed package carries it; a checkout has it beside its source.
+HERE = Path(__file__)
+CHANGELOGS = (HERE.parents[3] / "CHANGELOG.md", HERE.parents[5] / "CHANGELOG.md")
+NAME_COLUMNS = 21
+_KEYS = (
+    ("tui.input.submit", "send; while the agent works, it is told soon"),
+    ("app.message.followUp", "send when the agent has finished"),
+    ("app.message.dequeue", "take back what waits to be sent"),
+    ("app.interrupt", "stop what runs"),
+    ("tui.input.newLine", "begin a new line"),
+    ("app.tools.expand", "show all output of tools"),
+    ("app.help.hotkeys", "show all keys"),
+)
+
+
+async def help(app: App, rest: str) -> None:
+    """All commands by group, with the keys that matter most; or one of them."""
+    if rest:
+        _help_for(app, rest.removeprefix("/"))
+        return
+    lines: list[str] = []
+    for group in table.GROUPS:
+        rows = [(row.typed, _described(row)) for row in table.ROWS.values() if row.group == group]
+        lines += [group, *columns(app, _short(rows), indent=2, least=NAME_COLUMNS), ""]
+    own = app.commands.files.all(fresh=True)
+    if own:
+        rows = [(f"/{file.name} {file.hint}".rstrip(), f"{file.origin}: {file.description}") for file in own]
+        lines += [
+            "Commands of yours and of this project",
+            *columns(app, _short(rows), indent=2, least=NAME_COLUMNS),
+            "",
+        ]
+    signs = [
+        ("!COMMAND", "run it in the shell; with !! the model is not told"),
+        ("$CODE", "run it in Python; with $$ the model is not told"),
+        ("@FILE", "name a file"),
+    ]
+    keys = [(app.keys.label(action), text) for action, text in _KEYS if app.keys.label(action)]
+    lines += ["Signs and keys", *columns(app, [*signs, *keys], indent=2, least=NAME_COLUMNS)]
+    app.say("\n".join(lines))
+    for warning in app.commands.files.warnings:
+        app.say(warning, "warning")
+
+
+def _short(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Long lists of arguments would leave no room for what a command does."""
+    return [
+        (typed if len(typed) <= NAME_COLUMNS else f"{typed.split()[0]} ...", text) for typed, text in rows
+    ]
+
+
+def _described(row: table.SlashCommand) -> str:
+    others = "".join(f"; also /{alias}" for alias in row.aliases)
+    return f"{row.description}{others}"
+
+
+def _help_for(app: App, name: str) -> None:
+    row = table.find(name)
+    if row is not None:
+        when = "" if row.while_busy else " It cannot be used while the agent is at work."
+        app.say(f"{row.typed}\n{_described(row)}.{when}")
+        return
+    file = app.commands.files.get(name)
+    if file is None:
+        near = app.commands.nearest(name)
+        hint = f" Did you mean /{near}?" if near else ""
+        raise UsageError(f"There is no command /{name}.{hint}")
+    app.say(f"/{file.name} {file.hint}".rstrip() + f"\n{file.description}\nFrom {file.path}.")
+
+
+async def changelog(app: App, rest: str) -> None:
+    """The latest part, or all of it."""
+    if rest not in ("", "full"):
+        raise UsageError("Write it as /changelog, or as /changelog full.")
+    path = next((place for place in CHANGELOGS if place.is_file()), None)
+    if path is None:
+        raise TauError("This installation of tau has no list of changes with it.")
+    parts = path.read_text(encoding="utf-8").split("\n## ")[1:]
+    shown = parts if rest else parts[:1]
+    more = len(parts) - len(shown)
+    note = f"\n\n{count(more, 'earlier version').capitalize()}: /changelog full." if more else ""
+    app.say("\n\n".join(_plain(app, part) for part in shown) + note)
+
+
+def _plain(app: App, part: str) -> str:
+    """A part of the list as lines without the signs of Markdown, of which some go over several lines."""
+    head, _, body = part.strip().partition("\n")
+    lines = [head.replace("[", "").replace("]", "")]
+    things: list[str] = []
+    for line in [*body.replace("`", "").splitlines(), "### "]:
+        if things and (line[:2] in ("- ", "##") or not line.strip()):
+            lines += bullet(app, " ".join(things))
+            things = []
+        if line.startswith("- ") or things:
+            things.append(line.removeprefix("- ").strip())
+        elif line.strip(" #"):
+            lines += ["", line.strip(" #")]
+    return "\n".join(lines)
+
+
+async def login(app: App, rest: str) -> None:
+    await logins.login(app, rest)
+
+
+async def logout(app: App, rest: str) -> None:
+    await logins.logout(app, rest)
+
+
+async def debug(app: App, rest: str) -> None:
+    await debug_menu.open_menu(app)
+
+
+async def exit(app: App, rest: str) -> None:
+    app.quit()

@@ -1,0 +1,283 @@
+"""Pictures in a message: each is a mark in the text, and its content goes along when the text is sent."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tau.ai.wire import ImageContent
+from tau.base.errors import TauError
+from tau.base.files import make_private, write_atomic
+from tau.base.late import late
+from tau.base.sizes import MIB, format_bytes
+from tau.tui.text.clean import clean_line
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+    from tau.tui.widgets.editor.draft import DraftPart
+    from tau.tui.widgets.editor.editor import Editor
+
+base64 = late("base64")
+hashlib = late("hashlib")
+images = late("tau.coding.images")
+
+MAX_REMEMBERED = 200
+MAX_NAME_CHARS = 60
+MAX_PASTED_FILES = 40
+MAX_PASTED_BYTES = 64 * MIB
+_ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
+
+
+class ImageAttachment:
+    """Where it is, and its content as soon as it was read; `problem` says why it cannot be.
+
+    `label` is what the editor shows for it.
+    """
+
+    __slots__ = ("_sent", "content", "label", "path", "problem", "reading")
+
+    def __init__(self, path: Path | None, content: ImageContent | None = None, label: str = "") -> None:
+        self.path = path
+        self.content = content
+        self.label = label
+        self.problem = ""
+        self.reading: asyncio.Event | None = None
+        self._sent: int | None = None
+
+    def let_go(self) -> None:
+        """It was sent: where there is a file, that is enough from here on."""
+        if self.content is not None and self.path is not None:
+            self._sent = hash(self.content.data)
+            self.content = None
+
+    def is_same(self, content: ImageContent) -> bool:
+        """Whether this content is that of the picture, which may have been let go."""
+        if self.content is not None:
+            return self.content.data == content.data
+        return self._sent == hash(content.data)
+
+
+class Attachments:
+    """The mark `[Image #1: shot.png]` stands in the text that is sent, so that a model can speak of it.
+
+    It keeps its meaning while tau runs, also in a text that comes back from the queue or the history. The
+    content is let go when it was sent, and read again from its file if need be.
+    """
+
+    def __init__(self, app: "App") -> None:
+        self._app = app
+        self._known: dict[str, ImageAttachment] = {}
+        self._last_number = 0
+
+    def attach(self, path: Path) -> bool:
+        """Put the picture in this file at the cursor; False if it is none."""
+        if not is_picture(path):
+            return False
+        self._mark(path.name, path.stat().st_size, ImageAttachment(path))
+        return True
+
+    async def attach_data(self, data: bytes, name: str = "clipboard") -> None:
+        """Put a picture that has no file yet at the cursor. Raises TauError."""
+        images.check_size(len(data))
+        info = images.read_header(data)
+        if info is None:
+            raise TauError("What is in the clipboard is no picture that can be sent (PNG, JPEG, GIF, WEBP).")
+        folder = self._app.paths.cache / "pasted"
+        path = await asyncio.to_thread(_saved, folder, data, _ENDINGS.get(info.mime_type, ".png"))
+        self._mark(f"{name}{path.suffix if path else ''}", len(data), ImageAttachment(path), data)
+
+    def remember(self, token: str, path: str) -> None:
+        """A mark of an earlier life of tau, as a draft has kept it."""
+        self._note(token, ImageAttachment(Path(path)))
+        self._last_number = max(self._last_number, _number(token))
+
+    def marks(self, text: str) -> list[str]:
+        """The marks in a text, as they stand in it, each once."""
+        if "[Image #" not in text:
+            return []
+        found = [(text.find(token), token) for token in self._known]
+        return [token for place, token in sorted(found) if place >= 0]
+
+    def places(self, text: str) -> list[tuple[str, str]]:
+        """Marks in a text and the files that they stand for."""
+        return [(token, str(path)) for token in self.marks(text) if (path := self._known[token].path)]
+
+    def ready(self, text: str) -> list[ImageContent] | None:
+        """The contents for a text; None if some are still to be read."""
+        contents = [self._known[token].content for token in self.marks(text)]
+        return None if None in contents else [content for content in contents if content is not None]
+
+    async def contents(self, text: str) -> list[ImageContent]:
+        """The contents for a text. Raises TauError where one cannot be sent."""
+        found: list[ImageContent] = []
+        for token in self.marks(text):
+            picture = self._known[token]
+            await self._read(picture)
+            if picture.content is None:
+                raise TauError(f"{token} cannot be sent: {picture.problem} Delete its mark.")
+            found.append(picture.content)
+        return found
+
+    def let_go(self, text: str) -> None:
+        """It was sent: the files are enough from here on."""
+        for token in self.marks(text):
+            self._known[token].let_go()
+
+    def come_back(self, text: str, contents: Sequence[ImageContent]) -> str:
+        """The text of a message that was sent before, with a mark for each of its pictures.
+
+        Marks of another session or of an earlier life of tau may be in use for other pictures by now: then
+        they get new numbers.
+        """
+        marks = _marks(text)
+        if len(marks) != len(contents):  # one that the person has typed stands for nothing
+            marks = self.marks(text)[: len(contents)]
+        self._last_number = max(self._last_number, *map(_number, marks), 0)
+        for mark, content in zip(marks, contents, strict=False):
+            known = self._known.get(mark)
+            if known is not None and known.is_same(content):
+                known.content = content
+                continue
+            name = mark.partition(": ")[2].removesuffix("]")
+            token = mark if known is None else self._token(name)
+            text = text.replace(mark, token)
+            self._came_back(token, name, content)
+        for content in contents[len(marks) :]:
+            token = self._token("picture")
+            text = f"{text} {token}" if text else token
+            self._came_back(token, "picture", content)
+        return text
+
+    def parts(self, text: str) -> "list[DraftPart]":
+        """A text for the editor, in which every mark is one unit; none is at the end, where one types on."""
+        parts: list[DraftPart] = []
+        for token in self.marks(text):
+            before, _, text = text.partition(token)
+            label = self._known[token].label or token
+            parts += [*([before] if before else []), {"paste": 0, "label": label, "text": token}]
+        return [*parts, text or " "]
+
+    def _came_back(self, token: str, name: str, content: ImageContent) -> None:
+        size = len(content.data) * 3 // 4
+        picture = ImageAttachment(None, content, _label(name, size))
+        self._note(token, picture)
+        self._app.start(self._keep(picture, content))
+
+    async def _keep(self, picture: ImageAttachment, content: ImageContent) -> None:
+        """Give it a file, so that a draft can name it and its content need not be held."""
+        try:
+            data = base64.b64decode(content.data)
+        except ValueError:
+            return
+        ending = _ENDINGS.get(content.mime_type, ".png")
+        picture.path = await asyncio.to_thread(_saved, self._app.paths.cache / "pasted", data, ending)
+
+    def _mark(self, name: str, size: int, picture: ImageAttachment, data: bytes | None = None) -> None:
+        name = clean_line(name).replace("[", "(").replace("]", ")")[-MAX_NAME_CHARS:]
+        token = self._token(name)
+        picture.label = _label(name, size)
+        self._note(token, picture)
+        editor = self._app.editor
+        if not _at_blank(editor):
+            editor.insert(" ")
+        editor.insert_marker(picture.label, token)
+        editor.insert(" ")
+        self._app.screen.request_render()
+        self._app.start(self._read(picture, data))
+
+    def _token(self, name: str) -> str:
+        self._last_number += 1
+        return f"[Image #{self._last_number}: {name}]"
+
+    def _note(self, token: str, picture: ImageAttachment) -> None:
+        self._known[token] = picture
+        if len(self._known) > MAX_REMEMBERED:
+            del self._known[next(iter(self._known))]
+
+    async def _read(self, picture: ImageAttachment, data: bytes | None = None) -> None:
+        """Read and, if it is large, make it smaller, on a thread; once."""
+        if picture.content is not None or (picture.path is None and data is None):
+            return
+        if picture.reading is not None:
+            await picture.reading.wait()
+            return
+        picture.reading = asyncio.Event()
+        resize = self._app.settings.images.auto_resize
+        try:
+            picture.content = await asyncio.to_thread(_loaded, picture.path, data, resize)
+            picture.problem = ""
+        except TauError as error:
+            picture.problem = str(error)
+            self._app.input.hint(picture.problem, "error")
+        except OSError as error:
+            picture.problem = f"its file cannot be read ({error.strerror or error})."
+        finally:
+            picture.reading.set()
+            picture.reading = None
+
+
+def _label(name: str, size: int) -> str:
+    return f"[{name} {format_bytes(size)}]"
+
+
+def _marks(text: str) -> list[str]:
+    """What looks like a mark in a text, in order, each once."""
+    found: dict[str, None] = {}
+    for piece in text.split("[Image #")[1:]:
+        inside, end, _ = piece.partition("]")
+        token = f"[Image #{inside}{end}"
+        if end and ": " in inside and _number(token):
+            found[token] = None
+    return list(found)
+
+
+def _number(token: str) -> int:
+    number = token.removeprefix("[Image #").partition(":")[0]
+    return int(number) if number.isascii() and number.isdecimal() else 0
+
+
+def is_picture(path: Path) -> bool:
+    """Whether the content of the file is one that can be sent."""
+    try:
+        with path.open("rb") as file:
+            return images.read_header(file.read(images.HEADER_BYTES)) is not None
+    except OSError:
+        return False
+
+
+def _at_blank(editor: "Editor") -> bool:
+    """Whether the cursor stands at the start or behind a blank."""
+    draft = editor.draft()
+    parts, cursor = draft["parts"], draft["cursor"]
+    assert isinstance(parts, list) and isinstance(cursor, int)
+    text = "".join(part if isinstance(part, str) else "x" for part in parts)
+    return cursor == 0 or text[cursor - 1].isspace()
+
+
+def _loaded(path: Path | None, data: bytes | None, resize: bool) -> ImageContent:
+    if data is None:
+        assert path is not None
+        images.check_size(path.stat().st_size)
+        data = path.read_bytes()
+    content: ImageContent = images.load_image(data, auto_resize=resize).content()
+    return content
+
+
+def _saved(folder: Path, data: bytes, ending: str) -> Path | None:
+    """A file for what came from the clipboard, so that a draft can name it; the oldest ones go."""
+    path = folder / f"{hashlib.sha256(data).hexdigest()[:16]}{ending}"
+    try:
+        make_private(folder)
+        write_atomic(path, data, mode=0o600, sync=False)
+        _tidy(sorted(folder.iterdir(), key=lambda file: file.stat().st_mtime, reverse=True))
+    except OSError:
+        return None
+    return path
+
+
+def _tidy(newest_first: Sequence[Path]) -> None:
+    total = 0
+    for place, path in enumerate(newest_first):
+        total += path.stat().st_size
+        if place >= MAX_PASTED_FILES or total > MAX_PASTED_BYTES:
+            path.unlink(missing_ok=True)

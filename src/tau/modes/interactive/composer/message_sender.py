@@ -1,0 +1,160 @@
+"""From the editor to the session: in order, with pictures; what cannot be sent comes back."""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from tau.ai.wire import ImageContent, UserContent, UserMessage, text_of
+from tau.base.errors import TauError
+
+if TYPE_CHECKING:
+    from tau.coding.session.session import Session
+    from tau.modes.interactive.app import App
+    from tau.modes.interactive.composer.attachments import Attachments
+    from tau.modes.interactive.composer.draft_autosave import DraftAutosave
+    from tau.modes.interactive.composer.prompt_recall import PromptRecall
+
+_NOT_REMEMBERED = ("/exit", "/quit")
+
+
+class Submission(NamedTuple):
+    text: str
+    follow_up: bool = False
+
+
+class MessageSender:
+    """`send` takes a text, or refuses it, and then it stays in the editor.
+
+    A message that needs a moment (its pictures are being read, there is no session yet) holds up those after
+    it: they arrive in the order in which they were sent.
+    """
+
+    def __init__(
+        self, app: "App", recall: "PromptRecall", keeper: "DraftAutosave", pictures: "Attachments"
+    ) -> None:
+        self._app = app
+        self._recall = recall
+        self._keeper = keeper
+        self._pictures = pictures
+        self._waiting: deque[Submission] = deque()
+        self._busy = False
+
+    def send(self, text: str, *, follow_up: bool = False) -> bool:
+        """Whether it is on its way; else the person was told why not."""
+        app = self._app
+        app.banner.hide()
+        if not text.strip():
+            return True
+        problem = self._problem(app.session, text)
+        if problem:
+            app.banner.show(problem)
+            return False
+        self._keeper.changed()  # a draft may have been below what was sent
+        if text.strip() not in _NOT_REMEMBERED:
+            self._recall.add(text)
+        return self._deliver(Submission(text, follow_up))
+
+    def early(self, texts: Sequence[str]) -> None:
+        """What was sent before there was a session: first that of the screen, then what waits here."""
+        for text in reversed(texts):
+            if text.strip():
+                self._recall.add(text)
+                self._waiting.appendleft(Submission(text))
+        self._go_on()
+
+    def later(self, command: str) -> None:
+        """Run this as soon as there is a session. Nobody has typed it, so it is not remembered."""
+        self._waiting.append(Submission(command))
+
+    def take_back(self, messages: Sequence[UserMessage]) -> bool:
+        """Messages from the queue stand in the editor again, before what is being written."""
+        texts = []
+        for message in messages:
+            content = message.content
+            said, images = (content, []) if isinstance(content, str) else (text_of(content), _images(content))
+            texts.append(self._pictures.come_back(said, images))
+        return self.put_back(self._as_message("\n\n".join(text for text in texts if text)))
+
+    def bring_back(self, text: str, images: Sequence[ImageContent] = ()) -> bool:
+        """An old message stands in the editor, to be changed and sent again."""
+        return self.put_back(self._as_message(self._pictures.come_back(text, images)))
+
+    def put_back(self, text: str) -> bool:
+        """A text stands in the editor again; what is being written stays behind it."""
+        if not text:
+            return False
+        editor = self._app.editor
+        self._app.screen.request_render()
+        if editor.is_empty and not self._pictures.marks(text):
+            editor.set_text(text)
+            return True
+        draft = editor.draft()
+        parts, cursor = draft["parts"], draft["cursor"]
+        assert isinstance(parts, list) and isinstance(cursor, int)
+        before = [*self._pictures.parts(text), *(["\n\n"] if parts else [])]
+        length = sum(len(part) if isinstance(part, str) else 1 for part in before)
+        editor.restore({"parts": [*before, *parts], "cursor": cursor + length})
+        return True
+
+    def _as_message(self, text: str) -> str:
+        """With a blank before it where it would be run otherwise: text of a command file may begin anyhow."""
+        return f" {text}" if text and self._app.commands.takes(text) else text
+
+    def _problem(self, session: "Session | None", text: str) -> str:
+        """Why this cannot be sent to the model."""
+        marks = self._pictures.marks(text)
+        if not marks or session is None or "image" in session.model.input or self._app.commands.takes(text):
+            return ""
+        key = self._app.keys.label("app.model.select")
+        return (
+            f"{session.model.name} takes no pictures. Choose another model ({key}), or delete the mark "
+            f"{marks[0]}; what you wrote is still here."
+        )
+
+    def _deliver(self, sent: Submission) -> bool:
+        images = [] if not self._pictures.marks(sent.text) else self._pictures.ready(sent.text)
+        if self._busy or self._app.session is None or images is None:
+            self._waiting.append(sent)
+            self._go_on()
+            return True
+        try:
+            self._submit(sent, images)
+        except TauError as error:
+            self._app.banner.show(str(error))
+            return False
+        self._go_on()
+        return True
+
+    def _submit(self, sent: Submission, images: Sequence[ImageContent]) -> None:
+        self._app.submit(sent.text, images, follow_up=sent.follow_up)
+        self._pictures.let_go(sent.text)
+
+    def _go_on(self) -> None:
+        if not self._busy and self._app.session is not None:
+            self._busy = True
+            self._app.start(self._pump())
+
+    async def _pump(self) -> None:
+        """Each one begins before the next is looked at: a run that is about to begin is one to steer."""
+        try:
+            await asyncio.sleep(0)
+            while self._waiting and self._app.session is not None:
+                sent = self._waiting.popleft()
+                try:
+                    problem = self._problem(self._app.session, sent.text)
+                    if problem:
+                        raise TauError(problem)
+                    self._submit(sent, await self._pictures.contents(sent.text))
+                except Exception as error:
+                    self.put_back(sent.text)
+                    if not isinstance(error, TauError):
+                        raise
+                    self._app.banner.show(str(error))
+                await asyncio.sleep(0)
+        finally:
+            self._busy = False
+
+
+def _images(content: Sequence[UserContent]) -> list[ImageContent]:
+    return [part for part in content if isinstance(part, ImageContent)]

@@ -1,0 +1,26 @@
+"""What the text in the editor is for: a message, a line for the shell, or Python."""
+
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+
+ComposerMode = Literal["", "bash", "python"]
+
+_TOKENS: dict[ComposerMode, str] = {"": "border", "bash": "bashMode", "python": "pythonMode"}
+_SIGNS: dict[ComposerMode, str] = {"": "", "bash": "sh ", "python": "py "}
+_WORDS: dict[ComposerMode, str] = {"": "", "bash": "Shell: ", "python": "Python: "}
+
+
+def mode_of(first_line: str) -> ComposerMode:
+    """`!` runs in the shell, `$` in Python; `${` is the start of a text."""
+    if first_line.startswith("!"):
+        return "bash"
+    return "python" if first_line.startswith("$") and not first_line.startswith("${") else ""
+
+
+def show_mode(app: "App", mode: ComposerMode) -> None:
+    """By the border and by a sign before the text."""
+    app.editor.border_token = _TOKENS[mode]
+    app.editor.set_prompt((_WORDS if app.theme.linear else _SIGNS)[mode])
+    app.screen.request_render()

@@ -1,0 +1,50 @@
+"""Completes a path by looking into the folder that it names."""
+
+import os
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from tau.base.files import typed_path
+
+MAX_ENTRIES = 200
+MAX_S = 0.015
+"""For looking into one folder: somebody waits at the keyboard."""
+
+
+class PathListing(NamedTuple):
+    """What a typed path may become: `folder` as it was typed, and what is in it."""
+
+    folder: str
+    names: list[str]
+    """Folders first, with a slash at the end."""
+
+
+def listed(typed: str, cwd: Path) -> PathListing:
+    """The entries that begin with the last part of what was typed; else those that contain it."""
+    if typed in ("~", "..", "."):
+        typed = f"{typed}/"
+    folder, _, part = typed.rpartition("/")
+    folder = f"{folder}/" if "/" in typed else ""
+    names = _names(cwd / typed_path(folder) if folder else cwd, hidden=part.startswith("."))
+    part = part.lower()
+    found = [name for name in names if name.lower().startswith(part)]
+    found = found or [name for name in names if part in name.lower()]
+    found.sort(key=lambda name: (not name.endswith("/"), name.lower(), name))
+    return PathListing(folder, found[:MAX_ENTRIES])
+
+
+def _names(folder: Path, *, hidden: bool) -> list[str]:
+    """As many as can be read in the time that there is."""
+    names: list[str] = []
+    end = time.monotonic() + MAX_S
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.isprintable() and (hidden or not entry.name.startswith(".")):
+                    names.append(f"{entry.name}/" if entry.is_dir() else entry.name)
+                if time.monotonic() > end:
+                    break
+    except OSError:
+        pass
+    return names

@@ -1,0 +1,239 @@
+"""The paths below a folder, kept so that a few letters find the best of very many within milliseconds."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from tau.tui.widgets.fuzzy import score
+
+CLASS_CHARS = 4
+"""Paths whose lengths differ by less share a shelf; shorter ones are looked at first."""
+SHELF_CHARS = 64_000
+"""A shelf is looked through in one go; with more on it, the next one is begun."""
+MAX_PATH_CHARS = 400
+MAX_QUERY_CHARS = 100
+_LAST_SEGMENT, _SEGMENT, _INITIALS, _ANYWHERE, _SCATTERED = 150, 100, 100, 100, 150
+"""So many candidates of each kind are compared closely."""
+_MOST_HITS = 4_000
+"""So many hits are looked at for the first two kinds."""
+_BELOW = 8_000
+"""What it is worth that a path begins with a query that names a folder."""
+_ENOUGH = 40
+"""With so many candidates, less likely ones are not looked for."""
+
+
+class PathBucket:
+    """Paths of about the same length as one text, a line each, and the same in small letters."""
+
+    __slots__ = ("_new", "_room", "lower", "text")
+
+    def __init__(self) -> None:
+        self.text = "\n"
+        self.lower = "\n"
+        self._new: list[str] = []
+        self._room = SHELF_CHARS
+
+    def add(self, path: str) -> bool:
+        """One more path; False if that was the last one for which there is room."""
+        self._new.append(path)
+        self._room -= len(path)
+        return self._room > 0
+
+    def settle(self) -> bool:
+        """Make what was added ready to be searched; False if there was nothing to do."""
+        if not self._new:
+            return False
+        text = "\n".join(self._new) + "\n"
+        self._new = []
+        self.text += text
+        lower = text.lower()
+        if len(lower) != len(text):  # a few letters would become two
+            lower = "".join(small if len(small := letter.lower()) == 1 else letter for letter in text)
+        self.lower += lower
+        return True
+
+
+class FileIndex:
+    """Files and, with a slash at the end, folders; relative to one folder."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.settled = 0
+        """How many of them can be found."""
+        self.cut = ""
+        """Why there are more files than these, if so."""
+        self.gone: set[str] = set()
+        """Paths that are not there any more."""
+        self._shelves: dict[int, list[PathBucket]] = {}
+        self._folders: set[str] = set()
+        self._folder = ""
+
+    def add(self, paths: Iterable[str]) -> None:
+        """More files. The folders on the way to them are added too."""
+        last = ""
+        for path in paths:
+            if not path or path == last or len(path) > MAX_PATH_CHARS or not path.isprintable():
+                continue
+            last = path
+            folder = path.rpartition("/")[0]
+            if folder and folder != self._folder:
+                self._folder = folder
+                self._add_folder(folder)
+            self._put(path)
+            self.count += 1
+
+    def settle(self) -> Iterator[None]:
+        """Make all that was added ready to be searched, with a pause after each piece of the work."""
+        count = self.count
+        for shelf in self.shelves():
+            if shelf.settle():
+                yield
+        self.settled = count
+
+    def shelves(self) -> list[PathBucket]:
+        """Those with the shorter paths first."""
+        return [shelf for place in sorted(self._shelves) for shelf in self._shelves[place]]
+
+    def _put(self, path: str) -> None:
+        shelves = self._shelves.setdefault(len(path) // CLASS_CHARS, [])
+        if not shelves:
+            shelves.append(PathBucket())
+        if not shelves[-1].add(path):
+            shelves.append(PathBucket())
+
+    def _add_folder(self, folder: str) -> None:
+        while folder and folder not in self._folders:
+            self._folders.add(folder)
+            self._put(f"{folder}/")
+            folder = folder.rpartition("/")[0]
+
+
+class PathMatch(NamedTuple):
+    points: int
+    path: str
+
+
+class PathQuery:
+    """One question to an index. `steps` does the work in small pieces; `best` may be asked at any time.
+
+    A query with a capital letter is case-exact.
+    """
+
+    def __init__(self, index: FileIndex, query: str) -> None:
+        self._index = index
+        self._query = query[:MAX_QUERY_CHARS]
+        self._exact = self._query != self._query.lower()
+        self._shelves = index.shelves()
+        self._found: dict[str, int] = {}
+        self._hits = 0
+        self.exact = False
+        """Whether the query is a path of the index, letter by letter."""
+
+    def best(self, limit: int) -> list[str]:
+        """The best paths found so far, the best one first."""
+        rows = [PathMatch(points, path) for path, points in self._found.items()]
+        rows.sort(key=lambda row: (-row.points, len(row.path), row.path))
+        return [row.path for row in rows[:limit]]
+
+    def steps(self) -> Iterator[None]:
+        """From the likeliest places to the least likely; it ends early where enough is found."""
+        if not self._query:
+            yield from self._top_level()
+            return
+        for phase in (self._starts, self._anywhere, self._initials, self._scattered):
+            yield from phase()
+            if len(self._found) >= _ENOUGH:
+                return
+
+    def _top_level(self) -> Iterator[None]:
+        for shelf in self._shelves:
+            for line in re.finditer(r"^[^/\n]+/?$", shelf.text, re.MULTILINE):
+                self._keep(line[0], -len(line[0]) + (1000 if line[0].endswith("/") else 0))
+                if len(self._found) >= _LAST_SEGMENT:
+                    return
+            yield
+
+    def _starts(self) -> Iterator[None]:
+        """Where a segment of the path begins with the query, above all the last one."""
+        last = others = 0
+        for shelf in self._shelves:
+            text = self._hay(shelf)
+            for mark in ("\n", "/"):
+                bonus = _BELOW if mark == "\n" and "/" in self._query else 0
+                for start, end, at in _hits(text, mark + self._query):
+                    self._hits += 1
+                    is_last = text.find("/", at + 1 + len(self._query), end - 1) < 0
+                    if is_last and last < _LAST_SEGMENT:
+                        last += self._take(shelf, start, end, bonus)
+                    elif not is_last and others < _SEGMENT:
+                        others += self._take(shelf, start, end)
+                    if self._hits > _MOST_HITS or last >= _LAST_SEGMENT:
+                        return
+            yield
+
+    def _initials(self) -> Iterator[None]:
+        """Where the letters of the query begin words of the last segment: `tsl` in test_select_list."""
+        if not 2 <= len(self._query) <= 6 or "/" in self._query:
+            return
+        first, *others = [re.escape(letter) for letter in self._query]
+        # A letter in front lets the search for it begin quickly.
+        pattern = rf"{first}(?<=[/_.\- \n]{first})" + "".join(rf"[^/\n]*?[_.\- ]{other}" for other in others)
+        yield from self._by_pattern(rf"{pattern}[^/\n]*/?\n", _INITIALS)
+
+    def _anywhere(self) -> Iterator[None]:
+        left = _ANYWHERE
+        for shelf in self._shelves:
+            for start, end, _ in _hits(self._hay(shelf), self._query):
+                left -= self._take(shelf, start, end)
+                if left <= 0:
+                    return
+            yield
+
+    def _scattered(self) -> Iterator[None]:
+        """Where the letters stand in this order."""
+        letters = [re.escape(letter) for letter in self._query]
+        pattern = letters[0] + "".join(rf"[^\n{letter}]*+{letter}" for letter in letters[1:])
+        yield from self._by_pattern(pattern, _SCATTERED)
+
+    def _by_pattern(self, pattern: str, most: int) -> Iterator[None]:
+        compiled = re.compile(pattern)
+        for shelf in self._shelves:
+            text, at = self._hay(shelf), 0
+            while (match := compiled.search(text, at)) is not None:
+                start = text.rfind("\n", 0, match.start() + 1) + 1
+                at = max(text.find("\n", start), start)  # one hit in a line is enough
+                most -= self._take(shelf, start, at)
+                if most <= 0:
+                    return
+            yield
+
+    def _hay(self, shelf: PathBucket) -> str:
+        return shelf.text if self._exact else shelf.lower
+
+    def _take(self, shelf: PathBucket, start: int, end: int, bonus: int = 0) -> bool:
+        path = shelf.text[start:end]
+        if path in self._found:
+            return False
+        found = score(self._query, path)
+        return found is not None and self._keep(path, found[0] + bonus)
+
+    def _keep(self, path: str, points: int) -> bool:
+        if path in self._index.gone:
+            return False
+        if path == self._query:
+            self.exact = True
+            return False
+        self._found[path] = points
+        return True
+
+
+def _hits(text: str, needle: str) -> Iterator[tuple[int, int, int]]:
+    """Start and end of each line with the needle, once, and where it stands in it."""
+    at = text.find(needle)
+    while at >= 0:
+        start = at + 1 if needle[0] == "\n" else text.rfind("\n", 0, at) + 1
+        end = text.find("\n", at + 1)
+        if end < 0:
+            return
+        yield start, end, at
+        at = text.find(needle, end)

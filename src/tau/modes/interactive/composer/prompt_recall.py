@@ -1,0 +1,157 @@
+"""What was asked before: the prompts of this session first, then those of all sessions, a step at a time."""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tau.agent.queue import spoken_text
+from tau.ai.wire import UserMessage
+from tau.base.clock import now_ms
+from tau.base.late import late
+from tau.base.tasks import shielded
+from tau.tui.widgets.editor.draft import EditorDraft
+from tau.tui.widgets.editor.history import HistoryEntry
+
+if TYPE_CHECKING:
+    from tau.coding.session.session import Session
+    from tau.coding.session_index.prompt_history import PastPrompt
+    from tau.modes.interactive.app import App
+
+prompt_history = late("tau.coding.session_index.prompt_history")
+secrets = late("tau.coding.export.secrets")
+
+MAX_PROMPTS = 2_000
+MAX_CHARS = 4_000_000
+"""Of all texts that are kept in memory."""
+MAX_OF_SESSION = 500
+
+
+class PromptRecall:
+    """Implements the editor's `History`. The data base is read when somebody first asks for more.
+
+    Keys of what was sent here count up from 0, those of what was found count down: later ones are greater.
+    """
+
+    def __init__(self, app: "App") -> None:
+        self._app = app
+        self._sent: list[str] = []
+        self._past: list[str] | None = None
+        self._loading = False
+        self.on_loaded: Callable[[], None] = lambda: None
+        """Called when more is there now, and who asked for it still waits."""
+
+    def forget(self) -> None:
+        """Another session is shown: what is its own has to be found anew."""
+        self._past = None
+        self._sent = []
+
+    def add(self, text: str) -> None:
+        """Something was sent: remember it here, and, without what looks like a secret, for other sessions."""
+        self.note(text)
+        app = self._app
+        # Also if that is the last thing that is sent here.
+        app.start(shielded(asyncio.to_thread(_remember, self._path, text, app.cwd, app.paths.auth)))
+
+    def note(self, text: str) -> None:
+        """Remember it here only."""
+        text = text.strip()
+        if text and self._sent[-1:] != [text]:
+            self._sent = [*self._sent[-MAX_OF_SESSION + 1 :], text]
+
+    def older(self, than: int | None) -> HistoryEntry | None:
+        at = len(self._sent) if than is None else than
+        if at > 0:
+            return HistoryEntry(at - 1, self._sent[at - 1])
+        if self._past is None:
+            self._load()
+            return None
+        place = 0 if at == 0 else -at
+        return HistoryEntry(-place - 1, self._past[place]) if place < len(self._past) else None
+
+    def newer(self, than: int) -> HistoryEntry | None:
+        at = than + 1
+        if at >= 0:
+            return HistoryEntry(at, self._sent[at]) if at < len(self._sent) else None
+        past = self._past or []
+        return HistoryEntry(at, past[-at - 1]) if -at <= len(past) else None
+
+    def search(self, words: str, limit: int = 50) -> Sequence[HistoryEntry]:
+        """Among what is in memory; the list behind Ctrl+R looks further."""
+        wanted = words.casefold().split()
+        known = [(at, self._sent[at]) for at in range(len(self._sent) - 1, -1, -1)]
+        known += [(-place - 1, text) for place, text in enumerate(self._past or [])]
+        return [HistoryEntry(*row) for row in known if all(word in row[1].casefold() for word in wanted)][
+            :limit
+        ]
+
+    async def all(self) -> "list[PastPrompt]":
+        """All that can be found again, this session's first, each text once."""
+        app = self._app
+        own = [*reversed(self._sent), *of_session(app.session)]
+        past: list[PastPrompt] = await asyncio.to_thread(_recent, self._path)
+        times = {prompt.text: prompt for prompt in reversed(past)}
+        here, now = str(app.cwd), now_ms()
+        found = {
+            # What was sent a moment ago may not be written yet.
+            text: times.get(text) or prompt_history.PastPrompt(text, here, now if text in self._sent else 0)
+            for text in own
+        }
+        for prompt in past:
+            found.setdefault(prompt.text, prompt)
+        return list(found.values())
+
+    @property
+    def _path(self) -> Path:
+        path: Path = self._app.paths.home / prompt_history.FILE_NAME
+        return path
+
+    def _load(self) -> None:
+        if not self._loading:
+            self._loading = True
+            self._app.start(self._loaded(self._app.editor.draft()))
+
+    async def _loaded(self, asked_with: EditorDraft) -> None:
+        try:
+            session = self._app.session
+            past = await self.all()
+            if self._app.session is session:
+                sent = set(self._sent)
+                self._past = list(_bounded(prompt.text for prompt in past if prompt.text not in sent))
+                if self._app.editor.draft() == asked_with:
+                    self.on_loaded()
+        finally:
+            self._loading = False
+
+
+def of_session(session: "Session | None") -> list[str]:
+    """What the user has said in a session as far as it is in memory, the latest first."""
+    messages = [] if session is None else session.log.context().messages
+    texts = [spoken_text(message).strip() for message in messages if isinstance(message, UserMessage)]
+    return [text for text in reversed(texts) if text][:MAX_OF_SESSION]
+
+
+def _bounded(texts: Iterable[str]) -> Iterable[str]:
+    chars = 0
+    for text in texts:
+        chars += len(text)
+        if chars > MAX_CHARS:
+            return
+        yield text
+
+
+def _remember(path: Path, text: str, cwd: Path, auth: Path) -> None:
+    if text.startswith("/login"):
+        text = "/login"  # whatever stands behind it may be a key
+    known = secrets.known_secrets(os.environ, auth, lambda problem: None)
+    history = prompt_history.PromptHistory(path)
+    history.add(secrets.Masker(known).text(text), cwd)
+    history.close()
+
+
+def _recent(path: Path) -> "list[PastPrompt]":
+    history = prompt_history.PromptHistory(path)
+    found: list[PastPrompt] = history.recent(MAX_PROMPTS)
+    history.close()
+    return found

@@ -1,0 +1,1 @@
+"""Dialogs that replace the composer until they are answered."""

@@ -1,0 +1,279 @@
+"""The plain questions: choose one, yes or no, a line of text, a longer text."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from tau.base.late import late
+from tau.modes.interactive.dialogs.parts import ChoiceRows, DialogChoice, DialogFrame, Window, long_text
+from tau.tui.component import Component
+from tau.tui.input.key import InputEvent
+from tau.tui.text.wrap import wrap
+from tau.tui.widgets.editor.editor import Editor
+from tau.tui.widgets.input_field import InputField
+from tau.tui.widgets.select_list import SelectItem, SelectList
+from tau.tui.widgets.text import Text
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+
+external_editor = late("tau.modes.interactive.composer.external_editor")
+
+T = TypeVar("T")
+_Done = Callable[[T | None], None]
+
+MAX_OPTIONS = 1_000
+NUMBERED_OPTIONS = 9
+HEADING_CHARS = 70
+"""A question of this length stands in the frame, a longer one below it."""
+UP, DOWN = "tui.select.up", "tui.select.down"
+PAGE_UP, PAGE_DOWN = "tui.select.pageUp", "tui.select.pageDown"
+CONFIRM, CANCEL = "tui.select.confirm", "tui.select.cancel"
+
+
+class ChoicePanel(DialogFrame):
+    """A text, then answers. A digit or A letter answers at once; Enter takes the one that is highlighted."""
+
+    def __init__(
+        self,
+        app: "App",
+        title: str,
+        text: "str | Component",
+        choices: Sequence[DialogChoice],
+        *,
+        at: int = 0,
+        ends: bool = True,
+        cancels: str = "cancels",
+        on_answer: Callable[[DialogChoice], None],
+        on_cancel: Callable[[], None],
+    ) -> None:
+        super().__init__(app, title)
+        self.choices = ChoiceRows(app.theme, choices, at=at)
+        self.on_answer = on_answer
+        self.on_cancel = on_cancel
+        self._cancels = cancels
+        inside = Text(app.theme, long_text(text)) if isinstance(text, str) else text
+        self.window = Window(app.theme, inside, self._window_rows, self._scroll_keys(), ends=ends)
+        self._below_rows = 0
+
+    def handle_input(self, event: InputEvent) -> bool:
+        matches = self.keys.matches
+        if (place := self.choices.place_of(event)) is not None:
+            self.choices.at = place
+            self.on_answer(self.choices.chosen)
+        elif matches(event, UP) or matches(event, DOWN):
+            self.choices.move(-1 if matches(event, UP) else 1)
+        elif matches(event, PAGE_UP) or matches(event, PAGE_DOWN):
+            self.window.scroll(-1 if matches(event, PAGE_UP) else 1)
+        elif matches(event, CONFIRM):
+            self.on_answer(self.choices.chosen)
+        elif matches(event, CANCEL):
+            self.on_cancel()
+        else:
+            return False
+        return True
+
+    def invalidate(self) -> None:
+        self.window.invalidate()
+
+    def body(self, width: int) -> Sequence[str]:
+        below = self.below(width)
+        self._below_rows = len(below)
+        above = list(self.window.render(width))
+        gap = [""] if above and not self.theme.linear else []
+        return [*above, *gap, *below]
+
+    def below(self, width: int) -> list[str]:
+        """The answers, and what the keys do."""
+        rows = self.choices.rows(width, max(self.app.front.terminal.rows // 2, 4))
+        return [*rows, *self.hint_rows(self._hints(), width)]
+
+    def _hints(self) -> list[str]:
+        count = min(len(self.choices.choices), NUMBERED_OPTIONS)
+        at_once = "A letter answers" if self.choices.lettered else f"1-{count} answers" if count > 1 else ""
+        return [
+            at_once,
+            self.key(CONFIRM, "takes the marked one"),
+            self.key(CANCEL, self._cancels),
+        ]
+
+    def _window_rows(self) -> int:
+        return self.room(self._below_rows)
+
+    def _scroll_keys(self) -> tuple[str, ...]:
+        up, down = self.keys.label(PAGE_UP), self.keys.label(PAGE_DOWN)
+        return (up, down) if up and down else ()
+
+
+class ListPanel(DialogFrame):
+    """A text, then a long list that is narrowed by typing."""
+
+    def __init__(self, app: "App", title: str, text: str, options: Sequence[str], done: "_Done[int]") -> None:
+        super().__init__(app, title)
+        inside = Text(app.theme, long_text(text))
+        self._window = Window(app.theme, inside, lambda: self.room(app.front.terminal.rows // 2))
+        items = [SelectItem(number, option) for number, option in enumerate(options[:MAX_OPTIONS])]
+        rows = max(5, min(15, app.front.terminal.rows // 2 - 4))
+        self._list = SelectList(app.theme, app.keys, items, rows, on_cancel=lambda: done(None))
+        self._list.on_select = lambda item: done(item.value)
+        self._left_out = max(len(options) - MAX_OPTIONS, 0)
+        self._announced = False
+
+    @property
+    def focused(self) -> bool:
+        return self._list.focused
+
+    @focused.setter
+    def focused(self, focused: bool) -> None:
+        self._list.focused = focused
+
+    def handle_input(self, event: InputEvent) -> bool:
+        return self._list.handle_input(event)
+
+    def invalidate(self) -> None:
+        self._window.invalidate()
+        self._list.invalidate()
+
+    def body(self, width: int) -> Sequence[str]:
+        rows = list(self._window.render(width))
+        if self.theme.linear and not self._announced:
+            # A screen reader is told what is chosen and nothing else that came with it: the question first.
+            self._announced = True
+            self.app.front.timer.call_soon(self.app.screen.request_render)
+        else:
+            rows += self._list.render(width)
+        if self._left_out:
+            rows += wrap(self.theme["warning"](f"{self._left_out:,} more options are not shown."), width)
+        return [*rows, *self.hint_rows([self.key(CANCEL, "cancels")], width)]
+
+
+class LinePanel(DialogFrame):
+    """A text, then a field of one line."""
+
+    def __init__(
+        self,
+        app: "App",
+        title: str,
+        text: str,
+        done: "_Done[str]",
+        *,
+        placeholder: str = "",
+        prefill: str = "",
+        mask: bool = False,
+        validate: Callable[[str], str | None] | None = None,
+    ) -> None:
+        super().__init__(app, title)
+        self._window = Window(app.theme, Text(app.theme, long_text(text)), lambda: self.room(6))
+        self.field = InputField(
+            app.theme,
+            app.keys,
+            prefill,
+            prompt=f"{app.theme.symbols.pointer} ",
+            placeholder=placeholder,
+            mask=mask,
+            validate=validate,
+            on_submit=done,
+            on_cancel=lambda: done(None),
+        )
+
+    @property
+    def focused(self) -> bool:
+        return self.field.focused
+
+    @focused.setter
+    def focused(self, focused: bool) -> None:
+        self.field.focused = focused
+
+    def handle_input(self, event: InputEvent) -> bool:
+        return self.field.handle_input(event)
+
+    def invalidate(self) -> None:
+        self._window.invalidate()
+        self.field.invalidate()
+
+    def body(self, width: int) -> Sequence[str]:
+        hints = [self.key("tui.input.submit", "sends it"), self.key(CANCEL, "cancels")]
+        return [*self._window.render(width), *self.field.render(width), *self.hint_rows(hints, width)]
+
+
+class TextPanel(DialogFrame):
+    """A longer text in an editor of its own, whose border is the frame."""
+
+    framed = False
+
+    def __init__(self, app: "App", title: str, prefill: str, done: "_Done[str]") -> None:
+        super().__init__(app, "")
+        self._done = done
+        self._title = Window(app.theme, Text(app.theme, long_text(title), "accent"), lambda: 6)
+        self.editor = Editor(
+            app.theme,
+            app.keys,
+            max_rows=lambda: max(3, app.front.terminal.rows // 2),
+            border_token="borderActive",
+            on_submit=done,
+        )
+        if prefill:
+            self.editor.set_text(prefill)
+
+    @property
+    def focused(self) -> bool:
+        return self.editor.focused
+
+    @focused.setter
+    def focused(self, focused: bool) -> None:
+        self.editor.focused = focused
+
+    def handle_input(self, event: InputEvent) -> bool:
+        if self.keys.matches(event, CANCEL):
+            self._done(None)
+        elif self.keys.matches(event, "app.editor.external"):
+            self.app.start(self._write_outside())
+        else:
+            return self.editor.handle_input(event)
+        return True
+
+    def invalidate(self) -> None:
+        self._title.invalidate()
+        self.editor.invalidate()
+
+    def body(self, width: int) -> Sequence[str]:
+        hints = [
+            self.key("tui.input.submit", "sends it"),
+            self.key("tui.input.newLine", "begins a line"),
+            self.key("app.editor.external", "opens your editor"),
+            self.key(CANCEL, "cancels"),
+        ]
+        return [*self._title.render(width), *self.editor.render(width), *self.hint_rows(hints, width)]
+
+    async def _write_outside(self) -> None:
+        text = await external_editor.edited(self.app, self.editor.text)
+        if text != self.editor.text:
+            self.editor.set_text(text)
+        self.app.screen.request_render()
+
+
+def ask_choice(
+    app: "App", title: str, options: Sequence[str], *, at: int = 0
+) -> "Callable[[_Done[str]], Component]":
+    """Makes the dialog of `Ui.select`."""
+    shown = list(options)
+    first, _, text = long_text(title).partition("\n")
+    if len(first) > HEADING_CHARS:
+        first, text = "", long_text(title)
+
+    def make(done: "_Done[str]") -> Component:
+        if not shown:
+            done(None)
+        if len(shown) > NUMBERED_OPTIONS:
+            return ListPanel(app, first, text, shown, lambda at: done(None if at is None else shown[at]))
+        return ChoicePanel(
+            app,
+            first,
+            text,
+            [DialogChoice(option, option) for option in shown]
+            or [DialogChoice("", "Nothing to choose from")],
+            at=at,
+            on_answer=lambda choice: done(choice.value),
+            on_cancel=lambda: done(None),
+        )
+
+    return make

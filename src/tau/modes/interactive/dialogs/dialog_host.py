@@ -1,0 +1,84 @@
+"""Dialogs: a component takes the place of the editor until it has an answer; the draft stays as it is."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tau.tui.component import Component
+from tau.tui.input.key import InputEvent
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.layout import ScreenLayout
+    from tau.tui.render.screen import Screen
+
+T = TypeVar("T")
+
+
+class _Gap(Component):
+    """Has the focus when a question is answered and who asked does not know it yet: no key gets lost."""
+
+    def __init__(self) -> None:
+        self.kept: list[InputEvent] = []
+
+    def render(self, width: int) -> Sequence[str]:
+        return ()
+
+    def handle_input(self, event: InputEvent) -> bool:
+        self.kept.append(event)
+        return True
+
+
+class Dialogs:
+    """One at a time; who comes second waits until the first is answered."""
+
+    def __init__(self, screen: "Screen", layout: "ScreenLayout", editor: Component) -> None:
+        self._screen = screen
+        self._layout = layout
+        self._editor = editor
+        self._turn = asyncio.Lock()
+        self._answer: asyncio.Future[Any] | None = None
+        self._gap = _Gap()
+
+    @property
+    def open(self) -> bool:
+        return self._answer is not None
+
+    async def ask(
+        self, make: Callable[[Callable[[T | None], None]], Component], *, timeout: float | None = None
+    ) -> T | None:
+        """Show what `make(done)` returns until it calls `done(answer)`; None when the time is up."""
+        async with self._turn:
+            answer: asyncio.Future[T | None] = asyncio.get_running_loop().create_future()
+
+            def done(value: T | None) -> None:
+                if not answer.done():
+                    answer.set_result(value)
+                    self._screen.focus(self._gap)
+
+            self._answer = answer
+            try:
+                self._put(make(done))
+                async with asyncio.timeout(timeout):
+                    return await answer
+            except TimeoutError:
+                return None
+            finally:
+                self._answer = None
+                self._put(self._editor)
+                if self._gap.kept:  # whoever asked may ask the next question before this is called
+                    asyncio.get_running_loop().call_soon(self._pass_on)
+
+    def _pass_on(self) -> None:
+        kept, self._gap.kept = self._gap.kept, []
+        self._screen.on_input(kept)
+
+    def cancel(self) -> None:
+        """Answer the open dialog with nothing."""
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result(None)
+
+    def _put(self, component: Component) -> None:
+        self._layout.slot.clear()
+        self._layout.slot.add(component)
+        self._screen.focus(component)
+        self._screen.request_render()

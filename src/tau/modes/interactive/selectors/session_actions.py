@@ -1,0 +1,146 @@
+"""What the list of sessions does with files and the index; each function runs on a thread of its own."""
+
+import os
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from tau.base.files import try_lock, typed_path
+from tau.coding.session.entries import SessionInfo
+from tau.coding.session.snippets import one_line
+from tau.coding.session.storage.line_storage import SessionLocked
+from tau.coding.session.storage.log import SessionLog
+from tau.coding.session.storage.session_store import SessionStore
+from tau.coding.session.storage.trash import Trash
+from tau.coding.session.titles import NAME_CHARS
+from tau.coding.session_index import preview as previews
+from tau.coding.session_index.index import SessionIndex, SessionRow
+from tau.coding.session_index.labels import folder_text, of_folder, speaker, title_of
+from tau.coding.session_index.preview import SessionPreview
+from tau.coding.session_index.search import search, snippet
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+
+Sort = Literal["time", "name", "size"]
+SORTS: tuple[Sort, ...] = ("time", "name", "size")
+MAX_HITS = 500
+SNIPPET_CHARS = 90
+
+
+class SessionLocation(NamedTuple):
+    """Where the sessions are, seen from a working folder."""
+
+    index_file: Path
+    root: Path
+    folder: Path
+    """Of the sessions of this working folder."""
+    flat: bool
+    cwd: str
+    trash: Path
+    blobs: Path
+
+
+class SessionItem(NamedTuple):
+    """A session as the list shows it: a title on one line, its working folder for people."""
+
+    row: SessionRow
+    title: str
+    folder: str
+
+
+def place_of(app: "App") -> SessionLocation:
+    """The folders that this run keeps its sessions in, also where a flag has named another one."""
+    paths, cwd = app.paths, app.cwd
+    file = None if app.session is None else app.session.log.path
+    root, flat = paths.sessions, False
+    if app.settings.session_dir:
+        root, flat = typed_path(app.settings.session_dir), True
+    if file is not None and file.parent != root and file.parent.parent != paths.sessions:
+        root, flat = file.parent, True
+    folder = SessionStore(root, cwd, flat=flat).folder
+    return SessionLocation(paths.index, root, folder, flat, str(cwd), paths.trash, paths.blobs)
+
+
+def list_sessions(
+    place: SessionLocation, *, everywhere: bool, sort: Sort, progress: Callable[[int, int], None]
+) -> tuple[list[SessionItem], list[str]]:
+    """The sessions in their order, and what there is to say about the index."""
+    with SessionIndex(place.index_file, place.root, flat=place.flat) as index:
+        index.on_progress = progress
+        rows = index.sessions(None if everywhere or place.flat else place.folder)
+        remarks = list(index.remarks)
+    if not everywhere:
+        rows = of_folder(rows, place.cwd)
+    home = str(typed_path("~"))
+    found = [SessionItem(row, title_of(row.summary), folder_text(row.summary.cwd, home)) for row in rows]
+    return in_order(found, sort), remarks
+
+
+def in_order(found: Iterable[SessionItem], sort: Sort) -> list[SessionItem]:
+    """By time: the latest first; by name; by size: the largest first."""
+    if sort == "name":
+        return sorted(found, key=lambda one: one.title.lower())
+    if sort == "size":
+        return sorted(found, key=lambda one: one.row.size_bytes, reverse=True)
+    return sorted(found, key=lambda one: one.row.changed_ns, reverse=True)
+
+
+def search_sessions(place: SessionLocation, text: str, *, everywhere: bool) -> dict[bytes, str]:
+    """The sessions in which all words were said, each with a piece of what was said."""
+    words = text.split()
+    if not words:
+        return {}
+    with SessionIndex(place.index_file, place.root, flat=place.flat) as index:
+        folder = None if everywhere or place.flat else place.folder
+        hits = search(index, words, folder=folder, limit=MAX_HITS).hits
+    return {
+        hit.session.file: speaker(hit.role) + snippet(hit.snippet, words, SNIPPET_CHARS)
+        for hit in hits
+        if hit.role != "name"
+    }
+
+
+def preview(place: SessionLocation, file: bytes) -> SessionPreview:
+    """What the index has of a session."""
+    with SessionIndex(place.index_file, place.root, flat=place.flat) as index:
+        return previews.preview(index, file)
+
+
+def open_elsewhere(files: Iterable[bytes]) -> dict[bytes, bool]:
+    """Which of the sessions somebody is writing at this moment."""
+    found = {}
+    for file in files:
+        try:
+            fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError:
+            found[file] = False
+            continue
+        try:
+            found[file] = not try_lock(fd)
+        finally:
+            os.close(fd)  # and with it the lock
+    return found
+
+
+def rename(place: SessionLocation, file: bytes, name: str) -> None:
+    """Give a session another name; raises SessionError where another tau has it."""
+    path = Path(os.fsdecode(file))
+    try:
+        log = SessionLog.open(path, blobs=place.blobs)
+    except SessionLocked:
+        raise SessionLocked(f"{path.name} is open in another tau; name it there.") from None
+    with closing(log):
+        name = one_line(name, NAME_CHARS)
+        if name != (log.name or ""):
+            log.append(SessionInfo(name=name))
+
+
+def delete(place: SessionLocation, file: bytes, title: str) -> str:
+    """Put a session into the trash; the id by which it can be brought back."""
+    path = Path(os.fsdecode(file))
+    try:
+        return Trash(place.trash).put(path, title).id
+    except SessionLocked:
+        raise SessionLocked(f"{path.name} is open in another tau; close it there first.") from None

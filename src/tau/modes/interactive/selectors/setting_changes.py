@@ -1,0 +1,102 @@
+"""Settings that a selector changes: written to the user's file, read again, and seen at once."""
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from msgspec import convert, json, to_builtins
+
+from tau.base.late import late
+from tau.config.layers import LoadedSettings, load_settings
+from tau.config.setting_values import reset_setting, set_setting
+from tau.config.settings import Settings
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+    from tau.tui.terminal.port import Background
+
+appearance = late("tau.modes.interactive.themes.appearance")
+
+LIVE_GROUPS = frozenset({"theme", "statusLine", "display", "interaction", "branchSummary"})
+"""Groups that the screen reads whenever it needs them; a session keeps all others as it found them."""
+NEEDS_RESTART = frozenset({"display.screenReader", "display.hardwareCursor", "display.tabWidth"})
+
+
+def read_settings(app: "App") -> LoadedSettings:
+    """The settings as the files are now, below what this run sets. Raises TauError."""
+    return load_settings(app.paths, app.cwd, files=app.given.files, flags=app.given.flags)
+
+
+def save_setting(app: "App", key: str, value: Any) -> LoadedSettings:
+    """Write one value to the user's file. Raises TauError where that cannot be done."""
+    set_setting(app.paths, key, json.encode(value).decode())
+    return _read_again(app)
+
+
+def forget_setting(app: "App", key: str) -> LoadedSettings:
+    """Take one value out of the user's file."""
+    reset_setting(app.paths, key)
+    return _read_again(app)
+
+
+def _read_again(app: "App") -> LoadedSettings:
+    """The settings as the files are now, in force from here on."""
+    loaded = read_settings(app)
+    show(app, loaded.settings)
+    return loaded
+
+
+def with_value(settings: Settings, key: str, value: Any) -> Settings:
+    """The same settings with one other value. Raises ValidationError where it does not fit."""
+    plain = to_builtins(settings)
+    *groups, name = key.split(".")
+    members = plain
+    for group in groups:
+        members = members[group]
+    members[name] = value
+    return convert(plain, Settings)
+
+
+def is_live(key: str) -> bool:
+    """Whether the screen can show at once what another value means."""
+    return key.partition(".")[0] in LIVE_GROUPS and key not in NEEDS_RESTART
+
+
+def takes_effect(key: str) -> str:
+    """When a change is seen, if not at once."""
+    if key in NEEDS_RESTART:
+        return "when tau is started again"
+    return "" if is_live(key) else "with the next session"
+
+
+def show(app: "App", settings: Settings) -> None:
+    """Let these settings be in force, and let the screen look like it."""
+    before, app.settings = app.settings, settings
+    now, was = settings.display, before.display
+    if before.theme != settings.theme or was.reduced_motion != now.reduced_motion:
+        restyle(app)
+    if before.status_line != settings.status_line:
+        app.status_line.refresh()
+    if was.hide_thinking != now.hide_thinking and app.events.toggle_thinking() != now.hide_thinking:
+        app.events.toggle_thinking()  # a key had hidden it, or shown it, before
+    drawn = ("show_images", "max_inline_images", "hyperlinks", "show_token_usage")
+    if any(getattr(was, name) != getattr(now, name) for name in drawn) and not app.session_runs:
+        app.events.rebuild(elsewhere=False)
+    app.screen.request_render()
+
+
+def restyle(app: "App") -> None:
+    """Colours, signs and motion as the settings want them now."""
+    capabilities = app.screen.terminal.capabilities
+    background = background_of(app)
+    theme = appearance.followed_theme(app, background)
+    look = appearance.look_of(app.settings, capabilities, os.environ, background, theme)
+    app.theme.symbols, app.theme.motion = look.symbols, look.motion
+    app.theme.use(look.tokens, look.depth)
+    app.screen.invalidate()
+    app.status_line.refresh()
+
+
+def background_of(app: "App") -> "Background":
+    """Whether the terminal is dark or light, as far as it is known."""
+    wanted = app.settings.theme.background
+    return app.background if wanted == "auto" else wanted

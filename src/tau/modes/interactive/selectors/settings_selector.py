@@ -1,0 +1,263 @@
+"""Looks at the settings and changes them: by tab, by a few letters, each seen as soon as it is changed."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from msgspec import ValidationError
+
+from tau.base.errors import TauError
+from tau.base.late import late
+from tau.config.setting_values import wrong_value
+from tau.config.settings import settings_by_key
+from tau.modes.interactive.selectors.keys import pressed
+from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel, list_rows
+from tau.modes.interactive.selectors.setting_changes import (
+    forget_setting,
+    is_live,
+    read_settings,
+    save_setting,
+    show,
+    with_value,
+)
+from tau.modes.interactive.selectors.setting_rows import facts, meant, setting_rows, tabs
+from tau.tui.component import LiveComponent
+from tau.tui.input.key import InputEvent
+from tau.tui.text.clean import clean_line
+from tau.tui.text.cut import truncate
+from tau.tui.text.wrap import wrap
+from tau.tui.widgets.list_parts import DESCRIPTION_ROWS
+from tau.tui.widgets.setting import SettingDone, SettingRow, Value
+from tau.tui.widgets.settings_list import SettingsList
+from tau.tui.widgets.tab_bar import Tab, TabBar
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+    from tau.tui.component import Component
+
+appearance = late("tau.modes.interactive.themes.appearance")
+
+NEXT, PREVIOUS, RESET = "app.settings.nextTab", "app.settings.previousTab", "app.settings.reset"
+HINTS = (
+    Hint(CONFIRM, "change"),
+    Hint(CANCEL, "leave"),
+    Hint(NEXT, "next group"),
+    Hint(RESET, "back to the default"),
+)
+EDIT_HINTS = (Hint(CONFIRM, "take it"), Hint(CANCEL, "leave it as it was"))
+READ_HINTS = (Hint(CANCEL, "close"),)
+INFO_ROWS = 2
+
+
+async def choose_settings(app: "App") -> None:
+    """Show all settings until the person has had enough; each change is in the file at once."""
+    choosing = SettingsSelector(app)
+    try:
+        await app.dialogs.ask(choosing.open)
+    finally:
+        choosing.close()
+
+
+class SettingsSelector:
+    """The values that are in force, and what a change of one of them does."""
+
+    def __init__(self, app: "App") -> None:
+        self._app = app
+        self._loaded = read_settings(app)
+        names = appearance.theme_names()
+        self._choices = {"theme.dark": names, "theme.light": names}
+        self._body = SettingsBody(app, self._facts)
+        self._body.list.on_change = self._change
+        self._body.list.on_preview = self._preview
+        self._body.on_reset = self._reset
+        self._panel = Panel(app, "Settings", self._body, hints=self._hints, fit=self._body.fit)
+        self._refresh()
+
+    def open(self, done: Callable[[None], None]) -> "Component":
+        self._body.list.on_cancel = lambda: done(None)
+        return self._panel
+
+    def close(self) -> None:
+        """What was only tried out is over."""
+        if self._app.settings != self._loaded.settings:
+            show(self._app, self._loaded.settings)
+
+    def _hints(self) -> Sequence[Hint]:
+        selected = self._body.list.selected
+        if selected is not None and selected.kind == "submenu" and self._body.list.editing:
+            return READ_HINTS
+        return EDIT_HINTS if self._body.list.editing else HINTS
+
+    def _facts(self, key: str) -> str:
+        return facts(settings_by_key()[key], self._loaded)
+
+    def _refresh(self) -> None:
+        rows = setting_rows(self._loaded, self._choices)
+        self._body.set_rows(
+            {
+                key: row._replace(submenu=self._reading) if row.kind == "submenu" else row
+                for key, row in rows.items()
+            }
+        )
+
+    def _change(self, key: str, value: Value) -> None:
+        """Write it, and say so if it does not count here."""
+        declared = settings_by_key()[key]
+        wanted = meant(declared, value)
+        problem = None if wanted is None else wrong_value(declared, wanted)
+        if problem is None:
+            self._try(lambda: self._written(key, wanted))
+        else:
+            self._panel.tell(problem, "error")
+        self._refresh()
+
+    def _written(self, key: str, value: Any) -> None:
+        if value is None:
+            self._loaded = forget_setting(self._app, key)
+        else:
+            self._loaded = save_setting(self._app, key, value)
+        origin = self._loaded.origin(key)
+        if origin.layer not in ("user", "default"):
+            by = origin.path or "a flag of this run"
+            self._panel.tell(f"It is in your settings now, but here {by} sets it, and wins.")
+
+    def _reset(self, key: str) -> None:
+        self._try(lambda: self._written(key, None))
+        if self._loaded.origin(key).layer == "default":
+            self._panel.tell("This is the default again.", "info")
+        self._refresh()
+
+    def _try(self, do: Callable[[], None]) -> None:
+        try:
+            do()
+        except TauError as error:
+            self._panel.tell(str(error), "error")
+
+    def _preview(self, key: str, value: Value) -> None:
+        """Let the screen look as it would with this value."""
+        if is_live(key):
+            with suppress(ValidationError):
+                show(self._app, with_value(self._loaded.settings, key, value))
+
+    def _reading(self, setting: SettingRow, done: SettingDone) -> "Component":
+        file = self._app.paths.settings
+        lines = (
+            f"Now: {setting.value or '{}'}",
+            "",
+            f"It is an object with names of its own. Write it in {file}, or:",
+            f"tau config set {setting.key} '{{\"name\": ...}}'",
+        )
+        return HelpText(self._app, lines, lambda: done(None))
+
+
+class SettingsBody(LiveComponent):
+    """Tabs, the settings of one of them, and facts about the highlighted one. A search looks in all tabs."""
+
+    def __init__(self, app: "App", facts_of: Callable[[str], str]) -> None:
+        self._app = app
+        self._facts_of = facts_of
+        self.list = SettingsList(app.theme, app.keys)
+        self.on_reset: Callable[[str], None] | None = None
+        self._tabs = {tab.name: tab.keys for tab in tabs()}
+        self._bar = TabBar(app.theme, app.keys, [Tab(name, name) for name in self._tabs])
+        self._all: dict[str, SettingRow] = {}
+        self._info_rows = INFO_ROWS
+        self._parts: list[Sequence[str]] = []
+        self._rows: list[str] = []
+
+    @property
+    def focused(self) -> bool:
+        return self.list.focused
+
+    @focused.setter
+    def focused(self, focused: bool) -> None:
+        self.list.focused = focused
+
+    def set_rows(self, rows: dict[str, SettingRow]) -> None:
+        """The settings with their values of now."""
+        self._all = rows
+        self._fill()
+
+    def fit(self, rows: int, width: int) -> None:
+        around = 3 + DESCRIPTION_ROWS + 1
+        below = INFO_ROWS + 1  # with an example
+        self._info_rows = INFO_ROWS if rows - around - below >= 3 else 0
+        self.list.max_rows = list_rows(self._app, rows - around - (below if self._info_rows else 0))
+
+    def handle_input(self, event: InputEvent) -> bool:
+        keys, setting = self._app.keys, self.list.selected
+        if self.list.editing:
+            return self.list.handle_input(event)
+        if pressed(keys, event, NEXT) or pressed(keys, event, PREVIOUS):
+            self._turn(1 if pressed(keys, event, NEXT) else -1)
+            return True
+        if setting is not None and self.on_reset is not None and pressed(keys, event, RESET):
+            self.on_reset(setting.key)
+            return True
+        searching = bool(self.list.filter_text)
+        done = self.list.handle_input(event)
+        if searching != bool(self.list.filter_text):
+            self._fill()
+        return done
+
+    def invalidate(self) -> None:
+        self._parts = []
+        self._bar.invalidate()
+        self.list.invalidate()
+
+    def render(self, width: int) -> list[str]:
+        bar = self._bar.render(width) if not self.list.filter_text else self._everywhere(width)
+        inside = self.list.render(width)
+        parts = [bar, inside, self._info(width), self._example(width)]
+        if parts != self._parts:
+            self._parts = parts
+            self._rows = [row for part in parts for row in part]
+        return self._rows
+
+    def _everywhere(self, width: int) -> list[str]:
+        return [self._app.theme["muted"](truncate("In all groups:", width, ""))]
+
+    def _turn(self, step: int) -> None:
+        names = list(self._tabs)
+        active = self._bar.active
+        at = names.index(active.value) if active is not None else 0
+        self._bar.activate(names[(at + step) % len(names)])
+        self._fill()
+
+    def _fill(self) -> None:
+        active = self._bar.active
+        keys = self._all if self.list.filter_text or active is None else self._tabs[active.value]
+        self.list.set_settings(self._all[key] for key in keys)
+
+    def _info(self, width: int) -> list[str]:
+        setting = self.list.selected
+        if not self._info_rows or setting is None or self.list.editing:
+            return []
+        theme = self._app.theme
+        rows = wrap(clean_line(self._facts_of(setting.key)), max(width - 2, 1))[: self._info_rows]
+        return [f"  {theme['dim'](row)}" if width > 2 else row for row in rows]
+
+    def _example(self, width: int) -> list[str]:
+        """The line above the editor, whose place this is, while one sees to that."""
+        setting = self.list.selected
+        is_wanted = setting is not None and setting.key.startswith("statusLine.")
+        return self._app.editor.render(width)[:1] if is_wanted and self._info_rows else []
+
+
+class HelpText(LiveComponent):
+    """A text to read; a key closes it."""
+
+    def __init__(self, app: "App", lines: Sequence[str], close: Callable[[], None]) -> None:
+        self._app = app
+        self._lines = [clean_line(line) for line in lines]
+        self._close = close
+
+    def handle_input(self, event: InputEvent) -> bool:
+        if self._app.keys.matches(event, CONFIRM) or self._app.keys.matches(event, CANCEL):
+            self._close()
+            return True
+        return False
+
+    def render(self, width: int) -> list[str]:
+        most = list_rows(self._app, self._app.screen.terminal.rows - 4)
+        return [row for line in self._lines for row in wrap(line, max(width, 1))][:most]

@@ -1,0 +1,64 @@
+"""Chooses a theme, which is seen while one moves through the list."""
+
+from typing import TYPE_CHECKING
+
+from tau.base.errors import ConfigError, TauError
+from tau.base.late import late
+from tau.modes.interactive.selectors.pick_list import pick
+from tau.modes.interactive.selectors.setting_changes import background_of, restyle, save_setting
+from tau.tui.widgets.select_list import SelectItem
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+    from tau.tui.terminal.port import Background
+
+appearance = late("tau.modes.interactive.themes.appearance")
+
+GROUPS = {"dark": "For dark terminals", "light": "For light terminals", "any": "For both"}
+
+
+async def choose_theme(app: "App") -> None:
+    """Ask for a theme for the terminal as it is, dark or light; leaving brings the old one back."""
+    background = background_of(app)
+    chosen = None
+    try:
+        chosen = await pick(
+            app,
+            f"Theme on a {background} terminal",
+            theme_items(background),
+            verb="keep it",
+            current=getattr(app.settings.theme, background),
+            on_change=lambda item: _try(app, item.value),
+        )
+        if chosen is None:
+            return
+        appearance.use_theme(app, chosen)
+        loaded = save_setting(app, f"theme.{background}", chosen)
+    finally:
+        restyle(app)
+    origin = loaded.origin(f"theme.{background}")
+    if origin.layer in ("user", "default"):
+        app.input.hint(f"Theme: {chosen}.")
+    else:
+        app.say(f"{chosen} is in your settings, but here {origin.path or 'a flag'} names another theme.")
+
+
+def theme_items(background: "Background") -> list[SelectItem[str]]:
+    """All themes, those for this ground first; one that cannot be read says why."""
+    items = []
+    for name in appearance.theme_names():
+        try:
+            theme = appearance.load_theme(name)
+        except ConfigError as error:
+            items.append(SelectItem(name, name, str(error), "Cannot be used", "", True))
+            continue
+        items.append(SelectItem(name, name, theme.description, GROUPS[theme.kind]))
+    order = [GROUPS[background], GROUPS["any"], *GROUPS.values(), "Cannot be used"]
+    return sorted(items, key=lambda item: order.index(item.group))
+
+
+def _try(app: "App", name: str) -> None:
+    try:
+        appearance.use_theme(app, name)
+    except TauError:
+        restyle(app)  # the list says what is wrong with it

@@ -1,0 +1,62 @@
+"""Chooses how much the model thinks."""
+
+from typing import TYPE_CHECKING
+
+from tau.ai.model import THINKING_LEVELS, ThinkingLevel
+from tau.base.errors import TauError
+from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel
+from tau.modes.interactive.selectors.pick_list import PickList
+from tau.modes.interactive.selectors.setting_changes import save_setting
+from tau.tui.widgets.select_list import SelectItem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tau.modes.interactive.app import App
+    from tau.tui.component import Component
+
+SAVE = "app.thinking.saveDefault"
+HINTS = (Hint(CONFIRM, "use"), Hint(CANCEL, "leave"), Hint(SAVE, "use, and make it the default"))
+WORDS: dict[ThinkingLevel, str] = {
+    "off": "answers at once",
+    "minimal": "a moment's thought",
+    "low": "a little, for simple work",
+    "medium": "for most work",
+    "high": "for hard problems",
+    "xhigh": "as much as the model can: slow and dear",
+}
+
+
+async def choose_thinking(app: "App") -> None:
+    """Ask for a level, and use it from the next request on."""
+    session = app.session
+    if session is None:
+        raise TauError("The session is still being opened; try again in a moment.")
+    if not session.model.reasoning:
+        app.say(f"{session.model.name} does not think; /model shows models that do.")
+        return
+    items = [SelectItem(level, level, WORDS[level]) for level in THINKING_LEVELS]
+
+    def make(done: "Callable[[tuple[ThinkingLevel, bool] | None], None]") -> "Component":
+        levels = PickList(app, items, filterable=False, current=session.thinking)
+        levels.on_cancel = lambda: done(None)
+        levels.on_select = lambda item: done((item.value, False))
+
+        def save() -> None:
+            if levels.selected is not None:
+                done((levels.selected.value, True))
+
+        title = f"Thinking: {session.model.name}"
+        return Panel(app, title, levels, hints=HINTS, actions={SAVE: save}, fit=levels.fit)
+
+    answer = await app.dialogs.ask(make)
+    if answer is None or app.session is not session:
+        return
+    level, save = answer
+    session.use_thinking(level)
+    app.status_line.refresh()
+    if save:
+        save_setting(app, "defaultThinkingLevel", level)
+        app.say(f"Thinking: {level}, in new sessions too.")
+    else:
+        app.input.hint(f"Thinking: {level}.")

@@ -1,0 +1,198 @@
+"""Goes to another place of the session tree, with a summary of what is left behind if that is wanted."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from tau.base.errors import TauError
+from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel, ask_line
+from tau.modes.interactive.selectors.pick_list import pick
+from tau.modes.interactive.selectors.tree_view import FOLD, FORWARD, TreeView
+from tau.tui.widgets.loader import CancellableLoader
+from tau.tui.widgets.select_list import SelectItem
+
+if TYPE_CHECKING:
+    from tau.agent.abort import Abort
+    from tau.coding.session.session import Session
+    from tau.coding.session.tree_navigation import Move
+    from tau.modes.interactive.app import App
+    from tau.tui.component import Component
+
+LABEL = "app.tree.label"
+HINTS = (
+    Hint(CONFIRM, "go there"),
+    Hint(CANCEL, "leave"),
+    Hint(FORWARD, "next filter"),
+    Hint(LABEL, "label"),
+    Hint(FOLD, "fold"),
+)
+SUMMARIES = (
+    SelectItem("none", "No summary"),
+    SelectItem("plain", "Summarize"),
+    SelectItem("custom", "Summarize with custom prompt"),
+)
+
+
+class TreeSelection(NamedTuple):
+    kind: Literal["go", "label"]
+    id: str
+
+
+class SummaryChoice(NamedTuple):
+    """Whether what is left behind is summarised, and what the user asks of that."""
+
+    wanted: bool
+    instructions: str | None = None
+
+
+async def choose_entry(app: "App") -> None:
+    """Show the tree until the person goes somewhere or leaves it."""
+    session = app.session
+    if session is None:
+        raise TauError("The session is still being opened; try again in a moment.")
+    picker = TreeSelector(app, session)
+    while (wish := await app.dialogs.ask(picker.open)) is not None and app.session is session:
+        if wish.kind == "label":
+            await picker.label(wish.id)
+        elif await picker.go(wish.id):
+            return
+
+
+class TreeSelector:
+    """The tree in its panel; it is the same one when the person comes back to it."""
+
+    def __init__(self, app: "App", session: "Session") -> None:
+        self._app = app
+        self._session = session
+        self.view = TreeView(app, session, app.settings.interaction.tree_filter)
+        self.panel = Panel(app, "Session tree", self.view, hints=HINTS, fit=self.view.fit)
+        self.view.on_shown = self._count
+        self._count()
+
+    def open(self, done: Callable[[TreeSelection | None], None]) -> "Component":
+        """The panel, which answers with a wish."""
+
+        def label() -> None:
+            row = self.view.selected
+            if row is not None:
+                done(TreeSelection("label", row.id))
+
+        self.view.on_select = lambda id: done(TreeSelection("go", id))
+        self.view.on_cancel = lambda: done(None)
+        self.panel.actions[LABEL] = label
+        self.view.changed()
+        return self.panel
+
+    async def label(self, id: str) -> None:
+        """Ask for the label of an entry; an empty one takes it away."""
+        tree = self._session.tree
+        text = await ask_line(
+            self._app, "Label of this entry", tree.labels.get(id, ""), placeholder="empty: no label"
+        )
+        if text is not None:
+            tree.label(id, text)
+
+    async def go(self, id: str) -> bool:
+        """Go on from this entry; False: the person is not done with the tree."""
+        app, session = self._app, self._session
+        if session.tree.is_at(id):
+            app.say("Already at this point.")
+            return True
+        summary: SummaryChoice | None = SummaryChoice(False)
+        if app.settings.branch_summary.enabled:
+            summary = await ask_summary(app)
+        if summary is None:
+            return False
+        try:
+            move = await self._move(id, summary)
+        except TauError as error:
+            self.panel.tell(str(error), "error")
+            return False
+        if move is None or move.aborted:
+            return False
+        if move.cancelled:
+            app.say("The session stays where it is.")
+        elif move.already_there:
+            app.say("Already at this point.")
+        else:
+            _arrive(app, move)
+        return True
+
+    async def _move(self, id: str, summary: SummaryChoice) -> "Move | None":
+        """Go there at once, or behind a loader that can be stopped while the summary is written."""
+        session = self._session
+        if not summary.wanted:
+            return await session.goto(id)
+        with session.activities.begin(run=True) as abort:
+            return await self._summarise(id, summary.instructions, abort)
+
+    async def _summarise(self, id: str, instructions: str | None, abort: "Abort") -> "Move | None":
+        app, tree = self._app, self._session.tree
+        loader = CancellableLoader(
+            app.theme,
+            app.keys,
+            "Summarizing what is left behind",
+            timer=app.front.timer,
+            request_render=app.screen.render_component,
+            on_abort=abort.abort,
+            show_elapsed=True,
+        )
+        problems: list[TauError] = []
+
+        def make(done: Callable[["Move | None"], None]) -> "Component":
+            async def summarise() -> None:
+                move = None
+                try:
+                    move = await tree.goto(id, summarize=True, instructions=instructions, abort=abort)
+                except TauError as error:
+                    problems.append(error)
+                finally:
+                    done(move)
+
+            app.start(summarise())
+            loader.start()
+            return Panel(app, "Session tree", loader)
+
+        try:
+            move = await app.dialogs.ask(make)
+        finally:
+            loader.stop()
+            abort.abort()  # where somebody has closed the dialog, nobody waits for the summary
+        if problems:
+            raise problems[0]
+        return move
+
+    def _count(self) -> None:
+        count = self.view.count
+        self.panel.set_title(note=f"{self.view.filter}, {count:,} {'entry' if count == 1 else 'entries'}")
+
+
+async def ask_summary(app: "App") -> SummaryChoice | None:
+    """Whether what is left is summarised; None leads back to the tree."""
+    while True:
+        answer = await pick(
+            app, "Summarize the branch that you leave?", SUMMARIES, filterable=False, verb="choose"
+        )
+        match answer:
+            case None:
+                return None
+            case "none":
+                return SummaryChoice(False)
+            case "plain":
+                return SummaryChoice(True)
+        instructions = await ask_line(
+            app,
+            "What matters in the summary?",
+            placeholder="such as: the decisions on the database",
+            verb="go",
+        )
+        if instructions is not None:
+            return SummaryChoice(True, instructions.strip() or None)
+
+
+def _arrive(app: "App", move: "Move") -> None:
+    """Show the conversation as it is there; what is to be edited stands before what was being written."""
+    app.events.rebuild()
+    app.status_line.refresh()
+    if move.editor_text is not None:
+        app.input.sending.bring_back(move.editor_text, move.images)
+    app.screen.request_render()

@@ -1,0 +1,1 @@
+"""What the screen says beside the conversation: status line, activity line, banner, todo panel."""

@@ -1,0 +1,189 @@
+"""The line that tells what runs now, for how long, and which key stops it."""
+
+from typing import TYPE_CHECKING
+
+from tau.tui.timer import Handle
+from tau.tui.widgets.loader import Loader
+from tau.tui.widgets.spacer import Spacer
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+
+INTERRUPT = "app.interrupt"
+STOPPING = "Stopping"
+_CHARS_PER_TOKEN = 4
+
+
+class ActivityLine:
+    """What the agent does (`begin`, `doing`, `end`), or what somebody else shows meanwhile (`show`, `hide`).
+
+    Nothing is scheduled while nothing runs.
+    """
+
+    def __init__(self, app: "App") -> None:
+        self._app = app
+        self._line: _Line | None = None
+        self._shown: dict[str, tuple[str, str]] = {}
+        """What others show, and the action that stops it; the last one is to be seen."""
+        self._doing: str | None = None
+        """What the agent does; None while it rests."""
+        self._began = 0.0
+        self._continues = False
+        self._tokens = 0
+        self._chars = 0
+        self._next_chars = 0
+        self._is_stopping = False
+        self._retry_at = 0.0
+        self._tick: Handle | None = None
+
+    def show(self, text: str, *, stop_key_action: str = INTERRUPT, beside: str = "") -> None:
+        """Tell this until `hide`, whatever the agent does; `beside` names what goes on beside the agent."""
+        if not self._shown and self._doing is None:
+            self._began = self._app.front.timer.time()
+        self._shown[beside] = (text, stop_key_action)
+        self._draw()
+
+    def hide(self, beside: str = "") -> None:
+        """What was shown is over; what else goes on comes back."""
+        self._shown.pop(beside, None)
+        if self._is_stopping and not self._app.session_runs:
+            self._is_stopping, self._doing = False, None
+        self._draw()
+
+    def begin(self, text: str) -> None:
+        """The agent begins to work; after a failed attempt, or to make room, it goes on."""
+        if not self._continues:
+            self._doing = None
+            self._tokens = self._chars = self._next_chars = 0
+        self._is_stopping = False
+        self.doing(text)
+        self._continues = False
+
+    def doing(self, text: str) -> None:
+        """What it does now; who waits for its end is not told of the way there."""
+        self._stop_counting_down()
+        if self._doing is None and not self._shown and not self._continues:
+            self._began = self._app.front.timer.time()
+        self._doing = STOPPING if self._is_stopping else text
+        self._draw()
+
+    def goes_on(self, text: str) -> None:
+        """Something between two attempts: the time and the tokens are counted on."""
+        self._continues = True
+        self.doing(text)
+
+    def retry(self, delay_s: float, attempt: str) -> None:
+        """Count down to the next attempt."""
+        self._continues = True
+        self._retry_at = self._app.front.timer.time() + delay_s
+        self._count_down(attempt)
+
+    def stopping(self, *, agent: bool = True) -> None:
+        """The person wants it to stop; until it does. Without `agent`, only the last thing beside it."""
+        beside = next(reversed(self._shown), "")
+        if not agent:
+            if beside:
+                self._shown[beside] = (STOPPING, "")
+                self._draw()
+        elif self._doing is not None or self._shown:
+            self._shown.pop("", None)
+            self._is_stopping = True
+            self.doing(STOPPING)
+
+    def end(self) -> None:
+        """The agent rests."""
+        self._stop_counting_down()
+        self._is_stopping = self._continues = False
+        self._doing = None
+        self._draw()
+
+    def clear(self) -> None:
+        """Nothing runs at all."""
+        self._shown.clear()
+        self.end()
+
+    def heard(self, chars: int) -> None:
+        """So much has arrived; the number is told now and then, never exactly."""
+        self._chars += chars
+        if self._chars >= self._next_chars and self._line is not None:
+            self._tell_tokens()
+
+    def used(self, tokens: int) -> None:
+        """An answer is complete and took so many tokens: better known than guessed."""
+        self._tokens += tokens or self._chars // _CHARS_PER_TOKEN
+        self._chars = 0
+        self._tell_tokens()
+
+    def _tell_tokens(self) -> None:
+        tokens = self._tokens + self._chars // _CHARS_PER_TOKEN
+        self._next_chars = self._chars + _CHARS_PER_TOKEN * (100 if tokens >= 1000 else 10)
+        if self._line is not None and not self._app.theme.linear and tokens:
+            self._line.detail = f"{short_count(tokens)} tokens"
+
+    def _count_down(self, attempt: str) -> None:
+        timer = self._app.front.timer
+        left = max(round(self._retry_at - timer.time()), 0)
+        self.doing(f"Trying again in {left} s, {attempt}" if left else f"Trying again, {attempt}")
+        if left and not self._app.theme.linear:
+            self._tick = timer.call_later(1.0, self._count_down, attempt)
+
+    def _stop_counting_down(self) -> None:
+        if self._tick is not None:
+            self._tick.cancel()
+            self._tick = None
+
+    def _draw(self) -> None:
+        app = self._app
+        text, action = next(reversed(self._shown.values()), (self._doing, INTERRUPT))
+        if text is None:
+            if self._line is not None:
+                self._line.stop()
+                self._line = None
+                app.layout.lane.clear()
+                app.screen.request_render()
+            return
+        if self._line is None:
+            self._line = _Line(app)
+            app.layout.lane.add(*([] if app.theme.linear else [Spacer(1)]), self._line)
+            self._line.start()
+            app.screen.request_render()
+        self._line.began = self._began
+        self._line.stop_action = action if text != STOPPING else ""
+        self._line.message = text
+        if self._shown:
+            self._line.detail = ""
+        else:
+            self._tell_tokens()
+
+
+class _Line(Loader):
+    """A loader whose time may have begun before it."""
+
+    def __init__(self, app: "App") -> None:
+        super().__init__(
+            app.theme,
+            "",
+            timer=app.front.timer,
+            request_render=app.screen.render_component,
+            show_elapsed=not app.theme.linear,
+        )
+        self._app = app
+        self.began = app.front.timer.time()
+        self.stop_action = ""
+
+    @property
+    def elapsed_s(self) -> float:
+        return self._app.front.timer.time() - self.began
+
+    def hint_text(self) -> str:
+        label = self._app.keys.label(self.stop_action)
+        return f"{label} stops it" if label else ""
+
+
+def short_count(number: int) -> str:
+    """`950`, `1.2k`, `34k`, `1.5M`."""
+    for size, unit in ((1_000_000, "M"), (1000, "k")):
+        if number >= size:
+            scaled = number / size
+            return f"{scaled:.0f}{unit}" if scaled >= 10 else f"{int(scaled * 10) / 10:g}{unit}"
+    return str(number)

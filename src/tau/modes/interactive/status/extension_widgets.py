@@ -1,0 +1,91 @@
+"""Signs of others around the editor: lines above it, a few words below it."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tau.tui.component import LiveComponent
+from tau.tui.text.clean import clean_styled, strip_styles
+from tau.tui.text.cut import truncate
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+
+MAX_SIGNS = 20
+MAX_WIDGETS = 10
+MAX_LINES = 12
+MAX_CHARS = 500
+
+
+class ExtensionWidgets:
+    """One line for every status together, some lines for each widget; both in the order of their keys."""
+
+    def __init__(self, app: "App") -> None:
+        self._app = app
+        self._below = _Lines(app)
+        self._above = _Lines(app)
+        self._texts: dict[str, str] = {}
+        self._widgets: dict[str, list[str]] = {}
+
+    def status(self, key: str, text: str | None) -> None:
+        """None or nothing takes it away."""
+        if not text:
+            self._texts.pop(key, None)
+        elif key in self._texts or len(self._texts) < MAX_SIGNS:
+            self._texts[key] = _line(self._app, text)
+        theme = self._app.theme
+        separator = ", " if theme.linear else f" {theme['dim'](theme.symbols.separator)} "
+        words = separator.join(self._texts[name] for name in sorted(self._texts))
+        self._below.show([words] if words else [])
+        self._place()
+
+    def widget(self, key: str, lines: Sequence[str] | None) -> None:
+        if not lines:
+            self._widgets.pop(key, None)
+        elif key in self._widgets or len(self._widgets) < MAX_WIDGETS:
+            shown = [_line(self._app, line) for line in lines[:MAX_LINES]]
+            if len(lines) > MAX_LINES:
+                shown[-1] = self._app.theme["dim"](f"{len(lines) - MAX_LINES + 1} more lines")
+            self._widgets[key] = shown
+        self._above.show([line for name in sorted(self._widgets) for line in self._widgets[name]])
+        self._place()
+
+    def _place(self) -> None:
+        layout = self._app.layout
+        for box, lines in ((layout.above, self._above), (layout.below, self._below)):
+            if lines.empty:
+                box.remove(lines)
+            elif lines not in box.children:
+                box.add(lines)
+        self._app.screen.request_render()
+
+
+class _Lines(LiveComponent):
+    """Each line in one row, cut where it is too long."""
+
+    def __init__(self, app: "App") -> None:
+        self._theme = app.theme
+        self._lines: list[str] = []
+        self._rows: list[str] | None = None
+        self._width = -1
+
+    @property
+    def empty(self) -> bool:
+        return not self._lines
+
+    def show(self, lines: list[str]) -> None:
+        self._lines, self._rows = lines, None
+
+    def invalidate(self) -> None:
+        self._rows = None
+
+    def render(self, width: int) -> list[str]:
+        if self._rows is None or width != self._width:
+            self._width = width
+            ellipsis = self._theme.symbols.ellipsis
+            self._rows = [truncate(line, max(width, 1), ellipsis) for line in self._lines]
+        return self._rows
+
+
+def _line(app: "App", text: str) -> str:
+    shown = clean_styled(text[:MAX_CHARS].replace("\n", " "))
+    return strip_styles(shown) if app.theme.depth == "none" else shown

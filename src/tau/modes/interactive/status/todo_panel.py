@@ -1,0 +1,123 @@
+"""The agent's tasks: those of the phase that is under way, or all of them."""
+
+from typing import TYPE_CHECKING
+
+from tau.coding.todo.list import Phases, Status, TodoItem, TodoPhase, tasks_of
+from tau.tui.component import CachedComponent, LiveComponent
+from tau.tui.style import Theme
+from tau.tui.text.clean import clean_line
+from tau.tui.text.cut import truncate
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+
+FOLDED_TASKS = 6
+_LEAST_ROWS = 8
+_WORDS: dict[Status, str] = {
+    "pending": "To do",
+    "in_progress": "At work",
+    "completed": "Done",
+    "abandoned": "Dropped",
+}
+
+
+class TodoPanel(CachedComponent, LiveComponent):
+    """`refresh` reads the list anew; an empty list takes no room. `toggle` is the person's wish to see it."""
+
+    def __init__(self, app: "App") -> None:
+        self._app = app
+        self._phases: Phases = ()
+        self._wanted = True
+        self.expanded = False
+
+    @property
+    def shown(self) -> bool:
+        return self._wanted and any(phase.tasks for phase in self._phases)
+
+    def refresh(self) -> None:
+        session = self._app.session
+        phases = () if session is None else session.todos.phases
+        if phases != self._phases:
+            self._phases = phases
+            self._put()
+
+    def toggle(self) -> bool:
+        """Show it, or hide it; whether it is to be seen now, as soon as there is a task."""
+        self._wanted = not self._wanted
+        self._put()
+        return self._wanted
+
+    def expand(self, expanded: bool) -> None:
+        self.expanded = expanded
+        self._put()
+
+    def clear(self) -> None:
+        self._phases = ()
+        self._put()
+
+    def _put(self) -> None:
+        box = self._app.layout.todo
+        self._rows = None
+        if self.shown != bool(box.children):
+            box.clear()
+            if self.shown:
+                box.add(self)
+        self._app.screen.request_render()
+
+    def _drawn(self, width: int) -> list[str]:
+        theme = self._app.theme
+        rows = [] if theme.linear else [""]
+        if self.expanded:
+            most = max(self._app.front.terminal.rows // 2, _LEAST_ROWS)
+            for phase in self._phases:
+                rows.append(_heading(theme, phase))
+                rows += [_task(theme, task) for task in phase.tasks]
+            if len(rows) > most:
+                rows = [*rows[: most - 1], theme["dim"](f"{len(rows) - most + 1} more rows; /todo shows all")]
+        else:
+            phase = _current(self._phases)
+            rows.append(_heading(theme, phase, self._phases))
+            shown, left = _around_current(phase.tasks)
+            rows += [_task(theme, task) for task in shown]
+            if left:
+                rows.append(theme["dim"](f"  {theme.symbols.ellipsis} {left} more in this phase"))
+        return [truncate(row, width, theme.symbols.ellipsis) for row in rows]
+
+
+def _current(phases: Phases) -> TodoPhase:
+    """The phase with the task that is under way, or the first with an open one, or the last."""
+    found = [phase for phase, task in tasks_of(phases) if task.status == "in_progress"]
+    found += [phase for phase, task in tasks_of(phases) if task.is_open]
+    return found[0] if found else phases[-1]
+
+
+def _around_current(tasks: tuple[TodoItem, ...]) -> tuple[tuple[TodoItem, ...], int]:
+    """A few tasks: the one before the first open one, and what follows; how many are left out."""
+    first = next((place for place, task in enumerate(tasks) if task.is_open), len(tasks))
+    start = max(min(first - 1, len(tasks) - FOLDED_TASKS), 0)
+    shown = tasks[start : start + FOLDED_TASKS]
+    return shown, len(tasks) - len(shown)
+
+
+def _heading(theme: Theme, phase: TodoPhase, phases: Phases = ()) -> str:
+    closed = sum(not task.is_open for task in phase.tasks)
+    told = f"{closed} of {len(phase.tasks)} done"
+    if len(phases) > 1:
+        told += f", phase {phases.index(phase) + 1} of {len(phases)}"
+    return f"{theme['heading'](clean_line(phase.name))} {theme['dim'](told)}"
+
+
+def _task(theme: Theme, task: TodoItem) -> str:
+    words = clean_line(task.content)
+    if theme.linear:
+        return f"{_WORDS[task.status]}: {words}"
+    symbols = theme.symbols
+    match task.status:
+        case "completed":
+            return f"  {theme['success'](symbols.checkbox_on)} {theme['dim'](words)}"
+        case "abandoned":
+            return f"  {theme['dim'](symbols.cross)} {theme['strike'](theme['dim'](words))}"
+        case "in_progress":
+            return f"  {theme['accent'](symbols.pointer)} {theme['accent'](words)}"
+        case "pending":
+            return f"  {theme['muted'](symbols.checkbox_off)} {words}"

@@ -1,0 +1,168 @@
+"""From settings and terminal to a look: colours, signs, motion."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tau.base.errors import ConfigError
+from tau.base.late import late
+from tau.config.paths import user_paths
+from tau.config.settings import Settings
+from tau.config.theme_files import ThemeFile, read_theme, theme_paths
+from tau.modes.interactive.themes.symbols import SIGNS
+from tau.modes.interactive.themes.tokens import ROLES, TOKENS
+from tau.tui.style import StyleSpec, Symbols
+from tau.tui.terminal.port import Background, Capabilities, ColorDepth
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+
+log = late("tau.base.log")
+
+_DATA = Path(__file__).parent / "data"
+# Blue and orange stay apart for nearly everybody; on a dark ground and on a light one.
+_SAFE = {
+    "dark": {
+        "added": "#6fb5ff",
+        "removed": "#ffae57",
+        "addedWord": "#d9ecff",
+        "addedBack": "#1d4470",
+        "removedWord": "#ffe3c2",
+        "removedBack": "#6b3f0a",
+    },
+    "light": {
+        "added": "#0a58b0",
+        "removed": "#a34e00",
+        "addedWord": "#06376e",
+        "addedBack": "#cfe3fb",
+        "removedWord": "#6b3300",
+        "removedBack": "#fbe0c4",
+    },
+}
+
+
+class Appearance(NamedTuple):
+    """What the screen is made of before it shows anything."""
+
+    tokens: Mapping[str, StyleSpec]
+    depth: ColorDepth
+    symbols: Symbols
+    motion: bool = True
+    linear: bool = False
+    hardware_cursor: bool = True
+    tab_width: int = 4
+
+
+def look_of(
+    settings: Settings,
+    capabilities: Capabilities,
+    environ: Mapping[str, str],
+    background: Background = "dark",
+    theme: ThemeFile | None = None,
+) -> Appearance:
+    """The look that the settings ask for; `theme` is the one they mean, if it has been read already."""
+    display = settings.display
+    linear = display.screen_reader
+    theme = theme or wanted_theme(settings, background)
+    return Appearance(
+        tokens=tokens_of(theme, color_blind=settings.theme.color_blind),
+        depth=capabilities.color_depth,
+        symbols=SIGNS["ascii" if linear else _signs(settings, environ)],
+        motion=not (display.reduced_motion or linear),
+        linear=linear,
+        hardware_cursor=display.hardware_cursor,
+        tab_width=display.tab_width,
+    )
+
+
+def _signs(settings: Settings, environ: Mapping[str, str]) -> str:
+    """Whose signs: the fonts of the Linux console lack most of them."""
+    wanted = settings.theme.symbols
+    if wanted != "auto":
+        return wanted
+    return "ascii" if environ.get("TERM") == "linux" else "unicode"
+
+
+def wanted_name(settings: Settings, background: Background) -> str:
+    """The name of the theme for this ground."""
+    chosen = settings.theme
+    ground = background if chosen.background == "auto" else chosen.background
+    return chosen.dark if ground == "dark" else chosen.light
+
+
+def wanted_theme(settings: Settings, background: Background) -> ThemeFile:
+    """The theme for this ground. One that cannot be read gives way to the usual one."""
+    name = wanted_name(settings, background)
+    try:
+        return load_theme(name)
+    except ConfigError as error:
+        log.warning(f"The theme {name} cannot be used.", error)
+        return load_theme("dusk" if background == "dark" else "paper")
+
+
+def theme_names(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """All themes by name: the user's own first, then ours."""
+    own = theme_paths(user_paths(environ).themes)
+    ours = sorted(path.stem for path in _DATA.glob("*.json"))
+    return [*own, *(name for name in ours if name not in own)]
+
+
+def load_theme(name: str, environ: Mapping[str, str] = os.environ) -> ThemeFile:
+    """A theme by its name. Raises ConfigError where there is none, or where its file is wrong."""
+    path = theme_paths(user_paths(environ).themes).get(name) or _DATA / f"{name}.json"
+    if not path.is_file():
+        known = ", ".join(theme_names(environ))
+        raise ConfigError(f'There is no theme "{name}"; there are {known}.')
+    return read_theme(path, roles=ROLES, tokens=TOKENS)
+
+
+def tokens_of(theme: ThemeFile, *, color_blind: bool = False) -> dict[str, StyleSpec]:
+    """Every token as this theme shows it."""
+    colors = dict(theme.colors)
+    if color_blind and colors:
+        colors |= _SAFE["light" if theme.kind == "light" else "dark"]
+    made = {name: token.spec(colors) for name, token in TOKENS.items()}
+    for name, own in theme.tokens.items():
+        made[name] = StyleSpec(
+            fg=colors.get(own.fg, own.fg),
+            bg=colors.get(own.bg, own.bg),
+            bold=own.bold,
+            dim=own.dim,
+            italic=own.italic,
+            underline=own.underline,
+            strike=own.strike,
+            inverse=own.inverse,
+        )
+    return made
+
+
+def use_theme(app: "App", name: str) -> None:
+    """Show everything in this theme from now on. Raises ConfigError."""
+    theme = load_theme(name)
+    app.theme_watch.follow(name, theme)
+    apply_theme(app, theme)
+
+
+def use_background(app: "App", background: Background) -> None:
+    """The terminal told its ground: change to the theme for it. What scrolled away keeps its colours."""
+    apply_theme(app, followed_theme(app, background))
+
+
+def followed_theme(app: "App", background: Background) -> ThemeFile:
+    """The theme for this ground, whose file is watched; a broken one is as it was when it was good."""
+    name = wanted_name(app.settings, background)
+    try:
+        theme = load_theme(name)
+    except ConfigError:
+        app.theme_watch.follow(name)
+        return app.theme_watch.last_good(name) or wanted_theme(app.settings, background)
+    app.theme_watch.follow(name, theme)
+    return theme
+
+
+def apply_theme(app: "App", theme: ThemeFile) -> None:
+    """Draw everything in these colours."""
+    app.theme.use(tokens_of(theme, color_blind=app.settings.theme.color_blind))
+    app.screen.invalidate()
+    app.status_line.refresh()

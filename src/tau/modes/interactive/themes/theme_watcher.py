@@ -1,0 +1,107 @@
+"""A theme that the user is working on: its file is looked at once a second, and shown as it has become."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tau.base.errors import ConfigError
+from tau.config.theme_files import ThemeFile
+from tau.modes.interactive.themes import appearance
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+    from tau.tui.timer import Handle
+
+EVERY_S = 1.0
+
+
+class Stamp(NamedTuple):
+    """What is another one after a file was saved."""
+
+    time_ns: int
+    size: int
+    number: int
+
+
+class ThemeWatch:
+    """Follows the file of the theme that is shown, if that is the user's: a theme of ours costs nothing."""
+
+    def __init__(self, app: "App") -> None:
+        self._app = app
+        self._path: Path | None = None
+        self._stamp: Stamp | None = None
+        self._next: Handle | None = None
+        self._suspect = ""
+        """What is wrong with the file, which may be half written: told if the next look finds the same."""
+        self._told = ""
+        self._good: dict[str, ThemeFile] = {}
+
+    def follow(self, name: str, theme: ThemeFile | None = None) -> None:
+        """This theme is wanted from now on; `theme` is what it says, None where it cannot be used."""
+        self.stop()
+        self._path = self._app.paths.themes / f"{name}.json"
+        self._stamp = _stamp(self._path)
+        self._suspect = self._told = ""
+        if theme is not None:
+            self._good.pop(name, None)
+            if self._stamp is not None:
+                self._good[name] = theme
+        if self._stamp is not None or name in self._good:
+            self._wait()
+
+    def last_good(self, name: str) -> ThemeFile | None:
+        """A theme as this run has last shown it, for when its file is broken or gone."""
+        return self._good.get(name)
+
+    def stop(self) -> None:
+        """No more looks at a file."""
+        if self._next is not None:
+            self._next.cancel()
+            self._next = None
+
+    def look(self) -> None:
+        """Look now, because the person comes back to this window, perhaps from an editor."""
+        if self._next is not None:
+            self._next.cancel()
+            self._look()
+
+    def _wait(self) -> None:
+        self._next = self._app.front.timer.call_later(EVERY_S, self._look)
+
+    def _look(self) -> None:
+        self._wait()
+        path = self._path
+        assert path is not None
+        stamp = _stamp(path)
+        if stamp is None or not stamp.size:
+            return  # it is gone, or about to be written: what is shown stays
+        if stamp != self._stamp:
+            self._stamp = stamp
+            self._read(path.stem)
+        elif self._suspect:
+            self._tell()
+
+    def _read(self, name: str) -> None:
+        try:
+            theme = appearance.load_theme(name)
+        except ConfigError as error:
+            self._suspect = str(error)
+            return
+        self._suspect = self._told = ""
+        self._good[name] = theme
+        appearance.apply_theme(self._app, theme)
+
+    def _tell(self) -> None:
+        """Once for each mistake, not for each time that the file is saved with it."""
+        if self._suspect != self._told:
+            self._told = self._suspect
+            self._app.say(f"{self._suspect} The screen keeps the look that it has.", "warning")
+        self._suspect = ""
+
+
+def _stamp(path: Path) -> Stamp | None:
+    """None where there is no such file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return Stamp(found.st_mtime_ns, found.st_size, found.st_ino)

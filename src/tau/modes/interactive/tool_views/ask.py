@@ -1,0 +1,136 @@
+"""ask: questions with their options, and what a person chose or typed."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from tau.coding.tools.ask import AskAnswer, AskDetails
+from tau.modes.interactive.tool_views.body_parts import (
+    HEAD_ROWS,
+    MAX_ROWS,
+    TAIL_ROWS,
+    LazyRows,
+    head,
+    more_row,
+    rows_limit,
+)
+from tau.modes.interactive.tool_views.endings import unhappy
+from tau.modes.interactive.tool_views.labels import counted, ending, first_line, list_arg, one_line, text_arg
+from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as
+from tau.tui.component import Component
+from tau.tui.style import Theme
+from tau.tui.text.cut import truncate
+from tau.tui.text.wrap import wrap
+
+MAX_QUESTIONS = 50
+MAX_OPTIONS = 50
+MAX_TYPED_CHARS = 4_000
+SHORT_CHARS = 60
+"""A question that the title has room for."""
+
+
+class QuestionView(NamedTuple):
+    text: str
+    options: list[tuple[str, str]]
+    """Labels and descriptions."""
+    recommended: int = -1
+    answer: AskAnswer | None = None
+
+
+def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
+    details = details_as(AskDetails, view.details) if view.state == "done" else None
+    questions = _questions(view, details)
+    title = f"{theme['strong']('Ask')} {theme['accent'](_title(questions)) or theme.symbols.ellipsis}"
+    body: list[Component] = []
+    if questions and (view.state != "running" or view.expanded):  # then, the dialog shows them
+        body.append(LazyRows(theme, lambda width: _paint(view, theme, questions, width)))
+    body += unhappy(view, theme)
+    if view.state == "done" and details is None and view.text.strip():
+        body.append(head(theme, view.text, rows_limit(view, HEAD_ROWS), token="text"))
+    waiting = "waits for an answer" if view.state == "running" else ""
+    unanswered = "nobody answered in time" if details and any(a.timed_out for a in details.answers) else ""
+    return RenderedCall(title, body, ending(view, theme, waiting, unanswered))
+
+
+def _title(questions: list[QuestionView]) -> str:
+    if len(questions) > 1:
+        return counted(len(questions), "question")
+    return first_line(questions[0].text) if questions else ""
+
+
+def _questions(view: ToolCallView, details: AskDetails | None) -> list[QuestionView]:
+    """What was asked; each answer belongs to the question in its place."""
+    found: list[QuestionView] = []
+    for each in list_arg(view, "questions")[:MAX_QUESTIONS]:
+        if isinstance(each, Mapping):
+            at = each.get("recommended")
+            recommended = at if isinstance(at, int) and not isinstance(at, bool) else -1
+            found.append(QuestionView(_words(each, "question"), _options(each.get("options")), recommended))
+        elif isinstance(each, str):
+            found.append(QuestionView(each, []))
+    if not found and (text := text_arg(view, "question")):
+        found.append(QuestionView(text, _options(list_arg(view, "options"))))
+    answers = [] if details is None else details.answers
+    return [
+        question._replace(answer=answers[number] if number < len(answers) else None)
+        for number, question in enumerate(found)
+    ]
+
+
+def _options(given: Any) -> list[tuple[str, str]]:
+    options: list[tuple[str, str]] = []
+    for each in given[:MAX_OPTIONS] if isinstance(given, list) else []:
+        if isinstance(each, str):
+            options.append((each, ""))
+        elif isinstance(each, Mapping):
+            options.append((_words(each, "label"), _words(each, "description")))
+    return options
+
+
+def _words(given: Mapping[Any, Any], name: str) -> str:
+    value = given.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _paint(view: ToolCallView, theme: Theme, questions: list[QuestionView], width: int) -> list[str]:
+    limit = MAX_ROWS if view.expanded else TAIL_ROWS
+    rows: list[str] = []
+    for question in questions:
+        if len(questions) > 1 or (view.expanded and len(question.text) > SHORT_CHARS):
+            rows += [theme["strong"](row) for row in wrap(one_line(question.text, 2_000), width)]
+        rows += _answered(view, theme, question, width)
+    if len(rows) > limit:
+        rows = [*rows[: limit - 1], more_row(theme, len(rows) - limit + 1, "more row", width)]
+    return rows
+
+
+def _answered(view: ToolCallView, theme: Theme, question: QuestionView, width: int) -> list[str]:
+    """The options, those that were chosen marked; once there is an answer, only these unless expanded."""
+    answer = question.answer
+    chosen = [] if answer is None else answer.selected
+    rows: list[str] = []
+    for number, (label, description) in enumerate(question.options):
+        if answer is None or view.expanded or label in chosen:
+            about = "recommended" if number == question.recommended and answer is None else ""
+            about = ", ".join(part for part in (about, one_line(description)) if part)
+            rows.append(_option(theme, label, about, width, chosen=label in chosen))
+    if answer is None:
+        return rows
+    known = {label for label, _ in question.options}
+    rows += [_option(theme, one, "", width, chosen=True) for one in chosen[:MAX_OPTIONS] if one not in known]
+    if isinstance(answer.text, str):
+        typed = f"Typed: {one_line(answer.text, MAX_TYPED_CHARS)}"
+        rows += [theme["success"](row) for row in wrap(typed, width)]
+    elif not chosen:
+        rows.append(theme["muted"](truncate("Nothing was chosen.", width, theme.symbols.ellipsis)))
+    return rows
+
+
+def _option(theme: Theme, label: str, about: str, width: int, *, chosen: bool) -> str:
+    name = one_line(label)
+    ellipsis = theme.symbols.ellipsis
+    if theme.linear:
+        word = "Chosen: " if chosen else "Option: "
+        return truncate(f"{word}{name}{f', {about}' if about else ''}", width, ellipsis)
+    sign = theme.symbols.checkbox_on if chosen else theme.symbols.checkbox_off
+    look = theme["success" if chosen else "text"]
+    return truncate(f"{look(sign)} {look(name)}  {theme['dim'](about)}".rstrip(), width, ellipsis)

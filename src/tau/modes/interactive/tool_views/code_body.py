@@ -1,0 +1,121 @@
+"""Code in a block: lines with their numbers, in their colours, from the beginning or the end of a text."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tau.base.late import late
+from tau.modes.interactive.tool_views.body_parts import (
+    MAX_LINE_ROWS,
+    MAX_ROWS,
+    LazyRows,
+    first_lines,
+    last_lines,
+    more_row,
+)
+from tau.tui.component import Component
+from tau.tui.style import Theme
+from tau.tui.text.clean import clean
+from tau.tui.text.cut import truncate
+from tau.tui.text.width import visible_width
+from tau.tui.text.wrap import wrap_hard
+
+highlighting = late("tau.tui.widgets.highlight")
+
+COLORED_CHARS = 8_000
+"""The end of a longer text has no colours: what it is a part of would be costly to know in each frame."""
+_LEAST_ROOM = 8
+"""Columns of text beside line numbers; with less, the numbers go."""
+
+
+class CodeLine(NamedTuple):
+    """A line and what stands before it: its number, mostly."""
+
+    label: str
+    text: str
+    is_remark: bool = False
+    """Not code: something that is said among the lines."""
+
+
+class CodeBody(NamedTuple):
+    """Lines in a language. `known_before` are not shown, but tell what the first ones are a part of."""
+
+    lines: Sequence[CodeLine]
+    language: str = ""
+    known_before: Sequence[str] = ()
+    above: int = 0
+    below: int = 0
+
+
+def numbered(text: str, language: str, max_lines: int) -> CodeBody:
+    """The first lines of a text with their numbers."""
+    lines, below = first_lines(text, max_lines)
+    rows = [CodeLine(str(number), line) for number, line in enumerate(lines, 1)]
+    return CodeBody(rows, language, below=below)
+
+
+def arriving(text: str, language: str, max_lines: int, label: str = "") -> CodeBody:
+    """The last lines of a text that still grows, with their numbers or all with the same label."""
+    lines, above = last_lines(text, max_lines)
+    rows = [CodeLine(label or str(number), line) for number, line in enumerate(lines, above + 1)]
+    if len(text) > COLORED_CHARS:
+        return CodeBody(rows, above=above)
+    return CodeBody(rows, language, text.split("\n", above)[:above], above)
+
+
+def code(theme: Theme, shown: CodeBody, max_rows: int = MAX_ROWS, *, wrapped: bool = True) -> Component:
+    """Code in its colours. Without `wrapped`, each line has one row."""
+
+    def paint(width: int) -> list[str]:
+        styled = _colored(theme, shown)
+        labels = max((len(line.label) for line in shown.lines), default=0)
+        gutter = labels + 2 if labels and width - labels - 2 >= _LEAST_ROOM else 0
+        rows = [more_row(theme, shown.above, "earlier line", width)] if shown.above else []
+        below = shown.below
+        for number, (line, text) in enumerate(zip(shown.lines, styled, strict=True)):
+            made = _code_rows(theme, line.label, text, gutter, width)
+            if not wrapped and len(made) > 1:
+                made = [truncate(_labelled(theme, line.label, gutter) + text, width, theme.symbols.ellipsis)]
+            if len(rows) + len(made) > max_rows:
+                below += len(shown.lines) - number
+                break
+            rows += made
+        if below > 0:
+            rows.append(more_row(theme, below, "more line", width))
+        return rows
+
+    return LazyRows(theme, paint)
+
+
+def _colored(theme: Theme, shown: CodeBody) -> list[str]:
+    lines = [line.text[: MAX_LINE_ROWS * 100] for line in shown.lines]
+    own = [line for line, told in zip(lines, shown.lines, strict=True) if not told.is_remark]
+    if shown.language:
+        highlighter = highlighting.Highlighter(shown.language, theme)
+        done: list[str] = [*highlighter.feed([*shown.known_before, *own]), *highlighter.flush()]
+        colored = iter(done[len(shown.known_before) :])
+    else:
+        colored = iter([theme["codeBlock"](clean(line).replace("\n", " ")) for line in own])
+    return [
+        theme["muted"](clean(line).replace("\n", " ")) if told.is_remark else next(colored)
+        for line, told in zip(lines, shown.lines, strict=True)
+    ]
+
+
+def _labelled(theme: Theme, label: str, gutter: int) -> str:
+    if not gutter:
+        return ""
+    if theme.linear:
+        return f"{label}: " if label[:1].isdigit() else ""
+    return theme["diffLineNumber"](f"{label:>{gutter - 2}}") + "  " if label else " " * gutter
+
+
+def _code_rows(theme: Theme, label: str, text: str, gutter: int, width: int) -> list[str]:
+    first = _labelled(theme, label, gutter)
+    if theme.linear:
+        text = text or ("blank" if first else "")
+        return wrap_hard(first + text, width)[:MAX_LINE_ROWS]
+    if not text:
+        return [theme["diffLineNumber"](f"{label:>{gutter - 2}}") if gutter and label else ""]
+    room = max(width - gutter, 1)
+    rows = [text] if visible_width(text) <= room else wrap_hard(text, room)[:MAX_LINE_ROWS]
+    return [first + rows[0], *[" " * gutter + row for row in rows[1:]]]

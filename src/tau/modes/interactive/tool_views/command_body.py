@@ -1,0 +1,175 @@
+"""Shell commands and their output, as the blocks of bash and ssh show them."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec import UNSET, UnsetType
+
+from tau.base.late import late
+from tau.coding.output import OutputMeta, Truncation
+from tau.modes.interactive.tool_views.body_parts import (
+    LIVE_ROWS,
+    TAIL_ROWS,
+    HiddenLines,
+    LazyRows,
+    first_lines,
+    more_row,
+    remark,
+    rows_limit,
+    tail,
+)
+from tau.modes.interactive.tool_views.endings import failure, not_allowed, stopped
+from tau.modes.interactive.tool_views.labels import MAX_TITLE_CHARS, took
+from tau.modes.interactive.tool_views.view import ToolCallView
+from tau.tui.component import Component
+from tau.tui.style import Theme
+from tau.tui.text.clean import clean, clean_line
+from tau.tui.text.width import visible_width
+from tau.tui.text.wrap import wrap_hard
+
+highlighting = late("tau.tui.widgets.highlight")
+
+COMMAND_LINES = 5
+"""Of a command of many lines, while its block is collapsed."""
+MAX_COMMAND_LINES = 200
+SIGN_COLUMNS = 2
+"""What a block puts before the title."""
+MAX_REMARKS = 6
+_TAIL_CHARS = 7_000
+"""A partial output of this length is most likely the end of a longer one."""
+# How the lines begin that tools put below an output.
+_REMARKS = ("[Showing ", "[Exit code ", "[Ended by ", "[Stopped: ", "[Could not be stopped", "[No output]")
+_IN_BACKGROUND = "[Runs in the background"
+_OTHER_REMARKS = (_IN_BACKGROUND, "[The connection was lost", "[Ignored unknown ")
+_ENDINGS = ("[Exit code ", "[Ended by ", "[Stopped: ")
+"""What they say stands behind the title, if the tool's details are known."""
+
+
+class CommandView(NamedTuple):
+    """A command as it stands: what is known about how it ended."""
+
+    command: str
+    host: str = ""
+    ending: str = ""
+    """`exit 1`, `timed out`; nothing for a good end and for none."""
+    duration_ms: int | None = None
+    aside: str = ""
+    """Where it runs, if that is not where one would think."""
+    in_background: bool = False
+    meta: OutputMeta | UnsetType = UNSET
+    is_known: bool = False
+    """Whether the tool told all this itself."""
+
+
+def command_title(theme: Theme, ran: CommandView) -> str:
+    """The first line of the command in its colours, behind the prompt."""
+    first = ran.command.lstrip()[: MAX_TITLE_CHARS * 4].partition("\n")[0][:MAX_TITLE_CHARS]
+    shown = _colored(theme, [clean_line(first)])[0] if first else theme.symbols.ellipsis
+    return f"{theme['accent'](_prompt(theme, ran))} {shown}"
+
+
+def _prompt(theme: Theme, ran: CommandView) -> str:
+    if theme.linear:
+        return f"Run on {ran.host}:" if ran.host else "Run"
+    return f"{ran.host} $" if ran.host else "$"
+
+
+def command_note(view: ToolCallView, theme: Theme, ran: CommandView) -> str:
+    """How it ended and how long it took, or how long it has run."""
+    parts: list[str] = []
+    if view.state == "aborted":
+        parts.append(theme["warning"]("stopped"))
+    elif ran.ending or view.state == "failed":
+        parts.append(theme["error"](ran.ending or "failed"))
+    time = took(view.elapsed_ms if ran.duration_ms is None else ran.duration_ms)
+    if time and view.state != "pending" and not ran.in_background:
+        parts.append(theme["muted"](time))
+    if ran.aside:
+        parts.append(theme["muted"](ran.aside))
+    return ", ".join(parts)
+
+
+def command_body(view: ToolCallView, theme: Theme, ran: CommandView) -> list[Component]:
+    """The rest of the command, the end of the output, and what has to be said about it."""
+    parts = _rest_of_command(view, theme, ran)
+    if view.state == "declined":
+        return parts + not_allowed(view, theme)
+    if view.state == "aborted":
+        return parts + stopped(view, theme)
+    text, remarks = _without_remarks(view.text)
+    if view.state == "failed" and not (ran.is_known or remarks):
+        return parts + failure(view, theme)
+    if text.strip():
+        parts.append(tail(theme, text, rows_limit(view, TAIL_ROWS), _hidden(view, text, ran), token="text"))
+    for line in remarks:
+        tells_end = line.startswith(_ENDINGS)
+        is_told = ran.in_background if line.startswith(_IN_BACKGROUND) else tells_end and bool(ran.ending)
+        if not is_told:
+            parts.append(remark(theme, line[1:-1], "error" if tells_end else "muted"))
+    return parts
+
+
+def truncation_of(meta: OutputMeta | UnsetType) -> Truncation | None:
+    """What was left out of the output, if anything was."""
+    if isinstance(meta, UnsetType) or isinstance(meta.truncation, UnsetType):
+        return None
+    return meta.truncation
+
+
+def _hidden(view: ToolCallView, text: str, ran: CommandView) -> HiddenLines:
+    """The lines before the text that are not in it."""
+    truncation = truncation_of(ran.meta)
+    if truncation is not None:
+        known = sum(last - first + 1 for first, last in truncation.ranges)
+        missing = max(truncation.total_lines - known, 0)
+        return (
+            HiddenLines()
+            if truncation.kept == "head"
+            else HiddenLines(missing, inside=truncation.kept == "ends")
+        )
+    return HiddenLines(at_least=not view.over and len(text) >= _TAIL_CHARS)
+
+
+def _without_remarks(text: str) -> tuple[str, list[str]]:
+    """The output without the lines that a tool put below it, and these."""
+    found: list[str] = []
+    while len(found) < MAX_REMARKS:
+        body = text.rstrip("\n")
+        start = body.rfind("\n") + 1
+        line = body[start:]
+        if not (line.endswith("]") and line.startswith(_REMARKS + _OTHER_REMARKS)):
+            break
+        found.insert(0, line)
+        text = body[:start]
+    return text, found
+
+
+def _rest_of_command(view: ToolCallView, theme: Theme, ran: CommandView) -> list[Component]:
+    """What of the command the title has no room for."""
+    command = ran.command.strip()
+    most = (MAX_COMMAND_LINES if view.over else LIVE_ROWS) if view.expanded else COMMAND_LINES
+    lines, below = first_lines(command, most)
+    if not below and len(lines) < 2 and not view.expanded:
+        return []
+
+    def paint(width: int) -> list[str]:
+        first = visible_width(clean_line(lines[0][:MAX_TITLE_CHARS])) + visible_width(_prompt(theme, ran)) + 1
+        is_whole = first + SIGN_COLUMNS <= width and len(lines[0]) <= MAX_TITLE_CHARS
+        shown = lines[1:] if is_whole or not view.expanded else lines
+        if not shown:
+            return []
+        styled = _colored(theme, [line[: 40 * width] for line in shown])
+        sign = "" if theme.linear or width < 8 else theme["muted"](">") + " "
+        rows = [sign + row for line in styled for row in wrap_hard(line, width - 2 * bool(sign))]
+        if below:
+            rows.append(more_row(theme, below, "more command line", width))
+        return rows
+
+    return [LazyRows(theme, paint)]
+
+
+def _colored(theme: Theme, lines: Sequence[str]) -> list[str]:
+    if theme.depth == "none" or sum(map(len, lines)) > 10_000:
+        return [clean(line).replace("\n", " ") for line in lines]
+    colored: list[str] = highlighting.highlight("\n".join(lines), "bash", theme)
+    return colored[: len(lines)]

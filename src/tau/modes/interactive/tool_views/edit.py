@@ -1,0 +1,75 @@
+"""edit: the files that changed, with a diff; while the call is being written, what it says so far."""
+
+from msgspec import UNSET
+
+from tau.coding.edits.report import EditDetails
+from tau.modes.interactive.tool_views import diff_body
+from tau.modes.interactive.tool_views.body_parts import HEAD_ROWS, TAIL_ROWS, remark, rows_limit
+from tau.modes.interactive.tool_views.endings import unhappy
+from tau.modes.interactive.tool_views.labels import changes, counted, ending, shown_path, text_arg, titled
+from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as
+from tau.tui.component import Component
+from tau.tui.style import Theme
+
+_VERBS = {"create": "Create", "update": "Edit", "delete": "Delete", "move": "Move"}
+
+
+def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
+    details = details_as(EditDetails, view.details)
+    if view.state == "done" and details is not None:
+        return _done(view, theme, details)
+    facts = _progress(view)
+    sad = unhappy(view, theme)
+    shown = _intended(view, theme) if not sad or view.expanded or view.state == "aborted" else []
+    return RenderedCall(titled(theme, "Edit", _named(view)), [*sad, *shown], ending(view, theme, facts))
+
+
+def _done(view: ToolCallView, theme: Theme, details: EditDetails) -> RenderedCall:
+    files = 1 if details.per_file_results is UNSET else len(details.per_file_results)
+    name = shown_path(details.path, view.cwd) if files == 1 else counted(files, "file")
+    verb = _VERBS[details.op] if files == 1 else "Edit"
+    title = f"{titled(theme, verb, name)} {changes(theme, details.added, details.removed)}"
+    body: list[Component] = []
+    texts = [details.diff]
+    if details.per_file_results is not UNSET:
+        texts = [file.diff for file in details.per_file_results]
+    if any(text.strip() for text in texts):
+        body.append(diff_body.diff(theme, texts, rows_limit(view, TAIL_ROWS), named=files > 1))
+    body += [remark(theme, warning, "warning") for warning in details.warnings[:TAIL_ROWS]]
+    return RenderedCall(title, body)
+
+
+def _named(view: ToolCallView) -> str:
+    path = text_arg(view, "path", "file_path")
+    count = 1
+    if not path:
+        path, count = diff_body.patch_files(text_arg(view, "input"))
+    more = f" and {count - 1} more" if count > 1 else ""
+    return shown_path(path, view.cwd) + more if path else ""
+
+
+def _texts(view: ToolCallView) -> tuple[str, str]:
+    old = text_arg(view, "old_text", "old_string", "oldText")
+    return old, text_arg(view, "new_text", "new_string", "newText")
+
+
+def _progress(view: ToolCallView) -> str:
+    if view.state != "streaming":
+        return ""
+    new = _texts(view)[1] or text_arg(view, "input")
+    return f"{counted(new.count(chr(10)) + 1, 'line')} so far" if new else ""
+
+
+def _intended(view: ToolCallView, theme: Theme) -> list[Component]:
+    """What the call would do, as far as it is written down."""
+    limit = rows_limit(view, TAIL_ROWS)
+    streaming = view.state == "streaming"
+    text = text_arg(view, "input")
+    if text:
+        return [diff_body.patch(theme, text, HEAD_ROWS if streaming else limit, from_end=streaming)]
+    old, new = _texts(view)
+    if not streaming:
+        return [diff_body.replacement(theme, old, new, limit)] if old or new else []
+    if new:
+        return [diff_body.written(theme, new, HEAD_ROWS, from_end=True)]
+    return [diff_body.written(theme, old, HEAD_ROWS, sign="-", from_end=True)] if old else []

@@ -1,0 +1,24 @@
+"""inspect_image: a question about a picture, and the answer of a model that sees."""
+
+from tau.coding.tools.inspect_image import InspectImageDetails
+from tau.modes.interactive.tool_views.body_parts import HEAD_ROWS, head, prose, rows_limit
+from tau.modes.interactive.tool_views.endings import unhappy
+from tau.modes.interactive.tool_views.labels import ending, one_line, shown_path, text_arg, titled, took
+from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as
+from tau.tui.component import Component
+from tau.tui.style import Theme
+
+
+def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
+    details = details_as(InspectImageDetails, view.details)
+    title = titled(theme, "Inspect", shown_path(text_arg(view, "path", "file_path", "file"), view.cwd))
+    question = text_arg(view, "question", "prompt")
+    body: list[Component] = []
+    if question:
+        body.append(head(theme, question, rows_limit(view, HEAD_ROWS), token="muted"))
+    body += unhappy(view, theme)
+    if view.state == "done":
+        body += prose(view, theme, view.text)
+    facts = "" if details is None else one_line(details.model, 80)
+    time = took(view.elapsed_ms) if view.state == "running" else ""
+    return RenderedCall(title, body, ending(view, theme, facts, time))

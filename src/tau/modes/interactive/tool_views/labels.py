@@ -1,0 +1,132 @@
+"""Words of titles and notes: arguments, paths, counts and times in a form that is short and safe to show."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tau.modes.interactive.tool_views.view import ToolCallView
+from tau.tui.style import Theme
+from tau.tui.text.clean import clean_line
+
+MAX_TITLE_CHARS = 400
+"""More of a text never stands in a title; the block cuts it to the width."""
+_LOOKED_AT = 4
+"""Of how many times as many characters a line is made: blanks and controls go away."""
+
+
+def text_arg(view: ToolCallView, *names: str) -> str:
+    """The first of these arguments that is a text or a number; nothing for all else that a model may send."""
+    args: Any = view.args
+    if isinstance(args, Mapping):
+        for name in names:
+            value = args.get(name)
+            if isinstance(value, str) and value:
+                return value
+            if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15:
+                return f"{value:g}"
+    return ""
+
+
+def list_arg(view: ToolCallView, *names: str) -> list[Any]:
+    """The first of these arguments that is a list; one text is a list of one."""
+    args: Any = view.args
+    if isinstance(args, Mapping):
+        for name in names:
+            value = args.get(name)
+            if isinstance(value, list) and value:
+                return value
+            if isinstance(value, str) and value:
+                return [value]
+    return []
+
+
+def flag_arg(view: ToolCallView, *names: str) -> bool:
+    """Whether one of these arguments is true."""
+    args: Any = view.args
+    return isinstance(args, Mapping) and any(args.get(name) is True for name in names)
+
+
+def one_line(text: str, max_chars: int = MAX_TITLE_CHARS) -> str:
+    """Text from outside as one line of a bounded length."""
+    return clean_line(text[: max_chars * _LOOKED_AT])[:max_chars]
+
+
+def first_line(text: str) -> str:
+    """The first line that says something."""
+    return one_line(text.lstrip()[: MAX_TITLE_CHARS * _LOOKED_AT].partition("\n")[0])
+
+
+def shown_path(path: str, cwd: Path) -> str:
+    """A path as one likes to read it: relative inside the working folder. Nothing is looked up on disk."""
+    text = path.strip()
+    root = str(cwd)
+    if text == root:
+        return "."
+    prefix = root if root.endswith(os.sep) else root + os.sep
+    return one_line(text.removeprefix(prefix) if len(text) > len(prefix) else text)
+
+
+def shown_paths(paths: list[Any], cwd: Path, most: int = 3) -> str:
+    """Some paths in a row."""
+    named = [shown_path(path, cwd) for path in paths[:most] if isinstance(path, str)]
+    more = len(paths) - most
+    return ", ".join(named) + (f" and {more} more" if more > 0 else "")
+
+
+def in_paths(view: ToolCallView, theme: Theme) -> str:
+    """Where a call looks, behind its title; nothing for the working folder."""
+    where = shown_paths(list_arg(view, "paths", "path"), view.cwd)
+    return "" if where in ("", ".") else f" {theme['muted']('in')} {where}"
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """`1 line`, `1,200 lines`."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def duration(milliseconds: int) -> str:
+    """`40 ms`, `0.8 s`, `45 s`, `3 min 20 s`, `2 h 5 min`."""
+    if milliseconds < 95:
+        return f"{max(milliseconds, 0)} ms"
+    if milliseconds < 9_950:
+        return f"{milliseconds / 1000:.1f} s"
+    seconds = round(milliseconds / 1000)
+    if seconds < 120:
+        return f"{seconds} s"
+    minutes, seconds = divmod(seconds, 60)
+    if minutes < 120:
+        return f"{minutes} min {seconds} s" if seconds else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def took(milliseconds: int | None) -> str:
+    """How long something took, if that is long enough to be felt."""
+    return "" if milliseconds is None or milliseconds < 95 else duration(milliseconds)
+
+
+def titled(theme: Theme, verb: str, what: str = "", *, token: str = "accent") -> str:
+    """What is done, and to what; an ellipsis where that is not known yet."""
+    return f"{theme['strong'](verb)} {theme[token](what or theme.symbols.ellipsis)}"
+
+
+def changes(theme: Theme, added: int, removed: int) -> str:
+    """How many lines came and went."""
+    if theme.linear:
+        return f"{added} added, {removed} removed"
+    return f"{theme['diffAdded'](f'+{added}')} {theme['diffRemoved'](f'-{removed}')}"
+
+
+def ending(view: ToolCallView, theme: Theme, *facts: str) -> str:
+    """The note behind a title: facts, and how the call ended if not well."""
+    if view.state == "declined":  # nothing came of it
+        return ""
+    told = [fact for fact in facts if fact]
+    if theme.linear:  # the block begins with the word
+        return ", ".join(told)
+    if view.state == "failed":
+        return ", ".join([theme["error"]("failed"), *(theme["muted"](fact) for fact in told)])
+    if view.state == "aborted":
+        return ", ".join([theme["warning"]("stopped"), *(theme["muted"](fact) for fact in told)])
+    return theme["muted"](", ".join(told))

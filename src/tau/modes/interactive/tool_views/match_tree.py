@@ -1,0 +1,124 @@
+"""Matches of a search as a tree: files, their counts, and the lines that match, marked."""
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from tau.modes.interactive.tool_views.body_parts import MAX_ROWS, LazyRows, more_row
+from tau.modes.interactive.tool_views.labels import counted, shown_path
+from tau.modes.interactive.tool_views.match_highlight import Spans
+from tau.modes.interactive.tool_views.view import ToolCallView
+from tau.tui.component import Component
+from tau.tui.style import Theme
+from tau.tui.text.clean import clean
+from tau.tui.text.cut import truncate
+from tau.tui.text.wrap import wrap_hard
+
+COLLAPSED_ROWS = 16
+_MAX_PARSED_LINES = 4 * MAX_ROWS
+
+Mark = Callable[[str], Spans]
+
+
+class MatchLine(NamedTuple):
+    number: str
+    text: str
+    is_match: bool
+
+
+class FileMatches(NamedTuple):
+    name: str
+    lines: Sequence[MatchLine]
+
+    @property
+    def matched(self) -> int:
+        return sum(line.is_match for line in self.lines)
+
+
+@cache
+def _row() -> re.Pattern[str]:
+    return re.compile(r"([* ])\s*(\d+)[│|:](.*)", re.DOTALL)
+
+
+def parsed(display: str) -> list[FileMatches]:
+    """The files of a page of matches as the tool shows it to people."""
+    files: list[FileMatches] = []
+    lines: list[MatchLine] = []
+    for text in display.split("\n", _MAX_PARSED_LINES)[:_MAX_PARSED_LINES]:
+        if text.startswith("# "):
+            lines = []
+            files.append(FileMatches(text[2:], lines))
+        elif (found := _row().fullmatch(text)) is not None and files:
+            lines.append(MatchLine(found[2], found[3], found[1] == "*"))
+    return files
+
+
+def tree(view: ToolCallView, theme: Theme, files: Sequence[FileMatches], mark: Mark) -> Component:
+    """Collapsed: some matching lines of each file. Expanded: all rows, with those around the matches."""
+    return LazyRows(theme, lambda width: _paint(view, theme, files, mark, width))
+
+
+def _paint(
+    view: ToolCallView, theme: Theme, files: Sequence[FileMatches], mark: Mark, width: int
+) -> list[str]:
+    limit = MAX_ROWS if view.expanded else COLLAPSED_ROWS
+    each = _lines_each(files, limit)
+    rows: list[str] = []
+    for number, file in enumerate(files):
+        block = [_heading(theme, file, shown_path(file.name, view.cwd), width)]
+        shown = file.lines if view.expanded else [line for line in file.lines if line.is_match][:each]
+        digits = max((len(line.number) for line in shown), default=1)
+        for line in shown:
+            block += _line_rows(theme, line, mark, digits, width, wrapped=view.expanded)
+        if not view.expanded and file.matched > len(shown) and each:
+            block.append(
+                "    " * (not theme.linear) + more_row(theme, file.matched - each, "more match", width)
+            )
+        if rows and len(rows) + len(block) > limit:
+            rows.append(more_row(theme, len(files) - number, "more file", width))
+            break
+        rows += block[:limit]
+    return [truncate(row, width, theme.symbols.ellipsis) for row in rows]
+
+
+def _lines_each(files: Sequence[FileMatches], limit: int) -> int:
+    """How many matches of each file there is room for, if all files are to be named."""
+    for each in range(limit, 0, -1):
+        rows = sum(1 + min(file.matched, each) + (file.matched > each) for file in files)
+        if rows <= limit:
+            return each
+    return 0
+
+
+def _heading(theme: Theme, file: FileMatches, name: str, width: int) -> str:
+    count = file.matched
+    if theme.linear:
+        return truncate(f"{name}, {counted(count, 'match', 'matches')}", width)
+    return truncate(f"{theme['accent'](name)}  {theme['muted'](str(count))}", width, theme.symbols.ellipsis)
+
+
+def _line_rows(
+    theme: Theme, line: MatchLine, mark: Mark, digits: int, width: int, *, wrapped: bool
+) -> list[str]:
+    text = clean(line.text).replace("\n", " ")
+    if theme.linear:
+        words = f"line {line.number}: {text}"
+        return wrap_hard(words, width)
+    styled = _marked(theme, text, mark(text)) if line.is_match else theme["dim"](text)
+    gutter = f"  {line.number:>{digits}}  "
+    if width - len(gutter) < 8:
+        gutter = ""
+    room = max(width - len(gutter), 1)
+    rows = wrap_hard(styled, room) if wrapped else [truncate(styled, room, theme.symbols.ellipsis)]
+    first = theme["diffLineNumber"](gutter if text else gutter.rstrip())
+    return [first + rows[0], *[" " * len(gutter) + row for row in rows[1:]]]
+
+
+def _marked(theme: Theme, text: str, places: Spans) -> str:
+    out: list[str] = []
+    at = 0
+    for start, end in places:
+        out += (theme["text"](text[at:start]), theme["matched"](text[start:end]))
+        at = end
+    return "".join(out) + theme["text"](text[at:])

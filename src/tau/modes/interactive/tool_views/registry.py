@@ -1,0 +1,71 @@
+"""Which renderer draws which tool: found by name, loaded when its first call is shown."""
+
+from collections.abc import Sequence
+
+from tau.base import log
+from tau.base.late import late
+from tau.modes.interactive.tool_views import registry
+from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView
+from tau.tui.style import Theme
+
+MAX_KINDS = 100
+_told: set[tuple[str, str]] = set()
+
+
+def log_once(message: str, error: Exception) -> None:
+    """Note a fault, unless one of its kind was noted before."""
+    kind = (message, repr(error)[:200])
+    if kind not in _told and len(_told) < MAX_KINDS:
+        _told.add(kind)
+        log.error(message, error)
+
+
+generic = late("tau.modes.interactive.tool_views.generic")
+read = late("tau.modes.interactive.tool_views.read")
+
+RENDERERS = {
+    "ask": late("tau.modes.interactive.tool_views.ask"),
+    "ast_edit": late("tau.modes.interactive.tool_views.ast_edit"),
+    "ast_grep": late("tau.modes.interactive.tool_views.ast_grep"),
+    "bash": late("tau.modes.interactive.tool_views.bash"),
+    "checkpoint": late("tau.modes.interactive.tool_views.checkpoint"),
+    "edit": late("tau.modes.interactive.tool_views.edit"),
+    "eval": late("tau.modes.interactive.tool_views.eval"),
+    "find": late("tau.modes.interactive.tool_views.find"),
+    "inspect_image": late("tau.modes.interactive.tool_views.inspect_image"),
+    "job": late("tau.modes.interactive.tool_views.job"),
+    "read": read,
+    "resolve": late("tau.modes.interactive.tool_views.resolve"),
+    "rewind": late("tau.modes.interactive.tool_views.rewind"),
+    "search": late("tau.modes.interactive.tool_views.search"),
+    "ssh": late("tau.modes.interactive.tool_views.ssh"),
+    "todo": late("tau.modes.interactive.tool_views.todo"),
+    "write": late("tau.modes.interactive.tool_views.write"),
+}
+
+
+def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
+    """How a call looks now. Never an exception: what a model or a file sent may be anything."""
+    try:
+        if view.name in RENDERERS:
+            drawn: RenderedCall = RENDERERS[view.name].draw(view, theme)
+            return drawn
+    except Exception as error:
+        registry.log_once(f"The look of a call of {view.name} failed.", error)
+    try:
+        plain: RenderedCall = generic.draw(view, theme)
+        return plain
+    except Exception as error:
+        registry.log_once("The look of a call of any tool failed.", error)
+        bare: RenderedCall = generic.bare(view, theme)
+        return bare
+
+
+def draw_group(views: Sequence[ToolCallView], theme: Theme) -> RenderedCall:
+    """Several reads as one; the same promise."""
+    try:
+        drawn: RenderedCall = read.draw_group(views, theme)
+        return drawn
+    except Exception as error:
+        registry.log_once("The look of a group of reads failed; only the last one is shown.", error)
+        return draw(views[-1], theme)

@@ -1,0 +1,68 @@
+"""write: a new file in its colours, a replaced one as a diff; while it is being written, its last lines."""
+
+from msgspec import UNSET
+
+from tau.base.sizes import format_bytes
+from tau.coding.tools.write import WriteDetails
+from tau.modes.interactive.tool_views import diff_body
+from tau.modes.interactive.tool_views.body_parts import HEAD_ROWS, TAIL_ROWS, head, remark, rows_limit
+from tau.modes.interactive.tool_views.code_body import arriving, code, numbered
+from tau.modes.interactive.tool_views.endings import unhappy
+from tau.modes.interactive.tool_views.labels import changes, counted, ending, shown_path, text_arg, titled
+from tau.modes.interactive.tool_views.languages import language_of
+from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView, details_as
+from tau.tui.component import Component
+from tau.tui.style import Theme
+
+
+def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
+    details = details_as(WriteDetails, view.details)
+    path = text_arg(view, "path", "file_path", "file", "filename")
+    title = titled(theme, "Write", shown_path(path, view.cwd))
+    content = text_arg(view, "content")
+    if view.state == "done":
+        return _done(view, theme, title, content, details)
+    sad = unhappy(view, theme)
+    if sad:
+        shown = [code(theme, numbered(content, language_of(path), rows_limit(view, HEAD_ROWS)))]
+        return RenderedCall(title, [*sad, *(shown if view.expanded and content else [])], ending(view, theme))
+    lines = content.count("\n") + (not content.endswith("\n")) if content else 0
+    so_far = " so far" if view.state == "streaming" else ""
+    facts = f"{counted(lines, 'line')}{so_far}" if lines else ""
+    return RenderedCall(
+        title, _arriving(view, theme, content, path) if content else [], ending(view, theme, facts)
+    )
+
+
+def _done(
+    view: ToolCallView, theme: Theme, title: str, content: str, details: WriteDetails | None
+) -> RenderedCall:
+    path = text_arg(view, "path", "file_path", "file", "filename")
+    limit = rows_limit(view, HEAD_ROWS)
+    shown = code(theme, numbered(content, language_of(path), limit), limit, wrapped=view.expanded)
+    if details is None:
+        told = head(theme, view.text, rows_limit(view, HEAD_ROWS), token="muted")
+        return RenderedCall(title, [told, *([shown] if content and view.expanded else [])])
+    size = f"{counted(details.lines, 'line')}, {format_bytes(max(details.bytes, 0))}"
+    facts = ["new file" if details.created else "", size, "executable" if details.executable else ""]
+    body: list[Component] = []
+    if details.diff is not UNSET:
+        added = 0 if details.added is UNSET else details.added
+        removed = 0 if details.removed is UNSET else details.removed
+        title = f"{title} {changes(theme, added, removed)}"
+        if details.diff.strip():
+            body.append(diff_body.diff(theme, [details.diff], rows_limit(view, TAIL_ROWS), named=False))
+        else:
+            body.append(remark(theme, "The file had this content already."))
+    elif content:
+        body.append(shown)
+    return RenderedCall(title, body, ending(view, theme, *facts))
+
+
+def _arriving(view: ToolCallView, theme: Theme, content: str, path: str) -> list[Component]:
+    """The last lines; of a call that is complete, the first ones."""
+    language = language_of(path)
+    if view.state != "streaming":
+        limit = rows_limit(view, HEAD_ROWS)
+        return [code(theme, numbered(content, language, limit), limit, wrapped=view.expanded)]
+    return [code(theme, arriving(content, language, HEAD_ROWS), wrapped=False)]

@@ -1,0 +1,135 @@
+"""The base of the blocks of a transcript: rows are made once, folded or in full, until something changes."""
+
+from collections.abc import Sequence
+
+from tau.base.sizes import KIB, format_bytes
+from tau.modes.interactive.transcript.block_context import BlockContext
+from tau.tui.component import CachedComponent, CommitBoundary
+from tau.tui.text.clean import clean
+from tau.tui.text.wrap import wrap
+from tau.tui.widgets.transcript import Block
+
+INDENT = 2
+"""Columns of the sign before a block's first row; its other rows begin below its text."""
+_NARROWEST = 12
+"""Below this many columns rows are not indented."""
+KEPT_CHARS = 256 * KIB
+"""What a block keeps of a text; sessions keep all of it."""
+
+
+class CachedBlock(CachedComponent, Block):
+    """A block that keeps its rows until something of it changes."""
+
+    def __init__(self, scene: BlockContext) -> None:
+        self._scene = scene
+        self._theme = scene.theme
+        self.alone = False
+        """Whether this one is shown in full while others are not."""
+
+    @property
+    def expanded(self) -> bool:
+        return self.alone or self._scene.expanded
+
+    @property
+    def can_expand(self) -> bool:
+        """Whether there may be more to show than it shows when folded."""
+        return False
+
+    def leave(self) -> None:
+        """It is not shown any more: what the terminal holds for it is given back."""
+
+
+class GrowingBlock(CachedBlock):
+    """A block that changes until it is finished, its first row too.
+
+    Until then it takes no more rows than the window has for it: rows that leave the window are history, and
+    would tell for ever that it is at work. Its last rows are shown; all of them once they are taken.
+    """
+
+    def __init__(self, scene: BlockContext) -> None:
+        super().__init__(scene)
+        self._is_taken = False
+        self._share = -1
+        self._whole: Sequence[str] | None = None
+        self._part: Sequence[str] = ()
+        scene.unfinished += 1
+
+    def seam(self) -> CommitBoundary | None:
+        """Nothing of it may scroll away before it is finished."""
+        return None if self._is_taken else CommitBoundary(0)
+
+    def is_finished(self) -> bool:
+        """Whether it will not change any more."""
+        raise NotImplementedError
+
+    def is_final(self) -> bool:
+        if not self._is_taken and self.is_finished():
+            self._is_taken = True
+            self._whole = None
+            self._part = ()
+            self._scene.unfinished -= 1
+        return self._is_taken
+
+    def render(self, width: int) -> Sequence[str]:
+        rows = super().render(width)
+        if self._is_taken or self._theme.linear:
+            return rows
+        share = self._scene.share(width)
+        if len(rows) <= share:
+            return rows
+        if rows is not self._whole or share != self._share:
+            self._whole, self._share = rows, share
+            self._part = self._shortened(rows, share)
+        return self._part
+
+    def _shortened(self, rows: Sequence[str], share: int) -> Sequence[str]:
+        return [rows[0], *rows[len(rows) - share + 1 :]]
+
+
+def indent_of(width: int) -> int:
+    return INDENT if width >= _NARROWEST else 0
+
+
+def hung(sign: str, rows: Sequence[str], width: int) -> list[str]:
+    """Rows that were laid out for the rest of the width, with a sign of one column before the first."""
+    if not indent_of(width):
+        return list(rows)
+    blanks = " " * INDENT
+    lead = f"{sign} " if sign else blanks
+    return [lead + row for row in rows[:1]] + [blanks + row if row else row for row in rows[1:]]
+
+
+def indented(rows: Sequence[str], width: int) -> Sequence[str]:
+    """Rows that were laid out for the rest of the width, below the text of the block's first row."""
+    if not indent_of(width):
+        return rows
+    blanks = " " * INDENT
+    return [blanks + row if row else row for row in rows]
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """A text of unknown origin as rows beside the indent."""
+    return wrap(clean(text), max(width - indent_of(width), 1))
+
+
+def kept(text: str, limit: int = KEPT_CHARS) -> str:
+    """The text, or its beginning and its end with a note of what is missing between them."""
+    if len(text) <= limit:
+        return text
+    head, tail = limit * 3 // 4, limit // 4
+    missing = format_bytes(len(text) - head - tail)
+    return f"{text[:head]}\n[{missing} are left out here; /export has all of it.]\n{text[-tail:]}"
+
+
+def first_lines(text: str, lines: int, max_chars: int = 4 * KIB) -> tuple[str, int]:
+    """The first lines of a text, and how many lines are left out. A long line is cut and counts as one."""
+    end = -1
+    for _ in range(lines):
+        end = text.find("\n", end + 1)
+        if end < 0 or end > max_chars:
+            break
+    if 0 <= end <= max_chars:
+        return text[:end], text.count("\n", end) if text[end:].strip() else 0
+    if len(text) <= max_chars:
+        return text, 0
+    return text[:max_chars], text.count("\n", max_chars) + 1

@@ -1,0 +1,124 @@
+"""A session that was there before, as the blocks that it had while it was live."""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from tau.ai.wire import (
+    BranchSummaryMessage,
+    CustomMessage,
+    ImageContent,
+    TextContent,
+    ToolResultMessage,
+    UserContent,
+    UserMessage,
+)
+from tau.base.clock import from_iso
+from tau.coding.session import entries as s
+from tau.coding.session.context import EntryNode
+from tau.coding.session.storage.log import SessionLog
+from tau.modes.interactive.transcript.builder import TranscriptBuilder
+from tau.modes.interactive.transcript.notice import NoticeBlock
+from tau.modes.interactive.transcript.tool_call import was_stopped
+from tau.modes.interactive.transcript.user import picture
+
+MAX_MESSAGES = 400
+"""A long session shows so many of its last messages."""
+_SHOWN = frozenset({"message", "custom_message", "branch_summary", "compaction"})
+
+
+def tell(story: TranscriptBuilder, log: SessionLog, max_messages: int = MAX_MESSAGES) -> None:
+    """The branch that ends in the leaf, from what the last compaction kept on, and not too much of it."""
+    branch = log.branch()
+    start = _first_kept(branch, log)
+    nodes = [node for node in branch[start:] if node.type in _SHOWN][-max_messages:]
+    if nodes and len(nodes) == max_messages:
+        nodes = _from_a_call_on(nodes, log)
+    shown = sum(node.type == "message" for node in nodes)
+    earlier = sum(node.type == "message" for node in branch) - shown
+    if earlier:
+        what = "1 earlier message is" if earlier == 1 else f"{earlier:,} earlier messages are"
+        story.add(NoticeBlock(story.scene, f"{what} not shown here; /tree and /export show all."))
+    with_pictures = _last_pictures(nodes, log, story.max_pictures)
+    stopped = False
+    for node in nodes:
+        entry = _entry(log, node, whole=node.id in with_pictures)
+        message = entry.message if isinstance(entry, s.MessageEntry) else None
+        if isinstance(message, ToolResultMessage):
+            stopped = stopped or was_stopped(message)
+        elif stopped:
+            story.stopped()
+            stopped = False
+        _tell_entry(story, entry)
+    if stopped:
+        story.stopped()
+    story.settle()
+
+
+def is_unanswered(log: SessionLog) -> bool:
+    """Whether the last thing said is a message that nobody has answered: tau was killed meanwhile."""
+    last = next((node for node in reversed(log.branch()) if node.type in _SHOWN), None)
+    entry = None if last is None else _entry(log, last)
+    return isinstance(entry, s.MessageEntry) and isinstance(entry.message, UserMessage)
+
+
+def _tell_entry(story: TranscriptBuilder, entry: s.KnownEntry | None) -> None:
+    match entry:
+        case s.MessageEntry(message=message):
+            story.message(message)
+        case s.CustomMessageEntry(display=True):
+            when = from_iso(entry.timestamp)
+            story.message(CustomMessage(entry.custom_type, entry.content, True, when, entry.details))
+        case s.BranchSummaryEntry():
+            story.message(BranchSummaryMessage(entry.summary, entry.from_id, from_iso(entry.timestamp)))
+        case s.CompactionEntry():
+            story.compaction(entry.summary, entry.tokens_before)
+
+
+def _first_kept(branch: Sequence[EntryNode], log: SessionLog) -> int:
+    """Where the part of the branch begins that the last compaction has left."""
+    for place in range(len(branch) - 1, -1, -1):
+        if branch[place].type != "compaction":
+            continue
+        entry = log.decode(branch[place])
+        if isinstance(entry, s.CompactionEntry):
+            first = entry.first_kept_entry_id
+            return next((at for at in range(place, -1, -1) if branch[at].id == first), place)
+    return 0
+
+
+def _from_a_call_on(nodes: list[EntryNode], log: SessionLog) -> list[EntryNode]:
+    """Without results at the beginning whose calls are among what is not shown."""
+    for place, node in enumerate(nodes):
+        entry = _entry(log, node)
+        if not (isinstance(entry, s.MessageEntry) and isinstance(entry.message, ToolResultMessage)):
+            return nodes[place:]
+    return []
+
+
+def _last_pictures(nodes: Sequence[EntryNode], log: SessionLog, most: int) -> set[str]:
+    """The entries whose pictures are fetched: the last ones, not more than can be shown."""
+    found: set[str] = set()
+    for node in reversed(nodes):
+        if most <= 0:
+            break
+        if node.type == "message" and b'"type":"image"' in log.line(node):
+            found.add(node.id)
+            most -= 1
+    return found
+
+
+def _entry(log: SessionLog, node: EntryNode, *, whole: bool = False) -> s.KnownEntry | None:
+    """An entry; unless it is wanted whole, with words in the place of its pictures."""
+    if whole:
+        return log.decode(node)
+    entry = s.decode_known(log.line(node))
+    if isinstance(entry, s.MessageEntry) and isinstance(entry.message, UserMessage | ToolResultMessage):
+        content = entry.message.content
+        if not isinstance(content, str) and any(isinstance(part, ImageContent) for part in content):
+            return replace(entry, message=replace(entry.message, content=_in_words(content)))
+    return entry
+
+
+def _in_words(content: Sequence[UserContent]) -> list[UserContent]:
+    return [TextContent(picture(part)) if isinstance(part, ImageContent) else part for part in content]

@@ -1,0 +1,171 @@
+"""Tool calls: one block for a call, or for reads that follow each other."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from tau.base import log
+from tau.base.late import late
+from tau.base.text import shortened
+from tau.modes.interactive.tool_views.view import CallState, RenderedCall, ToolCallView
+from tau.modes.interactive.transcript.block import GrowingBlock, indent_of, indented
+from tau.modes.interactive.transcript.block_context import BlockContext
+from tau.modes.interactive.transcript.tool_call import ToolCallState
+from tau.tui.component import Component
+from tau.tui.style import Theme
+from tau.tui.text.clean import clean_line
+from tau.tui.text.cut import truncate
+from tau.tui.text.width import visible_width
+from tau.tui.widgets.text import Text
+
+image_body = late("tau.modes.interactive.tool_views.image_body")
+registry = late("tau.modes.interactive.tool_views.registry")
+
+GROUPED = "read"
+"""The tool whose calls are listed in one block: they are many, and their results are for the model."""
+_LAST_LINES = 6
+_TAIL_CHARS = 8_000
+_SHORT_CHARS = 200
+_BY_WEIGHT: tuple[CallState, ...] = ("running", "streaming", "pending", "failed", "aborted", "declined")
+_WORDS: dict[CallState, str] = {
+    "streaming": "ToolCallState",
+    "pending": "ToolCallState",
+    "running": "Running",
+    "done": "Done",
+    "failed": "Failed",
+    "aborted": "Stopped",
+    "declined": "Declined",
+}
+
+
+class ToolBlock(GrowingBlock):
+    """A call, or a list of calls: `close` says that no further one joins it."""
+
+    def __init__(self, scene: BlockContext, call: ToolCallState) -> None:
+        super().__init__(scene)
+        self._calls = [call]
+        self._is_open = call.name == GROUPED
+        self._pictured: RenderedCall | None = None
+        """What it shows, if there are pictures in it: the terminal holds them until it is drawn anew."""
+        self._seen = -1
+
+    @property
+    def can_expand(self) -> bool:
+        return True
+
+    @property
+    def is_open(self) -> bool:
+        return self._is_open
+
+    def add(self, call: ToolCallState) -> None:
+        self._calls.append(call)
+        self._rows = None
+
+    def close(self) -> None:
+        self._is_open = False
+
+    def is_finished(self) -> bool:
+        return not self._is_open and all(call.over for call in self._calls)
+
+    def render(self, width: int) -> Sequence[str]:
+        changes = sum([call.changed for call in self._calls])
+        if changes != self._seen:
+            self._seen = changes
+            self._rows = None
+        return super().render(width)
+
+    def leave(self) -> None:
+        if self._pictured is not None:
+            image_body.close_pictures(self._pictured)
+            self._pictured = None
+
+    def _drawn(self, width: int) -> list[str]:
+        drawn = draw([call.view(expanded=self.expanded) for call in self._calls], self._theme)
+        self.leave()
+        if any(call.pictures for call in self._calls):
+            image_body.show_pictures(drawn, self._scene.capabilities(), self._scene.budget)
+            self._pictured = drawn
+        rows = [_title(self._theme, self._state(), drawn, width)]
+        for component in drawn.body:
+            rows += indented(component.render(max(width - indent_of(width), 1)), width)
+        return rows
+
+    def _shortened(self, rows: Sequence[str], share: int) -> Sequence[str]:
+        """Half a picture is none."""
+        return rows[:1] if self._pictured is not None else super()._shortened(rows, share)
+
+    def _state(self) -> CallState:
+        """How the call stands, or the calls: at work while one is, and well only if all are."""
+        states = [call.state for call in self._calls]
+        for state in _BY_WEIGHT:
+            if state in states:
+                return state
+        return "done"
+
+
+def draw(views: Sequence[ToolCallView], theme: Theme) -> RenderedCall:
+    """As the renderer of the tool draws it; a plain form where that fails."""
+    try:
+        drawn: RenderedCall = (
+            registry.draw(views[0], theme) if len(views) == 1 else registry.draw_group(views, theme)
+        )
+    except Exception as error:
+        log.error(f"The renderer of {views[0].name} failed.", error)
+        return plainly_drawn(views[-1], theme)
+    return drawn
+
+
+def plainly_drawn(view: ToolCallView, theme: Theme) -> RenderedCall:
+    """Name, short arguments, the last lines."""
+    title = f"{theme['strong'](clean_line(view.name))} {theme['muted'](_short(view.args))}".rstrip()
+    text = view.text.rstrip()
+    body: list[Component] = []
+    if text:
+        lines = (text if view.expanded else text[-_TAIL_CHARS:]).splitlines()
+        shown = lines if view.expanded else lines[-_LAST_LINES:]
+        body.append(Text(theme, "\n".join(shown), "muted", styled=True))
+    return RenderedCall(title, body)
+
+
+def _title(theme: Theme, state: CallState, drawn: RenderedCall, width: int) -> str:
+    """Sign, title and note in one row; of a title that is too long the end is cut, the note stays."""
+    note = drawn.note
+    if not note and state in ("aborted", "failed") and not theme.linear:  # there, the first word tells it
+        note = theme["error"]("failed") if state == "failed" else theme["warning"]("stopped")
+    sign = f"{_WORDS[state]}:" if theme.linear else _sign(theme, state)
+    ellipsis = theme.symbols.ellipsis
+    room = width - visible_width(sign) - 1
+    if note:
+        left = room - visible_width(note) - 2
+        if left >= min(12, visible_width(drawn.title)):
+            return f"{sign} {truncate(drawn.title, left, ellipsis)}  {note}"
+    return truncate(f"{sign} {drawn.title}  {note}".rstrip(), width, ellipsis)
+
+
+def _sign(theme: Theme, state: CallState) -> str:
+    symbols = theme.symbols
+    match state:
+        case "done":
+            return theme["success"](symbols.check)
+        case "failed":
+            return theme["error"](symbols.cross)
+        case "aborted" | "declined":
+            return theme["warning"]("!")
+        case "running":
+            return theme["accent"](symbols.bullet)
+        case _:
+            return theme["muted"](symbols.bullet)
+
+
+def _short(args: dict[str, Any]) -> str:
+    if not args:
+        return ""
+    words = [value for value in args.values() if isinstance(value, str)]
+    if len(args) == 1 and words:
+        return shortened(clean_line(words[0][: 2 * _SHORT_CHARS]), _SHORT_CHARS)
+    try:
+        told = msgspec.json.encode(args, enc_hook=str).decode()
+    except (TypeError, ValueError, RecursionError):
+        told = ", ".join(map(str, args))
+    return shortened(clean_line(told[: 2 * _SHORT_CHARS]), _SHORT_CHARS)

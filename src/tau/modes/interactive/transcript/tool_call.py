@@ -1,0 +1,173 @@
+"""One tool call as it stands: its arguments as they arrive, its output as it comes, how it ended."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from tau.agent.calls import NOT_STARTED, SKIPPED, STOPPED, UNFINISHED
+from tau.agent.events import ToolResult
+from tau.ai.assembler import partial_arguments
+from tau.ai.wire import ImageContent, TextContent, ToolCall, ToolResultMessage, UserContent, text_of
+from tau.base.sizes import KIB
+from tau.coding.approval.hook import declined
+from tau.modes.interactive.tool_views.view import CallState, ToolCallView
+from tau.modes.interactive.transcript.block import KEPT_CHARS, kept
+from tau.modes.interactive.transcript.block_context import BlockContext
+from tau.modes.interactive.transcript.user import picture
+
+_READ_AGAIN_FROM = 16 * KIB
+"""Arguments longer than this are read again only when they have grown by an eighth."""
+LOST = "No result of this call was recorded; it may have done part of its work."
+_CUT_SHORT = (STOPPED, UNFINISHED)
+_NEVER_RAN = (NOT_STARTED, SKIPPED)
+
+
+class ToolCallState:
+    """`changed` is a count: whoever has drawn it knows by it whether to draw it again."""
+
+    __slots__ = (
+        "_began",
+        "_content",
+        "_details",
+        "_elapsed_ms",
+        "_pieces",
+        "_read_at",
+        "_scene",
+        "_size",
+        "args",
+        "changed",
+        "id",
+        "name",
+        "state",
+    )
+
+    def __init__(self, scene: BlockContext, id: str, name: str, args: dict[str, Any] | None = None) -> None:
+        self._scene = scene
+        self.id = id
+        self.name = name
+        self.args = {} if args is None else _shorter(args)
+        self.state: CallState = "streaming" if args is None else "pending"
+        self.changed = 0
+        self._pieces: list[str] = []
+        self._size = 0
+        self._read_at = 0
+        self._content: Sequence[UserContent] = ()
+        self._details: Any = None
+        self._began: float | None = None
+        self._elapsed_ms: int | None = None
+
+    @property
+    def over(self) -> bool:
+        return self.state in ("done", "failed", "aborted", "declined")
+
+    def feed(self, delta: str) -> None:
+        """More of its arguments; they are read when somebody looks."""
+        self._pieces.append(delta)
+        self._size += len(delta)
+        if self._size >= self._read_at:
+            self.changed += 1
+
+    def complete(self, call: ToolCall) -> None:
+        """Its arguments are all there."""
+        self.args = _shorter(call.arguments)
+        self.name = call.name
+        self._pieces = []
+        self.state = "pending"
+        self.changed += 1
+
+    def start(self, args: dict[str, Any]) -> None:
+        self.args = _shorter(args)
+        self._began = self._scene.now()
+        self.state = "running"
+        self.changed += 1
+
+    def update(self, partial: ToolResult) -> None:
+        if self.state == "running":
+            self._content = partial.content
+            self._details = None if partial.details is UNSET else partial.details
+            self.changed += 1
+
+    def finish(self, result: ToolResultMessage) -> None:
+        """Its result. What a stopped call had shown so far stays."""
+        words = text_of(result.content) if result.is_error else ""
+        self.state = _end(words) if result.is_error else "done"
+        if not (words in _CUT_SHORT and self._content):
+            self._content = _shorter_content(result.content)
+            self._details = _small(result.details)
+        if self._began is not None and words not in _NEVER_RAN and self.state != "declined":
+            self._elapsed_ms = round((self._scene.now() - self._began) * 1000)
+        self.changed += 1
+
+    def abandon(self, *, never_ran: bool) -> None:
+        """No result will come: it was not to be run, or nobody knows what became of it."""
+        if not self.over:
+            self._pieces = []
+            self.state = "aborted"
+            if not never_ran and not self._content:
+                self._content = [TextContent(LOST)]
+            self.changed += 1
+
+    def drop_pictures(self) -> None:
+        """Make room for newer ones; words stand in their place when it is drawn again."""
+        self._content = [
+            TextContent(picture(part)) if isinstance(part, ImageContent) else part for part in self._content
+        ]
+
+    @property
+    def pictures(self) -> int:
+        return sum(isinstance(part, ImageContent) for part in self._content)
+
+    def view(self, *, expanded: bool) -> ToolCallView:
+        if self._pieces and self._size >= self._read_at:
+            raw = "".join(self._pieces)
+            self._pieces = [raw]
+            self.args = partial_arguments(raw)
+            self._read_at = self._size + self._size // 8 if self._size > _READ_AGAIN_FROM else 0
+        return ToolCallView(
+            self.name,
+            self.args,
+            self.state,
+            self._scene.cwd,
+            self._content,
+            self._details,
+            expanded,
+            self._elapsed_ms,
+        )
+
+
+def _end(words: str) -> CallState:
+    """How a call ended that did not end well, by what the model is told of it."""
+    if words in (*_CUT_SHORT, *_NEVER_RAN):
+        return "aborted"
+    return "failed" if declined(words) is None else "declined"
+
+
+def was_stopped(result: ToolResultMessage) -> bool:
+    """Whether the person stopped the run when this call was at work, or before it began."""
+    return result.is_error and text_of(result.content) in (*_CUT_SHORT, NOT_STARTED)
+
+
+def _shorter(args: dict[str, Any]) -> dict[str, Any]:
+    """The arguments, with texts that nobody would read to the end cut."""
+    if not any(isinstance(value, str) and len(value) > KEPT_CHARS for value in args.values()):
+        return args
+    return {name: kept(value) if isinstance(value, str) else value for name, value in args.items()}
+
+
+def _shorter_content(content: Sequence[UserContent]) -> Sequence[UserContent]:
+    if not any(isinstance(part, TextContent) and len(part.text) > KEPT_CHARS for part in content):
+        return content
+    return [TextContent(kept(part.text)) if isinstance(part, TextContent) else part for part in content]
+
+
+def _small(details: Any) -> Any:
+    """The details, unless they are too large to be kept; the call is then shown by its text."""
+    if details is UNSET or details is None:
+        return None
+    try:
+        size = len(msgspec.json.encode(details, enc_hook=str))
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return details if size <= 2 * KEPT_CHARS else None

@@ -1,0 +1,205 @@
+"""What each event of a session does to the screen while the session is live."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tau.agent import events as e
+from tau.ai.stream_events import AssistantMessageEvent, TextDelta, ThinkingDelta, ToolCallDelta
+from tau.ai.wire import AssistantMessage
+from tau.modes.event_lines import compaction_line
+from tau.modes.interactive.transcript.builder import TranscriptBuilder
+from tau.modes.interactive.transcript.markdown_preload import MarkdownPreload
+from tau.modes.interactive.transcript.notice import NoticeBlock
+from tau.modes.interactive.transcript.streaming_message import StreamingMessage
+from tau.modes.interactive.transcript.tool_call import was_stopped
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.app import App
+    from tau.modes.interactive.composer.pending_messages import PendingMessages
+    from tau.modes.interactive.status.todo_panel import TodoPanel
+    from tau.modes.interactive.transcript.user_execution import UserExecutionBlock
+
+WAITING = "Waiting for the model"
+NOTING = "Noting what has changed"
+_MAX_NAMED = 3
+
+
+class TranscriptUpdater:
+    """`words` takes what arrives of an answer, `event` all else."""
+
+    def __init__(
+        self, app: "App", story: TranscriptBuilder, pending: "PendingMessages", todo: "TodoPanel"
+    ) -> None:
+        self._app = app
+        self.story = story
+        self.lines: list[UserExecutionBlock] = []
+        """Lines of the person's that run."""
+        self._pending = pending
+        self._todo = todo
+        self._arriving = StreamingMessage(story)
+        self._running: dict[str, str] = {}
+        self._warming = MarkdownPreload(app.front.timer)
+        self._is_open = False
+        """Whether an answer has begun and not ended."""
+        self._takes: dict[type, Callable[[Any], None]] = {
+            e.AgentStart: self._agent_start,
+            e.AgentEnd: self._agent_end,
+            e.MessageStart: self._message_start,
+            e.MessageEnd: self._message_end,
+            e.ToolStart: self._tool_start,
+            e.ToolUpdate: self._tool_update,
+            e.ToolEnd: self._tool_end,
+            e.TurnEnd: self._turn_end,
+            e.RetryStart: self._retry_start,
+            e.RetryEnd: self._retry_end,
+            e.FallbackApplied: lambda event: self._app.lane.goes_on(f"Going on with {event.to}"),
+            e.CompactionStart: self._compaction_start,
+            e.CompactionEnd: self._compaction_end,
+            e.Compacted: lambda event: self.story.compaction(
+                event.summary, event.tokens_before, event.tokens_after
+            ),
+            e.QueueChanged: lambda event: self._pending.show(event.steering, event.follow_up),
+            e.BashEnd: self._bash_end,
+            e.TodoReminder: self._todo_reminder,
+            e.TodoAutoClear: lambda event: self._todo.refresh(),
+            e.Notice: lambda event: self._say(event.message, event.level),
+        }
+
+    def words(self, event: AssistantMessageEvent) -> None:
+        """The hot path: one call for each piece of an answer."""
+        kind = type(event)
+        if kind is TextDelta or kind is ThinkingDelta or kind is ToolCallDelta:
+            delta: str = event.delta  # type: ignore[union-attr]
+            self._arriving.append(event.content_index, delta)  # type: ignore[union-attr]
+            self._app.lane.heard(len(delta))
+        else:
+            doing = self._arriving.take(event)
+            if doing:
+                self._app.lane.doing(doing)
+        self._app.screen.request_render()
+
+    def event(self, event: e.AgentEvent) -> None:
+        take = self._takes.get(type(event))
+        if take is not None:
+            take(event)
+            self._app.screen.request_render()
+
+    def over(self) -> None:
+        """The run, or the session, is at its end: nothing of it is expected any more."""
+        self._warming.cancel()
+        self._arriving = StreamingMessage(self.story)
+        self._running.clear()
+        self._is_open = False
+        self.lines = [line for line in self.lines if not line.over]
+
+    def _agent_start(self, event: e.AgentStart) -> None:
+        self._running.clear()
+        self._warming.soon()
+        self._app.lane.begin(WAITING)
+
+    def _agent_end(self, event: e.AgentEnd) -> None:
+        """The model has stopped; the run is over when what it did is noted, which may take a moment."""
+        if self._app.session_runs:
+            self._app.lane.doing(NOTING)
+        else:
+            self._app.lane.end()
+
+    def _message_start(self, event: e.MessageStart) -> None:
+        message = event.message
+        if isinstance(message, AssistantMessage):
+            self.story.begin_answer()
+            self._arriving = StreamingMessage(self.story)
+            self._is_open = True
+            self._app.lane.doing(WAITING)
+        else:
+            self.story.message(message)
+
+    def _message_end(self, event: e.MessageEnd) -> None:
+        message = event.message
+        if isinstance(message, AssistantMessage) and self._is_open:
+            self._is_open = False
+            self._app.lane.used(message.usage.output)
+            self.story.end_answer(message)
+
+    def _tool_start(self, event: e.ToolStart) -> None:
+        self._running[event.tool_call_id] = event.tool_name
+        call = self.story.waiting(event.tool_call_id)
+        if call is not None:
+            call.start(event.args)
+        self._tell_running()
+
+    def _tool_update(self, event: e.ToolUpdate) -> None:
+        call = self.story.waiting(event.tool_call_id)
+        if call is not None:
+            call.update(event.partial_result)
+
+    def _tool_end(self, event: e.ToolEnd) -> None:
+        """The result itself comes as a message, with all that belongs to it."""
+        self._running.pop(event.tool_call_id, None)
+        if event.tool_name == "todo":
+            self._todo.refresh()
+        self._tell_running()
+
+    def _tell_running(self) -> None:
+        names = list(dict.fromkeys(self._running.values()))
+        if not names:
+            self._app.lane.doing(WAITING)
+            return
+        more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+        self._app.lane.doing(f"Running {', '.join(names[:_MAX_NAMED])}{more}")
+
+    def _turn_end(self, event: e.TurnEnd) -> None:
+        if any(was_stopped(result) for result in event.tool_results):
+            self.story.stopped()
+        self._todo.refresh()
+
+    def _retry_start(self, event: e.RetryStart) -> None:
+        words = f"attempt {event.attempt} of {event.max_attempts}"
+        if self._app.theme.linear:  # the record tells the reason only when it is known what came of it
+            words += f": {event.error_message}"
+        self._app.lane.retry(event.delay_ms / 1000, words)
+
+    def _retry_end(self, event: e.RetryEnd) -> None:
+        if not event.success:
+            self._app.lane.end()
+
+    def _compaction_start(self, event: e.CompactionStart) -> None:
+        why = {
+            "threshold": "The conversation grows long",
+            "overflow": "The conversation is too long for the model",
+            "incomplete": "The conversation leaves no room for an answer",
+            "idle": "The conversation is long",
+        }[event.reason]
+        what = "its older output is dropped" if event.action == "shake" else "it is being summarised"
+        self._app.lane.goes_on(f"{why}: {what}")
+
+    def _compaction_end(self, event: e.CompactionEnd) -> None:
+        line = compaction_line(event)
+        if line is not None:
+            self._say(line, "info" if event.aborted else "warning")
+        elif event.result is None and event.skipped is not True:
+            self._say("The longest parts were shortened to make room; the session keeps them whole.", "info")
+        if self._app.session_runs:
+            self._app.lane.goes_on(WAITING)
+        else:
+            self._app.lane.end()
+
+    def _bash_end(self, event: e.BashEnd) -> None:
+        """A line whose block is there ends in it; one that somebody else ran gets a block."""
+        for line in self.lines:
+            if line.kind == "bash" and not line.over and line.runs(event.message.command):
+                line.finish(event.message)
+                self.lines.remove(line)
+                return
+        self.story.message(event.message)
+
+    def _todo_reminder(self, event: e.TodoReminder) -> None:
+        count = len(event.todos)
+        open_tasks = "1 task is" if count == 1 else f"{count} tasks are"
+        self._say(
+            f"{open_tasks} still open; the agent was reminded ({event.attempt} of {event.max_attempts}).",
+            "info",
+        )
+
+    def _say(self, text: str, level: Any) -> None:
+        self.story.add(NoticeBlock(self.story.scene, text, level))

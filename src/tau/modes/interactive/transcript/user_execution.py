@@ -1,0 +1,174 @@
+"""A line that the person ran: for the shell, or Python; its output as it comes."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from msgspec import UNSET
+
+from tau.ai.wire import BashExecutionMessage, PythonExecutionMessage
+from tau.modes.interactive.tool_views.labels import took
+from tau.modes.interactive.transcript.block import (
+    KEPT_CHARS,
+    GrowingBlock,
+    first_lines,
+    hung,
+    indent_of,
+    indented,
+    kept,
+    wrapped,
+)
+from tau.modes.interactive.transcript.block_context import BlockContext
+from tau.tui.widgets.text import Text
+
+ExecutionKind = Literal["bash", "python"]
+Ran = BashExecutionMessage | PythonExecutionMessage
+
+LAST_LINES = 20
+_GAP = re.compile(r"^\[… (\d+) lines not shown …\]$", re.MULTILINE)
+"""The row that stands for what a recorded output leaves out."""
+_TAIL_CHARS = 16_000
+_CODE_LINES = 8
+
+
+class UserExecutionBlock(GrowingBlock):
+    """`write` what it says, then `finish` with what was recorded, or `fail` with why it did not run."""
+
+    def __init__(
+        self,
+        scene: BlockContext,
+        kind: ExecutionKind,
+        text: str,
+        *,
+        exclude: bool = False,
+        on_change: Callable[[], None] = lambda: None,
+    ) -> None:
+        super().__init__(scene)
+        self.kind: ExecutionKind = kind
+        self._command = kept(text)
+        self._exclude = exclude
+        self._on_change = on_change
+        self._output = ""
+        self._missing = 0
+        """Lines that are not in the output: the file has them, or nobody."""
+        self._message: Ran | None = None
+        self._problem = ""
+        self._began = scene.now()
+        self._elapsed_s: float | None = None
+
+    @classmethod
+    def of(cls, scene: BlockContext, message: Ran) -> "UserExecutionBlock":
+        """One that ran before."""
+        is_bash = isinstance(message, BashExecutionMessage)
+        text = message.command if isinstance(message, BashExecutionMessage) else message.code
+        line = cls(scene, "bash" if is_bash else "python", text)
+        line._take(message)
+        return line
+
+    def runs(self, command: str) -> bool:
+        """Whether this is the block of that command."""
+        return self._command == kept(command)
+
+    def write(self, chunk: str) -> None:
+        """More output; the last of it is kept until it ends."""
+        if self._message is None and not self._problem:
+            self._output += chunk
+            if len(self._output) > 2 * KEPT_CHARS:
+                self._missing += self._output.count("\n", 0, -KEPT_CHARS)
+                self._output = self._output[-KEPT_CHARS:]
+            self._changed()
+
+    def finish(self, message: Ran | None = None) -> None:
+        """It has ended, and this was recorded; without anything recorded it counts as stopped."""
+        if self._message is not None or self._problem:
+            return
+        self._elapsed_s = self._scene.now() - self._began
+        if message is None:
+            self._problem = "Stopped."
+        else:
+            self._take(message)
+        self._changed()
+
+    def fail(self, problem: str) -> None:
+        """It could not run."""
+        if self._message is None:
+            self._problem = problem
+            self._changed()
+
+    @property
+    def over(self) -> bool:
+        return self._message is not None or bool(self._problem)
+
+    def is_finished(self) -> bool:
+        return self.over
+
+    @property
+    def can_expand(self) -> bool:
+        return True
+
+    def _take(self, message: Ran) -> None:
+        self._message = message
+        self._output = kept(message.output)
+        gap = _GAP.search(message.output) if message.truncated else None
+        self._missing = int(gap[1]) if gap is not None else 0
+        self._exclude = message.exclude_from_context is True
+
+    def _changed(self) -> None:
+        self._rows = None
+        self._on_change()
+
+    def _drawn(self, width: int) -> Sequence[str]:
+        theme = self._theme
+        mark = "!" if self.kind == "bash" else "$"
+        command, hidden = (self._command, 0) if self.expanded else first_lines(self._command, _CODE_LINES)
+        if theme.linear:
+            command = f"Ran in {'the shell' if self.kind == 'bash' else 'Python'}: {command.strip()}"
+        rows = [theme["accent"](row) for row in wrapped(command.strip(), width)]
+        if hidden:
+            rows += [theme["dim"](row) for row in wrapped(self._scene.hint(hidden), width)]
+        if not theme.linear:
+            rows = hung(theme["accent"](mark), rows, width)
+        rows += self._shown_output(width)
+        for text, token in self._outcome():
+            rows += indented([theme[token](row) for row in wrapped(text, width)], width)
+        return rows
+
+    def _shown_output(self, width: int) -> list[str]:
+        text = self._output.rstrip()
+        if not text:
+            return []
+        rows: list[str] = []
+        if not self.expanded:
+            lines = text[-_TAIL_CHARS:].split("\n")
+            hidden = text.count("\n") + 1 - min(len(lines), LAST_LINES)
+            if self._message is not None and self._missing:
+                hidden -= 1  # the row that stands for what is missing is no line
+            if hidden or self._missing:
+                hint = self._scene.hint(hidden, missing=self._missing)
+                rows += indented([self._theme["dim"](row) for row in wrapped(hint, width)], width)
+            text = "\n".join(lines[-LAST_LINES:])
+        inner = Text(self._theme, text, styled=True).render(max(width - indent_of(width), 1))
+        return [*rows, *indented(inner, width)]
+
+    def _outcome(self) -> list[tuple[str, str]]:
+        """What to say below the output, each with its style."""
+        if self._problem:
+            return [(self._problem, "error" if self._problem != "Stopped." else "warning")]
+        message = self._message
+        if message is None:
+            return []
+        notes = []
+        if message.cancelled:
+            notes.append("stopped")
+        elif message.exit_code:
+            notes.append(f"exit {message.exit_code}")
+        elif not self._output.strip():
+            notes.append("no output")
+        if self._elapsed_s is not None and (time := took(round(self._elapsed_s * 1000))):
+            notes.append(time)
+        if self._exclude:
+            notes.append("the model is not told")
+        if message.full_output_path is not UNSET and message.truncated:
+            notes.append(f"all of it is in {message.full_output_path}")
+        token = "warning" if message.cancelled else "error" if message.exit_code else "dim"
+        return [(", ".join(notes), token)] if notes else []

@@ -1,0 +1,185 @@
+"""Questions to the person at the screen, and signs on it."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tau.agent.ui import NoticeLevel
+from tau.base import log
+from tau.base.errors import TauError
+from tau.base.late import late
+from tau.tui.component import Component
+from tau.tui.input.key import InputEvent, Paste
+from tau.tui.widgets.spacer import Spacer
+
+if TYPE_CHECKING:
+    from tau.coding.approval.hook import ApprovalDecision, ApprovalRequest
+    from tau.coding.plan.review import Plan, PlanAnswer
+    from tau.coding.tools.ask import AskAnswer, AskQuestion
+    from tau.modes.interactive.app import App, SessionSwitch
+
+approval = late("tau.modes.interactive.dialogs.approval")
+questionnaire = late("tau.modes.interactive.dialogs.questionnaire")
+first_runs = late("tau.modes.interactive.dialogs.first_run")
+plan_reviews = late("tau.modes.interactive.dialogs.plan_review")
+basic = late("tau.modes.interactive.dialogs.basic")
+exchange_log = late("tau.ai.exchange_log")
+sequences = late("tau.tui.terminal.sequences")
+extension_widgets = late("tau.modes.interactive.status.extension_widgets")
+
+T = TypeVar("T")
+_Make = Callable[[Callable[[T | None], None]], Component]
+
+QUIET_S = 0.7
+"""Somebody who writes is not interrupted before a pause of this length."""
+MAX_QUIET_S = 5.0
+MAX_NOTICE_CHARS = 10_000
+
+
+class ScreenUi:
+    """Implements `tau.agent.ui.Ui`, and what faces with a screen can do beyond it: `approve`,
+    `ask_questions`, `review_plan`.
+
+    Questions come one after the other. One that is open when its run is stopped goes away with it.
+    """
+
+    def __init__(self, app: "App") -> None:
+        self._app = app
+        self._typed_at = float("-inf")
+        self._answered_at = float("-inf")
+        self._signs: Any = None
+        self.on_question: Callable[[str], None] | None = None
+        """Told in a few words when a question begins to wait, for a sign outside the window."""
+        self.on_title: Callable[[str], None] | None = None
+        """Takes the title that somebody gives the window; without it, the terminal is told."""
+        app.screen.listen(self._hear)
+        exchange_log.keep()  # for /debug
+
+    async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
+        make: _Make[str] = basic.ask_choice(self._app, title, options)
+        return await self.show(make, title, timeout)
+
+    async def confirm(self, title: str, message: str, *, timeout: float | None = None) -> bool | None:
+        """The answer that is highlighted at first is no."""
+        text = f"{title}\n{message}" if message else title
+        make: _Make[str] = basic.ask_choice(self._app, text, ("Yes", "No"), at=1)
+        answer = await self.show(make, title, timeout)
+        return None if answer is None else answer == "Yes"
+
+    async def input(self, title: str, placeholder: str = "", *, timeout: float | None = None) -> str | None:
+        def make(done: Callable[[str | None], None]) -> Component:
+            panel: Component = basic.LinePanel(self._app, "", title, done, placeholder=placeholder)
+            return panel
+
+        return await self.show(make, title, timeout)
+
+    async def editor(self, title: str, prefill: str = "") -> str | None:
+        def make(done: Callable[[str | None], None]) -> Component:
+            panel: Component = basic.TextPanel(self._app, title, prefill, done)
+            return panel
+
+        return await self.show(make, title)
+
+    async def custom(self, component: Any) -> Any:
+        """A part of the caller's own: called with `done`, it returns a component, which calls `done`."""
+        if not callable(component):
+            raise TauError("A screen part is given as a function that takes `done` and returns a component.")
+
+        def make(done: Callable[[Any], None]) -> Component:
+            try:
+                made = component(done)
+                if isinstance(made, Component):
+                    return made
+                raise TypeError(f"it gave {type(made).__name__}, not a Component")
+            except Exception as error:
+                log.error("A screen part could not be made.", error)
+                self.notify(f"A part of the screen could not be shown: {error}.", "error")
+                done(None)
+                return Spacer(0)
+
+        return await self.show(make, "")
+
+    def notify(self, message: str, level: NoticeLevel = "info") -> None:
+        if len(message) > MAX_NOTICE_CHARS:
+            message = f"{message[:MAX_NOTICE_CHARS]}…"
+        self._app.say(message, level)
+
+    def status(self, key: str, text: str | None) -> None:
+        """A few words below the editor."""
+        self._shown_signs().status(key, text)
+
+    def widget(self, key: str, lines: Sequence[str] | None) -> None:
+        """Some lines above the editor."""
+        self._shown_signs().widget(key, lines)
+
+    def title(self, text: str) -> None:
+        """The title of the window."""
+        if self.on_title is not None:
+            self.on_title(text)
+        else:
+            self._app.front.terminal.write(sequences.title(text))
+
+    async def approve(self, request: "ApprovalRequest") -> "ApprovalDecision | None":
+        """Whether a call may go on; Escape stops the run."""
+        make: _Make[ApprovalDecision] = approval.approval(self._app, request, self._answered_at)
+        answer = await self.show(make, approval.heading(request))
+        self._answered_at = self._app.front.timer.time()
+        if answer is None:
+            await self.stop_run()
+        return answer
+
+    async def ask_questions(
+        self, asked: "Sequence[AskQuestion]", timeout_s: float | None
+    ) -> "list[AskAnswer] | None":
+        """The questions of the agent; Escape stops the run."""
+        make: _Make[list[AskAnswer]] = questionnaire.questionnaire(self._app, asked, timeout_s)
+        answers = await self.show(make, asked[0].question if asked else "")
+        if answers is None:
+            await self.stop_run()
+        return answers
+
+    async def review_plan(self, plan: "Plan") -> "PlanAnswer | None":
+        """What the person says to a plan; Escape keeps planning and stops the run."""
+        answer: PlanAnswer | None = await plan_reviews.review(self._app, plan)
+        return answer
+
+    async def first_run(self, error: TauError) -> "SessionSwitch | None":
+        """No session can be opened: what the person wants to do about it."""
+        change: SessionSwitch | None = await first_runs.first_run(self._app, error)
+        return change
+
+    async def show(self, make: _Make[T], about: str, timeout: float | None = None) -> T | None:
+        """A question that comes by itself: it waits until nobody is in the middle of a word."""
+        await self._until_quiet()
+        if self.on_question is not None and about:
+            self.on_question(about)
+        if not self._app.session_runs:
+            return await self._app.dialogs.ask(make, timeout=timeout)
+        self._app.lane.show("Waiting for your answer", stop_key_action="")
+        try:
+            return await self._app.dialogs.ask(make, timeout=timeout)
+        finally:
+            self._app.lane.hide()
+
+    async def stop_run(self) -> None:
+        """The person has turned away: the run that asked ends here, as with Escape anywhere else."""
+        if self._app.input.interrupts.stop_agent():
+            await asyncio.sleep(0)
+
+    async def _until_quiet(self) -> None:
+        time = self._app.front.timer.time
+        end = time() + MAX_QUIET_S
+        while not self._app.editor.is_empty and not self._app.dialogs.open:
+            left = min(self._typed_at + QUIET_S, end) - time()
+            if left <= 0:
+                return
+            await asyncio.sleep(left)
+
+    def _hear(self, event: InputEvent) -> None:
+        if self._app.screen.focused is self._app.editor and (isinstance(event, Paste) or event.text):
+            self._typed_at = self._app.front.timer.time()
+
+    def _shown_signs(self) -> Any:
+        if self._signs is None:
+            self._signs = extension_widgets.ExtensionWidgets(self._app)
+        return self._signs

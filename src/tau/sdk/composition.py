@@ -1,0 +1,194 @@
+"""Puts a session together: files, models, tools and a log."""
+
+import stat
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from typing import Any
+
+from tau.agent.events import Notice
+from tau.agent.hooks import HookChain, Hooks
+from tau.agent.owner import Complete, StreamFunction
+from tau.agent.queue import Queue
+from tau.agent.tool import Tool
+from tau.ai.dialect import Request
+from tau.ai.model import Model, ThinkingLevel, thinking_level
+from tau.ai.wire import AssistantMessage
+from tau.base.errors import UsageError
+from tau.base.files import mode_of, temporary_folder, typed_path
+from tau.base.late import late
+from tau.base.run import LocalRunner
+from tau.coding.approval.hook import ApprovalHook
+from tau.coding.approval.policy import Workspace
+from tau.coding.files.local_fs import LocalFileSystem
+from tau.coding.model_resolver import ResolvedModel
+from tau.coding.pending_changes import PendingChanges
+from tau.coding.plan.mode import PlanHook, PlanMode
+from tau.coding.prompts.system import SystemPrompt
+from tau.coding.resources import open_resources
+from tau.coding.session.session import Session
+from tau.coding.session.session_loop import SessionParts
+from tau.coding.session.stats import booked
+from tau.coding.session.storage.log import SessionLog
+from tau.coding.session.trackers import make_boards
+from tau.coding.tools import create_tools
+from tau.coding.tools.from_settings import tool_settings_of
+from tau.coding.undo.recorder import Recorder
+from tau.config.context_files import find_context_files
+from tau.config.layers import load_settings
+from tau.config.paths import Paths
+from tau.config.settings import Settings
+from tau.sdk.environment import make_jobs, make_recorder, open_artifacts, open_world
+from tau.sdk.models import open_models
+from tau.sdk.options import SessionOptions
+from tau.sdk.storage import open_log, remember
+
+setting_values = late("tau.config.setting_values")
+completion = late("tau.ai.complete")
+
+
+async def compose(
+    options: SessionOptions, paths: Paths, environ: Mapping[str, str], services: AsyncExitStack
+) -> Session:
+    loaded = load_settings(paths, options.cwd, files=options.config_files, flags=options.settings)
+    settings = loaded.settings
+    conversation = open_log(options, paths, settings)
+    services.callback(conversation.close)
+    runner = LocalRunner(shell=settings.shell_path)
+    services.callback(runner.close)
+    models = await open_models(options, settings, paths, environ, runner, conversation, services)
+    artifacts = open_artifacts(conversation.artifacts_folder, services)
+    queue = Queue(settings.steering_mode, settings.follow_up_mode)
+    tool_settings = tool_settings_of(settings, environ, models.found.model, can_ask=options.ui is not None)
+    jobs = make_jobs(queue, settings, artifacts, tool_settings.command_output)
+    boards = make_boards(conversation, queue, settings, lambda: session)
+    services.callback(boards.todos.close)
+    recorder = make_recorder(conversation, artifacts, runner, lambda: session)
+    await services.enter_async_context(recorder)
+    fs = recorder.fs(LocalFileSystem())
+    world = await open_world(
+        options.cwd, fs, runner, artifacts, models.roles, options.ui, jobs, boards, services
+    )
+    previews = PendingChanges()
+    plan = PlanMode(conversation, artifacts, models.roles, previews, enabled=settings.plan.enabled)
+    outside = await open_resources(options.cwd, runner, paths, settings, environ, services)
+    stream = options.stream or models.client.stream
+    complete = _complete(stream)
+    paid = booked(complete, conversation)
+    tools = create_tools(options.tools, tool_settings, paid, outside=outside, previews=previews)
+    prompt, problems = _prompt(options, paths, settings)
+    problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *outside.warnings]
+    hooks = _hooks(options, paths, settings, environ, plan, recorder, problems)
+    notices = [Notice("warning", problem) for problem in problems]
+    session: Session = Session(
+        SessionParts(
+            log=conversation,
+            thinking=_thinking(options, models.found, conversation, settings),
+            system=prompt,
+            tools=_with_own(tools, options.add_tools),
+            stream=stream,
+            world=world,
+            hooks=hooks,
+            plan=plan,
+            todos=boards.todos,
+            recorder=recorder,
+            watchers=(*boards.watchers, recorder.saw),
+            queue=queue,
+            outside=outside,
+            settings=settings,
+            complete=complete,
+            command_output=tool_settings.command_output,
+            resolve_model=models.resolve,
+            notices=notices + [Notice("info", notice) for notice in models.found.notices],
+        )
+    )
+    plan.changed = lambda on: None if on else session.note_changes()
+    models.client.warn = lambda warning: session.emit(Notice("warning", warning))
+    session.subscribe(remember(session, paths))
+    session.note_changes()
+    return session
+
+
+def _complete(stream: StreamFunction) -> Complete:
+    """A whole answer to a request on the side."""
+
+    def complete(model: Model, request: Request) -> Awaitable[AssistantMessage]:
+        answer: Awaitable[AssistantMessage] = completion.complete(stream, model, request)
+        return answer
+
+    return complete
+
+
+def _with_own(tools: Sequence[Tool[Any]], own: Sequence[Tool[Any]]) -> list[Tool[Any]]:
+    """All of them, each under a name of its own: a model calls them by name. Raises UsageError."""
+    for tool in own:
+        try:
+            _ = tool.spec
+        except Exception as error:
+            raise UsageError(
+                f"The tool {type(tool).__name__} cannot be described to a model; it needs a name, a label, "
+                f"a description and parameters: {error}"
+            ) from error
+    names = [tool.name for tool in (*tools, *own)]
+    double = sorted({name for name in names if names.count(name) > 1})
+    if double:
+        raise UsageError(f"There are two tools with the name {double[0]}; give yours another one.")
+    return [*tools, *own]
+
+
+def _thinking(
+    options: SessionOptions, found: ResolvedModel, conversation: SessionLog, settings: Settings
+) -> ThinkingLevel:
+    """The flag, the suffix of the model's name, what the session used, the setting: in this order."""
+    kept = thinking_level(conversation.context().thinking)
+    return options.thinking or found.thinking or kept or settings.default_thinking_level
+
+
+def _prompt(
+    options: SessionOptions, paths: Paths, settings: Settings
+) -> tuple[Callable[[Model], str], list[str]]:
+    warnings: list[str] = []
+    wanted = settings.context_files.enabled
+    prompt = SystemPrompt(
+        cwd=options.cwd,
+        add_dirs=options.add_dirs,
+        context_files=find_context_files(options.cwd, paths, warnings.append) if wanted else (),
+        replacement=_text_or_file(options.system_prompt),
+        addition=_text_or_file(options.append_system_prompt),
+    )
+    return prompt, warnings
+
+
+def _text_or_file(value: str | None) -> str | None:
+    """A prompt given as text, or as the path of a file that holds it."""
+    if value is None or "\n" in value or len(value) > 4096:
+        return value
+    path = typed_path(value)
+    try:
+        return path.read_text(encoding="utf-8") if stat.S_ISREG(mode_of(path)) else value
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"The prompt file {path} cannot be read: {error}.") from None
+
+
+def _hooks(
+    options: SessionOptions,
+    paths: Paths,
+    settings: Settings,
+    environ: Mapping[str, str],
+    plan: PlanMode,
+    recorder: Recorder,
+    problems: list[str],
+) -> Hooks:
+    """A person is not asked about a call that another hook refuses; what is refused is not recorded.
+
+    What is wrong with the patterns of the user's own is added to `problems`.
+    """
+    roots = (options.cwd, *options.add_dirs, temporary_folder(environ))
+    workspace = Workspace.of(roots, protected=(paths.home,))
+    approval = ApprovalHook(
+        workspace,
+        settings.tools.approval_mode,
+        settings.tools.allow,
+        remember=lambda patterns: setting_values.add_allowed(paths, patterns),
+    )
+    problems += approval.problems
+    return HookChain((*options.hooks, PlanHook(plan), approval, recorder))

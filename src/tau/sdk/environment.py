@@ -1,0 +1,104 @@
+"""What the tools of a session work with: files, processes, artifacts, jobs, URLs of our own."""
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tau.agent.events import Notice
+from tau.agent.ports import FileSystem
+from tau.agent.queue import Queue
+from tau.agent.ui import Ui
+from tau.base.late import late
+from tau.base.run import LocalRunner
+from tau.coding.artifacts import FolderArtifacts, TemporaryArtifacts
+from tau.coding.context import CodingWorld, ModelRoles
+from tau.coding.files.seen_files import SeenFiles
+from tau.coding.internal_urls.router import SchemeRouter
+from tau.coding.jobs.session_jobs import SessionJobs
+from tau.coding.output import OutputLimits
+from tau.coding.session.session import Session
+from tau.coding.session.storage.log import SessionLog
+from tau.coding.session.trackers import SessionTrackers
+from tau.coding.todo.list import MemoryTodos
+from tau.coding.undo.recorder import Recorder
+from tau.config.settings import Settings
+
+artifact_urls = late("tau.coding.internal_urls.artifact")
+store = late("tau.coding.conflicts.store")
+docs_urls = late("tau.coding.internal_urls.docs")
+delivery = late("tau.coding.jobs.delivery")
+local_urls = late("tau.coding.internal_urls.local")
+
+
+async def open_world(
+    cwd: Path,
+    fs: FileSystem,
+    runner: LocalRunner,
+    artifacts: FolderArtifacts,
+    models: ModelRoles,
+    ui: Ui | None,
+    jobs: SessionJobs,
+    boards: SessionTrackers | None,
+    services: AsyncExitStack,
+) -> CodingWorld:
+    conflicts = cache(lambda: store.ConflictStore())
+    return CodingWorld(
+        cwd=cwd,
+        fs=fs,
+        run=runner,
+        artifacts=artifacts,
+        ui=ui,
+        urls=_urls(artifacts, conflicts),
+        conflicts=conflicts,
+        snapshots=SeenFiles(),
+        models=models,
+        jobs=await services.enter_async_context(jobs),
+        todos=MemoryTodos() if boards is None else boards.todos,
+        checkpoints=None if boards is None else boards.checkpoints,
+    )
+
+
+def _urls(artifacts: FolderArtifacts, conflicts: Callable[[], Any]) -> SchemeRouter:
+    router = SchemeRouter()
+    router.register_late("artifact", lambda: artifact_urls.ArtifactUrls())
+    router.register_late("conflict", lambda: store.ConflictUrls(conflicts()))
+    router.register_late("local", lambda: local_urls.LocalUrls(artifacts))
+    router.register_late("tau", lambda: docs_urls.DocsUrls())
+    return router
+
+
+def open_artifacts(folder: Path | None, services: AsyncExitStack) -> FolderArtifacts:
+    artifacts = TemporaryArtifacts() if folder is None else FolderArtifacts(folder)
+    services.callback(artifacts.close)
+    return artifacts
+
+
+def make_jobs(
+    queue: Queue, settings: Settings, artifacts: FolderArtifacts, limits: OutputLimits
+) -> SessionJobs:
+    """What runs in the background tells its end to the conversation."""
+    return SessionJobs(
+        lambda job: delivery.put_result(queue, job),
+        retract=lambda id: delivery.take_back_result(queue, id),
+        max_running=settings.async_.max_jobs,
+        artifacts=artifacts,
+        limits=limits,
+    )
+
+
+def make_recorder(
+    conversation: SessionLog, artifacts: FolderArtifacts, runner: LocalRunner, session: Callable[[], Session]
+) -> Recorder:
+    """Keeps what files were before the agent changed them, beside the session."""
+
+    def folder() -> Path:
+        kept = conversation.artifacts_folder
+        if kept is not None:
+            return kept / "history"
+        scratch = artifacts.scratch(make=True)
+        assert scratch is not None
+        return scratch.with_name("history")
+
+    return Recorder(folder, runner, warn=lambda text: session().emit(Notice("warning", text)))

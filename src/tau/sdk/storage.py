@@ -1,0 +1,68 @@
+"""Which log a session writes to, and where the user's sessions are."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from tau.agent.events import AgentEvent, MessageEnd
+from tau.base.files import typed_path
+from tau.base.late import late
+from tau.coding.session.session import Session
+from tau.coding.session.storage.line_storage import SessionLocked
+from tau.coding.session.storage.log import SessionLog
+from tau.coding.session.storage.session_store import SessionStore
+from tau.config.layers import load_settings
+from tau.config.paths import Paths, current_folder, user_paths
+from tau.config.settings import Settings
+from tau.sdk.options import SessionOptions
+
+last_session = late("tau.coding.session.storage.last_session")
+
+
+def open_log(options: SessionOptions, paths: Paths, settings: Settings) -> SessionLog:
+    """The log to write to: a new one, the latest, the one asked for, or one in memory only."""
+    folder = options.session_dir or (typed_path(settings.session_dir) if settings.session_dir else None)
+    store = SessionStore(folder or paths.sessions, options.cwd, flat=folder is not None, blobs=paths.blobs)
+    if options.fork is not None:
+        return store.fork(store.find_path(options.fork))
+    if options.resume is not None:
+        return _resumed(store, store.find_path(options.resume))
+    if options.continue_recent:
+        last = last_session.recall(paths.terminals, last_session.this_terminal(), options.cwd)
+        return _resumed(store, last or store.recent_path())
+    return store.new() if options.save else SessionLog.new(None, options.cwd)
+
+
+def _resumed(store: SessionStore, path: Path) -> SessionLog:
+    """The session, or a copy of it where another window is writing it."""
+    try:
+        return store.open(path)
+    except SessionLocked:
+        log = store.fork(path)
+        log.warnings.append(
+            "The session is open in another tau, so this is a copy of it; what is said here stays here."
+        )
+        return log
+
+
+def remember(session: Session, paths: Paths) -> Callable[[AgentEvent], None]:
+    """Notes, with the first message, that this terminal uses this session."""
+    noted = False
+
+    def saw(event: AgentEvent) -> None:
+        nonlocal noted
+        if noted or not isinstance(event, MessageEnd) or session.log.path is None:
+            return
+        noted = True
+        last_session.remember(paths.terminals, last_session.this_terminal(), session.log.path, session.cwd)
+
+    return saw
+
+
+def session_store(environ: Mapping[str, str] = os.environ, cwd: Path | None = None) -> SessionStore:
+    """The user's sessions; without `cwd`, seen from the current folder."""
+    paths = user_paths(environ)
+    here = cwd or current_folder()
+    folder = load_settings(paths, here).settings.session_dir
+    root = typed_path(folder) if folder else paths.sessions
+    return SessionStore(root, here, flat=folder is not None, blobs=paths.blobs)

@@ -1,0 +1,225 @@
+"""The frame loop of a screen: requests, resizes, composing, painting, and the counts of all that."""
+
+from collections.abc import Callable, Sequence
+
+from tau.base.late import late
+from tau.tui.component import Component
+from tau.tui.render import debug
+from tau.tui.render.compose import Composer
+from tau.tui.render.ledger import Ledger
+from tau.tui.render.overlays import Overlay
+from tau.tui.render.paint import Emitter, FrameRequest, Intent, KeepRows, Painter, PaintResult, Size
+from tau.tui.render.schedule import Schedule
+from tau.tui.terminal.port import Terminal
+from tau.tui.timer import Handle, Timer
+
+screen_reader = late("tau.tui.render.screen_reader")
+
+RESIZE_SETTLE_S = 0.05
+MULTIPLEXER_SETTLE_S = 0.1
+
+
+class FrameStats:
+    """What was drawn so far, and what the last frame did."""
+
+    def __init__(self) -> None:
+        self.composed = 0
+        """Frames that were composed, also those that led to no byte."""
+        self.frames = 0
+        """Frames that were written."""
+        self.bytes = 0
+        self.last_bytes = 0
+        self.emitter: Emitter = "none"
+        self.intent: Intent = "first"
+        self.ledger = Ledger()
+        self.chunk_start = 0
+        """The rows [chunk_start, ledger.committed) entered the history with the last frame."""
+        self.size = Size(0, 0)
+
+
+class FrameLoop:
+    """Draws a list of components to a terminal when asked to, and only then."""
+
+    def __init__(
+        self,
+        terminal: Terminal,
+        children: Callable[[], Sequence[Component]],
+        overlays: Sequence[Overlay],
+        timer: Callable[[], Timer],
+        *,
+        is_linear: bool,
+        hardware_cursor: bool,
+    ) -> None:
+        self.stats = FrameStats()
+        self._terminal = terminal
+        self._children = children
+        self._overlays = overlays
+        self._timer = timer
+        self._composer = Composer()
+        self._painter = (
+            screen_reader.LinearPainter() if is_linear else Painter(hardware_cursor=hardware_cursor)
+        )
+        self._schedule = Schedule(timer, self.draw)
+        self._request = FrameRequest()
+        self._whole = True
+        self._scoped: list[Component] = []
+        self._settling: Handle | None = None
+        self._written_at = float("-inf")
+        # When rows were committed, and how many there were before; no longer than a resize may go untold.
+        self._commits: list[tuple[float, int]] = []
+        self._running = False
+        self._debug = debug.enabled()
+
+    @property
+    def running(self) -> bool:
+        return self._running
+
+    def size(self) -> Size:
+        return Size(max(self._terminal.columns, 1), max(self._terminal.rows, 1))
+
+    def begin(self) -> None:
+        self._running = True
+        self._whole = True
+        self._schedule.release()
+        self._schedule.request(urgent=True)
+
+    def end(self, keep: KeepRows | None) -> None:
+        """Draw what is still to be drawn, and leave the terminal; None leaves without a byte."""
+        if not self._running:
+            return
+        if keep is not None:
+            self._draw(())
+            self._write(self._painter.leave(keep, self._terminal.capabilities))
+        self._running = False
+        self._settle_no_more()
+        self._schedule.hold()
+
+    def keep_record(self) -> None:
+        """The rest of the record is written out as when the screen is left; painting begins below it."""
+        if self._running and isinstance(self._painter, Painter):
+            self._draw(())
+            self._write(self._painter.leave("content", self._terminal.capabilities))
+            self._commits.clear()
+
+    def request(
+        self, *, force: bool = False, anew: bool = False, astray: bool = False, urgent: bool = False
+    ) -> None:
+        self._whole = True
+        if force or anew:
+            was = self._request
+            self._request = was._replace(
+                force=was.force or force, anew=was.anew or anew, astray=was.astray or astray
+            )
+        self._schedule.request(urgent=urgent or force or anew)
+
+    def request_for(self, component: Component) -> None:
+        """Only this component changed; it is somewhere below one of the children."""
+        if not self._whole and component not in self._scoped:
+            self._scoped.append(component)
+        self._schedule.request()
+
+    def forget(self, rows: int) -> None:
+        if rows:
+            self._painter.forget(rows)
+            self.request()
+
+    def resized(self) -> None:
+        """Wait until the size rests: each step on the way would be written in vain."""
+        if not self._running:
+            return
+        request = self._request
+        columns, rows = self.size()
+        if not request.resized:
+            steady = self._written_at < self._timer().time() - self._terminal.capabilities.resize_lag_s
+            request = request._replace(
+                resized=True, trusted=self._trusted(), steady=steady, least_columns=columns
+            )
+        self._request = request._replace(
+            least_columns=min(request.least_columns, columns), most_rows=max(request.most_rows, rows)
+        )
+        self._settle_no_more()
+        self._schedule.hold()
+        wait_s = MULTIPLEXER_SETTLE_S if self._terminal.capabilities.multiplexer else RESIZE_SETTLE_S
+        self._settling = self._timer().call_later(wait_s, self._settled)
+
+    def draw(self) -> None:
+        """A frame now, if anything is shown at all."""
+        if self._running:
+            self._draw(self._overlays)
+
+    def _trusted(self) -> int | None:
+        since = self._timer().time() - self._terminal.capabilities.resize_lag_s
+        return next((committed for when, committed in self._commits if when >= since), None)
+
+    def _note_commit(self, painted: PaintResult, committed: int) -> None:
+        now = self._timer().time()
+        since = now - self._terminal.capabilities.resize_lag_s
+        if painted.intent != "update":
+            self._commits.clear()  # rows may have other numbers now
+        elif self._commits and self._commits[0][0] < since:
+            self._commits = [commit for commit in self._commits if commit[0] >= since]
+        if committed > painted.first_time:
+            self._commits.append((now, painted.first_time))
+
+    def _settled(self) -> None:
+        self._settling = None
+        self._schedule.release()
+        self.request(urgent=True)
+
+    def _settle_no_more(self) -> None:
+        if self._settling is not None:
+            self._settling.cancel()
+            self._settling = None
+            self._schedule.release()
+
+    def _draw(self, overlays: Sequence[Overlay]) -> None:
+        self._settle_no_more()
+        size, capabilities, painter = self.size(), self._terminal.capabilities, self._painter
+        request, self._request = self._request, FrameRequest()
+        only = self._only(request, size, overlays)
+        self._whole, self._scoped = False, []
+        children = self._children()
+        before = None
+        if painter.wants_old_width(size, capabilities, request):
+            before = self._composer.compose(children, painter.size.columns)
+        frame = self._composer.compose(children, size.columns, only)
+        painted = painter.paint(frame, size, capabilities, request=request, overlays=overlays, before=before)
+        self._schedule.drawn()
+        if painted.text:
+            self._written_at = self._timer().time()
+        self._note_commit(painted, painter.ledger.committed)
+        stats = self.stats
+        stats.composed += 1
+        stats.frames += bool(painted.text)
+        stats.emitter, stats.intent = painted.emitter, painted.intent
+        stats.ledger, stats.chunk_start, stats.size = painter.ledger, painted.chunk_start, size
+        self._write(painted.text)
+        if self._debug and painted.text:
+            debug.record(painted, painter.ledger, size)
+
+    def _only(self, request: FrameRequest, size: Size, overlays: Sequence[Overlay]) -> set[int] | None:
+        """The children to render if only known components below them changed; None means all."""
+        if self._whole or overlays or any(request) or size != self._painter.size:
+            return None
+        found = set()
+        for component in self._scoped:
+            child = next((child for child in self._children() if _holds(child, component)), None)
+            if child is None:
+                return None
+            found.add(id(child))
+        return found
+
+    def _write(self, text: str) -> None:
+        count = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+        self.stats.last_bytes = count
+        self.stats.bytes += count
+        if text:
+            self._terminal.write(text)
+
+
+def _holds(tree: Component, component: Component) -> bool:
+    """Whether a component is in a tree. What keeps its parts to itself, as a transcript, is not searched."""
+    if tree is component:
+        return True
+    children = getattr(tree, "children", ())
+    return any(_holds(child, component) for child in children)

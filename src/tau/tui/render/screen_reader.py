@@ -1,0 +1,170 @@
+"""The screen for a screen reader: plain lines in the order of events, no cursor addressing, nothing redrawn.
+
+Rows of the record are printed once, when they are final. What stands below the record is printed when it
+changes. The text of the field that is edited is echoed: what is typed at its end is appended, what is deleted
+there is taken back with backspaces, any other edit prints the line again.
+"""
+
+import re
+from collections.abc import Sequence
+
+from tau.tui.component import CURSOR_MARKER
+from tau.tui.render.anchor import rewrapped
+from tau.tui.render.audit import Audit, visible
+from tau.tui.render.compose import EMPTY_FRAME, Frame
+from tau.tui.render.ledger import Ledger
+from tau.tui.render.overlays import Overlay, width_of
+from tau.tui.render.paint import ORDINARY, Emitter, FrameRequest, Intent, KeepRows, PaintResult, Size
+from tau.tui.render.row_sanitizer import RowSanitizer
+from tau.tui.terminal.port import Capabilities
+from tau.tui.text.width import visible_width
+
+_DRAWING = re.compile("[\u2500-\u259f\u2800-\u28ff]+")
+_SELECTED = "Selected"
+"""How a list names the row that is chosen, where signs would not be read."""
+GOES_ON = "  "
+"""How a line begins that goes on with what is chosen."""
+
+
+class LinearPainter:
+    """Stands where the painter stands, for a theme that is linear."""
+
+    def __init__(self) -> None:
+        self.ledger = Ledger()
+        self.size = Size(0, 0)
+        self._audit = Audit()
+        self._frame = EMPTY_FRAME
+        self._gate = RowSanitizer(1)
+        self._below: list[str] = []
+        self._overlays: dict[int, list[str]] = {}
+        self._echoed = ""
+        """What stands in the last line of the terminal, before the cursor."""
+
+    def wants_old_width(self, size: Size, capabilities: Capabilities, request: FrameRequest) -> bool:
+        printed = self.ledger.committed > 0 and not request.anew
+        return printed and size.columns != self.size.columns
+
+    def paint(
+        self,
+        frame: Frame,
+        size: Size,
+        capabilities: Capabilities,
+        *,
+        request: FrameRequest = ORDINARY,
+        overlays: Sequence[Overlay] = (),
+        before: Frame | None = None,
+    ) -> PaintResult:
+        """The lines that are new since the last frame."""
+        intent: Intent = "first" if not self.size.rows else "full" if request.anew else "update"
+        start = self._printed(frame, request, before)
+        if self._gate.width != size.columns:
+            self._gate = RowSanitizer(size.columns, hyperlinks=False)
+        end = max(frame.live_start if frame.has_seam else 0, start)
+        record = frame.rows[start:end]
+        lines = self._plain(record)
+        below, field = self._split(frame.rows[frame.content_end if frame.has_seam else 0 :])
+        lines += news(self._below, below)
+        self._below = below
+        shown = [overlay for overlay in overlays if overlay.shows_at(*size)]
+        for overlay in shown:
+            rows, field = self._split(overlay.component.render(width_of(overlay.options, size.columns)))
+            lines += news(self._overlays.get(id(overlay), []), rows)
+            self._overlays[id(overlay)] = rows
+        visible_now = {id(overlay) for overlay in shown}
+        self._overlays = {key: rows for key, rows in self._overlays.items() if key in visible_now}
+        text = self._printed_lines(lines) + self._echo(field, fresh=bool(lines))
+        self._audit.truncate(start)
+        self._audit.commit(record)
+        self.ledger = Ledger(end, end, frame.boundary, len(frame.rows))
+        self.size, self._frame = size, frame
+        emitter: Emitter = "none" if not text else "scroll" if lines else "diff"
+        return PaintResult(text, emitter, intent, start)
+
+    def forget(self, rows: int) -> None:
+        """So many rows at the top of the frame were printed and will not be part of it any more."""
+        committed, top, boundary, length = self.ledger
+        self.ledger = Ledger(committed - rows, max(top - rows, 0), boundary - rows, length - rows)
+        self._audit.forget(rows)
+
+    def leave(self, keep: KeepRows, capabilities: Capabilities) -> str:
+        """Print what is left of the record, final or not, and end the line."""
+        frame, printed = self._frame, self.ledger.committed
+        end = {"all": len(frame.rows), "content": frame.content_end, "final": frame.live_start}[keep]
+        end = max(end if frame.has_seam else printed, printed)
+        text = self._printed_lines(self._plain(frame.rows[printed:end]))
+        if not text and self._echoed:
+            text = "\r\n"
+        self._echoed = ""
+        self._below, self._overlays = [], {}
+        kept = max(printed, min(end, frame.live_start)) if frame.has_seam else 0
+        self._audit.commit(frame.rows[printed:kept])
+        self.ledger = Ledger(kept, kept, frame.boundary, len(frame.rows))
+        return text
+
+    def _printed(self, frame: Frame, request: FrameRequest, before: Frame | None) -> int:
+        """How many rows of this frame are on paper already."""
+        printed = self.ledger.committed
+        if request.anew or not printed:
+            return 0
+        if before is not None:
+            end = before.live_start
+            printed = rewrapped(before.rows[min(printed, end) : end], frame.rows, frame.live_start)
+            self._audit.truncate(0)
+            self._audit.commit(frame.rows[:printed])
+            return printed
+        shifted = self._audit.first_shifted(frame.rows)
+        return min(printed, len(frame.rows)) if shifted is None else shifted
+
+    def _plain(self, rows: Sequence[str]) -> list[str]:
+        return [spoken(self._gate.line(row).text) for row in rows]
+
+    def _split(self, rows: Sequence[str]) -> tuple[list[str], str | None]:
+        """The lines that say something, and the text of the field with the cursor, if there is one."""
+        lines: list[str] = []
+        field = None
+        for row in rows:
+            if CURSOR_MARKER in row:
+                head, _, tail = row.partition(CURSOR_MARKER)
+                # The mark stays in the text for a moment, so that blanks before the cursor are not lost.
+                field = spoken(self._gate.line(head).text + "\x00" + self._gate.line(tail).text)
+                field = field.replace("\x00", "")
+            elif line := spoken(self._gate.line(row).text):
+                lines.append(line)
+        return lines, field
+
+    def _printed_lines(self, lines: Sequence[str]) -> str:
+        if not lines:
+            return ""
+        start = "\r\n" if self._echoed else ""
+        self._echoed = ""
+        return start + "".join(f"{line}\r\n" for line in lines)
+
+    def _echo(self, field: str | None, *, fresh: bool) -> str:
+        was, self._echoed = self._echoed, field or ""
+        if fresh or not was:
+            return self._echoed
+        if self._echoed.startswith(was):
+            return self._echoed[len(was) :]
+        if was.startswith(self._echoed) and self._echoed:
+            return "\b \b" * visible_width(was[len(self._echoed) :])
+        return f"\r\n{self._echoed}"
+
+
+def spoken(row: str) -> str:
+    """What of a row is worth reading out: its text without styles, frames and bars."""
+    text = visible(row)
+    bare = text if text.isascii() else _DRAWING.sub("", text)
+    return text if bare == text else bare.strip()
+
+
+def news(old: Sequence[str], new: Sequence[str]) -> list[str]:
+    """The lines that were not there before. Where a choice moved, only what is chosen now, all its lines."""
+    known = set(old)
+    found = [line for line in new if line not in known]
+    chosen: list[str] = []
+    in_chosen = False
+    for line in new:
+        in_chosen = line.startswith(_SELECTED) or (in_chosen and line.startswith(GOES_ON))
+        if in_chosen and line not in known:
+            chosen.append(line)
+    return chosen if chosen and old else found

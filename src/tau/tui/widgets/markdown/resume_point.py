@@ -1,0 +1,208 @@
+"""Where the part of a text that may still change begins, and what stands around it.
+
+A text is read again from there with each frame. Where that is inside a list, a quote, a table or a fence,
+some lines are written before it that open these again.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from tau.tui.widgets.highlight import Highlighter
+    from tau.tui.widgets.markdown.parse import BlockNode
+    from tau.tui.widgets.markdown.table import Columns
+
+HIDDEN = "x"
+"""A word that stands in an opened block so that it is not empty; it is not shown."""
+HTML_HEAD_LINES = 2
+"""The line that opens an HTML block again, and one that keeps it from looking like the head of a table."""
+TASK_CHARS = 4
+
+
+class NestingLevel(NamedTuple):
+    """One block around the place: a quote or an item of a list."""
+
+    kind: str
+    indent: int = 0
+    """How many columns its mark takes."""
+    markup: str = ""
+    number: int | None = None
+    task: str = ""
+
+    def opening(self) -> str:
+        """The mark that opens it, as wide as the one that was there."""
+        if self.kind == "quote":
+            return "> "
+        digits = 0 if self.number is None else min(max(self.indent - 2, 1), 9)
+        after = min(self.indent - 1 - digits, 4)
+        return f"{' ' * (self.indent - 1 - digits - after)}{'1' * digits}{self.markup}{' ' * after}"
+
+    def going_on(self) -> str:
+        """What a further line of it begins with."""
+        return "> " if self.kind == "quote" else " " * self.indent
+
+
+class PartialBlock(NamedTuple):
+    """A block of which a part was shown before."""
+
+    kind: str
+    code: "Highlighter | None" = None
+    columns: "Columns | None" = None
+    shown_rows: int = 0
+    join: str | None = None
+    """What stands between the pieces of a paragraph; None: the next begins a row."""
+
+
+class ResumePoint(NamedTuple):
+    """Where reading goes on."""
+
+    path: tuple[NestingLevel, ...] = ()
+    gap: bool = False
+    """A blank row stands before what comes next."""
+    was_shown: bool = False
+    """Something stands before it in the block around it."""
+    number: int | None = None
+    """What comes next goes on with a list, and this is the item's number (-1 for a list of bullets)."""
+    rest: PartialBlock | None = None
+    head: tuple[str, ...] = ()
+    """The lines that lead there; they are not shown."""
+    is_in_line: bool = False
+    """A paragraph goes on in the middle of a line; what is left of it begins with the hidden word."""
+
+    def continued_line(self, lines: Sequence[str]) -> int:
+        """Which line goes on with a paragraph or a list, so that no table begins there; -1 if none does."""
+        first = len(self.head)
+        if self.number is not None:
+            return first if len(lines) > first and "|" in lines[first] else -1
+        if self.rest is None or self.rest.kind != "paragraph":
+            return -1
+        return first - (not self.is_in_line)
+
+    @property
+    def nesting(self) -> int:
+        """How deep that line is, as markdown-it counts: two for an item and its list, one for a quote."""
+        return sum([2 if level.kind == "item" else 1 for level in self.path])
+
+
+class BlockRange(NamedTuple):
+    """A block of the tree and its part in the whole text."""
+
+    node: "BlockNode"
+    children: "tuple[BlockRange, ...]" = ()
+    gap: bool = False
+    is_continued: bool = False
+    """Its beginning was shown before."""
+    number: int | None = None
+    """The number of an item; None in a list of bullets."""
+    task: str = ""
+    """What stands in the brackets of an item that is a task: a blank or an x."""
+
+
+def head_of(path: Sequence[NestingLevel], inside: Sequence[str] = ()) -> tuple[str, ...]:
+    """Lines that open the blocks of a path, and then some more inside."""
+    lines: list[str] = []
+    before = ""
+    for level in path:
+        lines.append(before + level.opening() + HIDDEN)
+        before += level.going_on()
+        lines.append(before.rstrip())
+    return (*lines, *[before + line for line in inside])
+
+
+def placed(nodes: "Sequence[BlockNode]", lines: Sequence[str], place: ResumePoint) -> tuple[BlockRange, ...]:
+    """The blocks that were read from a place, without what only leads there."""
+    return _Placing(lines, place).blocks(nodes, 0, True, False)
+
+
+class _Placing:
+    def __init__(self, lines: Sequence[str], place: ResumePoint) -> None:
+        self._lines = lines
+        self._place = place
+
+    def blocks(
+        self, nodes: "Sequence[BlockNode]", depth: int, leads: bool, in_item: bool
+    ) -> tuple[BlockRange, ...]:
+        """The blocks inside one; `leads`: its first ones lead to the place or begin there."""
+        place = self._place
+        found: list[BlockRange] = []
+        was_shown = False
+        rest = list(nodes)
+        if leads and depth:
+            rest.pop(0)  # the hidden word
+        if leads and depth < len(place.path):
+            found.append(self._opened(rest.pop(0), depth))
+            was_shown = True
+        elif leads:
+            was_shown = place.was_shown
+            if rest:
+                found.append(self._first(rest.pop(0), depth))
+                was_shown = was_shown or found[0].node.kind != "definition"
+        for node in rest:
+            gap = was_shown and (not in_item or self._follows_blank(node, found[-1].node if found else None))
+            found.append(self._block(node, depth, gap))
+            was_shown = was_shown or node.kind != "definition"
+        return tuple(found)
+
+    def _opened(self, node: "BlockNode", depth: int) -> BlockRange:
+        """A block that leads to the place."""
+        if node.kind != "list":
+            return BlockRange(node, self.blocks(node.children, depth + 1, True, False), is_continued=True)
+        level = self._place.path[depth]
+        number = level.number
+        item = node.children[0]
+        inside = self.blocks(item.children, depth + 1, True, True)
+        first = BlockRange(item, inside, is_continued=True, number=number, task=level.task)
+        following = None if number is None else number + 1
+        return BlockRange(node, (first, *self._items(node.children[1:], depth, following, None, item)))
+
+    def _first(self, node: "BlockNode", depth: int) -> BlockRange:
+        """The first block at the place."""
+        place = self._place
+        if place.rest is not None:
+            return BlockRange(node, is_continued=True)
+        return self._block(node, depth, place.gap, place.number)
+
+    def _block(self, node: "BlockNode", depth: int, gap: bool, number: int | None = None) -> BlockRange:
+        if node.kind == "list":
+            if number is None:
+                number = int(node.children[0].info or "-1")
+            first = None if number < 0 else number
+            return BlockRange(node, self._items(node.children, depth, first, gap))
+        if node.kind == "quote":
+            return BlockRange(node, self.blocks(node.children, depth + 1, False, False), gap)
+        return BlockRange(node, gap=gap)
+
+    def _items(
+        self,
+        items: "Sequence[BlockNode]",
+        depth: int,
+        number: int | None,
+        gap: bool | None,
+        before: "BlockNode | None" = None,
+    ) -> tuple[BlockRange, ...]:
+        """Items with their numbers from `number` on; `gap` is for the first one, if it is known."""
+        found: list[BlockRange] = []
+        for item in items:
+            children = self.blocks(item.children, depth + 1, False, True)
+            has_gap = self._follows_blank(item, before) if gap is None else gap
+            found.append(BlockRange(item, children, has_gap, number=number, task=_task(item)))
+            number = None if number is None else number + 1
+            gap, before = None, item
+        return tuple(found)
+
+    def _follows_blank(self, node: "BlockNode", before: "BlockNode | None") -> bool:
+        """Whether the line above is blank, and not a part of the code that may end there."""
+        if not node.start or self._lines[node.start - 1].strip(" \t>"):
+            return False
+        while before is not None and before.children and before.kind != "table":
+            before = before.children[-1]
+        return before is None or before.kind not in ("fence", "html") or before.end < node.start
+
+
+def _task(item: "BlockNode") -> str:
+    """Whether an item begins like `[x] ` or `[ ] `, and with which."""
+    first = item.children[0] if item.children else None
+    if first is None or first.kind != "paragraph" or len(first.content) <= TASK_CHARS:
+        return ""
+    mark = first.content[:TASK_CHARS]
+    return mark[1].lower() if mark in ("[ ] ", "[x] ", "[X] ") else ""

@@ -1,0 +1,128 @@
+"""How far a growing text is finished: the place up to which nothing that comes can change it."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from tau.tui.widgets.markdown.limits import LONG_CHARS, SAMPLE_ROWS
+from tau.tui.widgets.markdown.paragraph_chunks import pieces
+from tau.tui.widgets.markdown.resume_point import (
+    HIDDEN,
+    HTML_HEAD_LINES,
+    BlockRange,
+    NestingLevel,
+    PartialBlock,
+    ResumePoint,
+    head_of,
+)
+
+if TYPE_CHECKING:
+    from tau.tui.widgets.markdown.parse import BlockNode
+
+
+class StablePrefix(NamedTuple):
+    """How far a text is finished."""
+
+    line: int
+    """Lines before this one are."""
+    place: ResumePoint
+    leaf: "BlockNode | None" = None
+    """The block in which it is, if it is inside one that has no blocks in it."""
+    offset: int = 0
+    """How much of the text of a paragraph is finished."""
+
+
+def find_cut(
+    blocks: Sequence[BlockRange], place: ResumePoint, enough: int, size_from: Callable[[int], int]
+) -> StablePrefix | None:
+    """The place furthest down up to which a text is finished, whatever comes; None if there is none.
+
+    It looks into the last block only while more than `enough` characters stand behind the place found so far.
+    """
+    best: StablePrefix | None = None
+    path: tuple[NestingLevel, ...] = ()
+    around: BlockRange | None = None
+    columns = 0
+    while blocks:
+        last = blocks[-1]
+        at = len(blocks) - 1
+        if at and blocks[at - 1].node.kind == "definition" and blocks[at - 1].node.end == last.node.start:
+            at -= 1  # what follows a definition may still become its title
+        was_shown = place.was_shown if around is None else around.is_continued
+        was_shown = was_shown or any(block.node.kind != "definition" for block in blocks[:at])
+        if at and (was_shown or around is None):
+            here = ResumePoint(path, blocks[at].gap, was_shown, head=head_of(path))
+            if last.node.kind == "list" and last is blocks[at] and last.children:
+                here = here._replace(gap=last.children[0].gap)
+            best = StablePrefix(blocks[at].node.start, here)
+        if best and size_from(best.line) <= enough:
+            break
+        if last.node.kind == "list":
+            item = last.children[-1]
+            if len(last.children) > 1:
+                number = -1 if item.number is None else item.number
+                best = StablePrefix(
+                    item.node.start, ResumePoint(path, item.gap, True, number, head=head_of(path))
+                )
+            level = NestingLevel("item", item.node.indent - columns, item.node.markup, item.number, item.task)
+            path, columns, around, blocks = (*path, level), item.node.indent, item, item.children
+        elif last.node.kind == "quote":
+            path, columns, around, blocks = (*path, NestingLevel("quote")), 0, last, last.children
+        else:
+            return _leaf_cut(last, path, place) or best
+    return best
+
+
+def _leaf_cut(block: BlockRange, path: tuple[NestingLevel, ...], place: ResumePoint) -> StablePrefix | None:
+    """A place inside a block that has lines or text only."""
+    node = block.node
+    if node.kind == "fence":
+        count = node.content.count("\n")
+        begin = node.start + 1
+        is_whole = node.content.endswith("\n")
+        if not count or node.end - begin > count + (not is_whole):  # the closing line has come
+            return None
+        # Without the language: that line and the next one must never look like the head of a table.
+        return _rest_cut(node, begin + count, path, "fence", " " * node.indent + node.markup)
+    if node.kind == "code" and node.end - node.start > 1:
+        return _rest_cut(node, node.end - 1, path, "code")
+    if node.kind == "html" and node.end - node.start > HTML_HEAD_LINES + 1:
+        opening = node.content.split("\n", 1)[0].lstrip()
+        return _rest_cut(node, node.end - 1, path, "html", opening, HIDDEN)
+    if node.kind == "table":
+        rows = node.children[1:]
+        if len(rows) > (1 if block.is_continued else SAMPLE_ROWS):
+            title = "|" + " x |" * len(node.cells)
+            return _rest_cut(node, rows[-1].start, path, "table", title, title.replace(" x ", "---"))
+    if node.kind == "paragraph":
+        return _paragraph_cut(block, path, place)
+    return None
+
+
+def _rest_cut(
+    node: "BlockNode", line: int, path: tuple[NestingLevel, ...], kind: str, *inside: str
+) -> StablePrefix:
+    return StablePrefix(
+        line, ResumePoint(path, rest=PartialBlock(kind), was_shown=True, head=head_of(path, inside)), node
+    )
+
+
+def _paragraph_cut(
+    block: BlockRange, path: tuple[NestingLevel, ...], place: ResumePoint
+) -> StablePrefix | None:
+    node = block.node
+    text = node.content
+    last_line = text.rfind("\n") + 1
+    # The last line may still become the titles of a table, unless it is too long for that.
+    is_certain = len(text) - last_line > LONG_CHARS or (
+        not last_line and block.is_continued and place.is_in_line
+    )
+    certain = text if is_certain else text[: max(last_line - 1, 0)]
+    piece = pieces(certain, len(HIDDEN) + 1 if block.is_continued else 0)[-1]
+    if not piece.join and piece.start <= len(HIDDEN) + 1:
+        return None
+    line = node.start + text.count("\n", 0, piece.start)
+    starts_line = piece.join == "\n"
+    head = head_of(path, [HIDDEN] if starts_line else [])
+    rest = PartialBlock("paragraph", join=piece.join)
+    place = ResumePoint(path, rest=rest, was_shown=True, head=head, is_in_line=not starts_line)
+    return StablePrefix(line, place, node, piece.start)

@@ -1,0 +1,461 @@
+"""Whatever a history went through, what is sent of it is valid, and begins as it began before."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tau.ai import normalization
+from tau.ai.apis import anthropic_body, openai_body
+from tau.ai.dialect import Request, ToolSpec
+from tau.ai.images import MAX_IMAGE_CHARS
+from tau.ai.model import Compat, Model
+from tau.ai.normalization import clean, cleaned, normalize_history, ran_text
+from tau.ai.wire import (
+    AppMessage,
+    AssistantContent,
+    AssistantMessage,
+    Attachment,
+    BashExecutionMessage,
+    ImageContent,
+    Message,
+    StopReason,
+    TextContent,
+    ThinkingContent,
+    ToolCall,
+    ToolResultMessage,
+    Usage,
+    UserContent,
+    UserMessage,
+)
+from tests.support.validators import validate_anthropic, validate_openai
+
+CLAUDE = Model(
+    id="claude",
+    name="Claude",
+    api="anthropic-messages",
+    provider="anthropic",
+    base_url="https://a",
+    reasoning=True,
+    input=("text", "image"),
+    max_tokens=64_000,
+)
+GPT = Model(
+    id="gpt",
+    name="GPT",
+    api="openai-completions",
+    provider="openai",
+    base_url="https://o",
+    reasoning=True,
+    input=("text", "image"),
+)
+BLIND = Model(
+    id="blind",
+    name="Blind",
+    api="openai-completions",
+    provider="local",
+    base_url="http://l",
+    compat=Compat(requires_tool_result_name=True, thinking_field="reasoning_content"),
+)
+MODELS = (CLAUDE, GPT, BLIND)
+
+
+def user(content: str | list[UserContent] = "hi", at: int = 1) -> UserMessage:
+    return UserMessage(content, at)
+
+
+def said(
+    *content: AssistantContent, stop: StopReason = "stop", model: Model = CLAUDE, at: int = 2
+) -> AssistantMessage:
+    return AssistantMessage(list(content), model.api, model.provider, model.id, Usage(), stop, at)
+
+
+def call(id: str = "c1", name: str = "read", **arguments: Any) -> ToolCall:
+    return ToolCall(id, name, arguments)
+
+
+def result(id: str = "c1", text: str = "done", *, name: str = "read", at: int = 3) -> ToolResultMessage:
+    return ToolResultMessage(id, name, [TextContent(text)], False, at)
+
+
+def texts(messages: Sequence[Message]) -> list[str]:
+    """A history in short: who said what."""
+    lines = []
+    for message in messages:
+        match message:
+            case UserMessage():
+                lines.append(f"user: {message.content if isinstance(message.content, str) else 'parts'}")
+            case AssistantMessage():
+                lines.append(f"assistant: {message.text}{[c.name for c in message.tool_calls] or ''}")
+            case ToolResultMessage():
+                lines.append(
+                    "result: " + "".join(p.text for p in message.content if isinstance(p, TextContent))
+                )
+    return lines
+
+
+def test_a_plain_conversation_stays_as_it_is() -> None:
+    messages: list[AppMessage] = [
+        user("read a"),
+        said(ThinkingContent("hm", "sig"), TextContent("Reading."), call(path="a"), stop="toolUse"),
+        result(),
+        said(TextContent("It says done.")),
+        user("thanks"),
+    ]
+    assert normalize_history(messages, CLAUDE) == messages
+
+
+def test_a_call_without_a_result_gets_one() -> None:
+    aborted = normalize_history([user(), said(call(), stop="aborted"), user("go on")], CLAUDE)
+    assert texts(aborted) == [
+        "user: hi",
+        "assistant: ['read']",
+        f"result: {normalization.INTERRUPTED}",
+        "user: go on",
+    ]
+    assert isinstance(aborted[2], ToolResultMessage)
+    assert aborted[2].is_error
+    killed = normalize_history([user(), said(call(), stop="toolUse")], CLAUDE)
+    assert texts(killed)[2] == f"result: {normalization.NOT_RUN}"
+
+
+def test_a_result_out_of_place_moves_behind_its_call() -> None:
+    messages = [
+        user(),
+        said(call("a"), call("b"), stop="toolUse"),
+        user("steer"),
+        result("b", "B"),
+        said(TextContent("ok")),
+        result("a", "A"),
+    ]
+    assert texts(normalize_history(messages, CLAUDE)) == [
+        "user: hi",
+        "assistant: ['read', 'read']",
+        "result: A",
+        "result: B",
+        "user: steer",
+        "assistant: ok",
+    ]
+
+
+def test_a_result_without_a_call_and_a_second_result_are_left_out() -> None:
+    messages = [
+        result("lost"),
+        user(),
+        said(call()),
+        result(text="first"),
+        result(text="second"),
+        result("x"),
+    ]
+    assert texts(normalize_history(messages, CLAUDE)) == ["user: hi", "assistant: ['read']", "result: first"]
+
+
+def test_the_same_id_in_two_answers_is_told_apart() -> None:
+    """Some servers count their calls from 0 in every answer."""
+    messages = [
+        user(),
+        said(call("call_0"), stop="toolUse"),
+        result("call_0", "one"),
+        said(call("call_0"), stop="toolUse"),
+        result("call_0", "two"),
+    ]
+    for model in MODELS:
+        sent = normalize_history(messages, model)
+        assert texts(sent)[2] == "result: one"
+        assert texts(sent)[4] == "result: two"
+        ids = [c.id for m in sent if isinstance(m, AssistantMessage) for c in m.tool_calls]
+        assert len(set(ids)) == 2
+        assert ids == [m.tool_call_id for m in sent if isinstance(m, ToolResultMessage)]
+
+
+def test_the_same_id_twice_in_one_answer_is_told_apart() -> None:
+    messages = [user(), said(call("x"), call("x")), result("x", "one"), result("x", "two")]
+    assert texts(normalize_history(messages, CLAUDE))[2:] == ["result: one", "result: two"]
+
+
+def test_what_an_aborted_answer_said_is_kept() -> None:
+    aborted = said(ThinkingContent("unsigned"), TextContent("Half a sen"), stop="aborted")
+    assert normalize_history([user(), aborted], CLAUDE) == [
+        user(),
+        said(TextContent("Half a sen"), stop="aborted"),
+    ]
+    signed = said(ThinkingContent("signed", "s"), TextContent("Half"), stop="aborted")
+    assert normalize_history([user(), signed], CLAUDE) == [user(), signed]
+
+
+def test_a_failed_answer_is_kept_only_if_the_conversation_goes_on_from_it() -> None:
+    failed = said(TextContent("Half"), stop="error")
+    assert texts(normalize_history([user(), failed], CLAUDE)) == ["user: hi"]
+    retried = normalize_history([user(), failed, said(TextContent("Whole"))], CLAUDE)
+    assert texts(retried) == ["user: hi", "assistant: Whole"]
+    told = normalize_history([user(), failed, user("go on")], CLAUDE)
+    assert texts(told) == ["user: hi", "assistant: Half", "user: go on"]
+
+
+def test_a_history_without_a_beginning_gets_one() -> None:
+    assert texts(normalize_history([said(TextContent("Yes."))], CLAUDE)) == [
+        f"user: {normalization.NO_BEGINNING}",
+        "assistant: Yes.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "empty",
+    [
+        said(stop="error"),
+        said(TextContent(" \n"), stop="aborted"),
+        said(ThinkingContent("only thoughts", "sig")),
+        said(ThinkingContent("half a thought"), stop="aborted"),
+    ],
+)
+def test_an_answer_with_nothing_to_send_is_left_out(empty: AssistantMessage) -> None:
+    assert texts(normalize_history([user("a"), empty, user("b")], CLAUDE)) == ["user: a", "user: b"]
+
+
+def test_only_the_model_that_thought_gets_its_thoughts_back() -> None:
+    message = said(ThinkingContent("deep", "sig"), TextContent("yes", "text-sig"), model=CLAUDE)
+    assert normalize_history([user(), message], CLAUDE) == [user(), message]
+    other = msgspec.structs.replace(CLAUDE, id="claude-2")
+    elsewhere = msgspec.structs.replace(CLAUDE, provider="router")
+    for model in (GPT, other, elsewhere):
+        _, sent = normalize_history([user(), message], model)
+        assert isinstance(sent, AssistantMessage)
+        assert sent.content == [TextContent("yes")]
+
+
+def test_a_signature_of_a_call_stays_with_its_model() -> None:
+    signed = ToolCall("c1", "read", {}, "thought")
+    for model, kept in ((CLAUDE, "thought"), (GPT, msgspec.UNSET)):
+        sent = normalize_history([user(), said(signed)], model)[1]
+        assert isinstance(sent, AssistantMessage)
+        assert sent.tool_calls[0].thought_signature == kept
+
+
+@pytest.mark.parametrize("id", ["functions.read:0", "call|abc/+=", "", "x" * 70, "ünï", "a\ud800"])
+@pytest.mark.parametrize("origin", [CLAUDE, GPT])
+def test_ids_that_a_server_would_refuse_are_renamed_with_their_results(id: str, origin: Model) -> None:
+    sent = normalize_history([user(), said(call(id), model=origin), result(id)], CLAUDE)[1:]
+    assert isinstance(sent[0], AssistantMessage)
+    assert isinstance(sent[1], ToolResultMessage)
+    name = sent[0].tool_calls[0].id
+    assert name == sent[1].tool_call_id
+    assert 0 < len(name) <= 64
+    assert name.replace("_", "").replace("-", "").isalnum()
+    assert name.isascii()
+    assert sent == normalize_history([user(), said(call(id), model=origin), result(id)], CLAUDE)[1:]
+
+
+def test_ids_of_the_same_server_are_kept() -> None:
+    """A model that names its calls in its own way is trained to see these names again."""
+    sent = normalize_history(
+        [user(), said(call("functions.read:0"), model=GPT), result("functions.read:0")], GPT
+    )[1:]
+    assert isinstance(sent[0], AssistantMessage)
+    assert sent[0].tool_calls[0].id == "functions.read:0"
+
+
+def test_ids_of_another_server_take_the_strictest_form() -> None:
+    sent = normalize_history([user(), said(call("toolu_01AbC"), model=CLAUDE), result("toolu_01AbC")], BLIND)[
+        1:
+    ]
+    assert isinstance(sent[0], AssistantMessage)
+    assert len(sent[0].tool_calls[0].id) == 9
+    assert sent[0].tool_calls[0].id.isalnum()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("read", "read"),
+        ("", "unknown"),
+        ("functions.bash", "functions_bash"),
+        ("a b\u2028", "a_b_"),
+        ("x" * 80, "x" * 64),
+    ],
+)
+def test_a_name_that_no_server_takes_back_is_changed(name: str, expected: str) -> None:
+    sent = normalize_history([user(), said(call("c", name)), result("c", name=name)], CLAUDE)[1:]
+    assert isinstance(sent[0], AssistantMessage)
+    assert isinstance(sent[1], ToolResultMessage)
+    assert sent[0].tool_calls[0].name == sent[1].tool_name == expected
+
+
+def test_a_blank_message_is_left_out() -> None:
+    blank: list[AppMessage] = [user(""), user(" \n\t"), user([]), user([TextContent("  ")])]
+    assert normalize_history(blank, CLAUDE) == []
+    assert normalize_history([user([TextContent(""), TextContent("x")])], CLAUDE) == [
+        user([TextContent("x")])
+    ]
+
+
+PNG = ImageContent("aGk=", "image/png")
+
+
+def test_images_go_only_where_they_can_be_seen() -> None:
+    messages = [
+        user([TextContent("look"), PNG]),
+        said(call()),
+        ToolResultMessage("c1", "read", [PNG], False, 3),
+    ]
+    seen = normalize_history(messages, CLAUDE)
+    assert seen[0] == messages[0]
+    assert seen[2] == messages[2]
+    blind = normalize_history(messages, BLIND)
+    note = TextContent("[an image was here; this model takes no images]")
+    assert blind[0] == user([TextContent("look"), note])
+    assert isinstance(blind[2], ToolResultMessage)
+    assert blind[2].content == [note]
+
+
+@pytest.mark.parametrize(
+    ("image", "words"),
+    [
+        (ImageContent("aGk=", "image/bmp"), "image/bmp"),
+        (ImageContent("", "image/png"), "broken"),
+        (ImageContent("é", "image/png"), "broken"),
+        (ImageContent("a" * (MAX_IMAGE_CHARS + 1), "image/png"), "too large"),
+    ],
+)
+def test_an_image_that_would_be_refused_does_not_poison_the_history(image: ImageContent, words: str) -> None:
+    (sent,) = normalize_history([user([image])], CLAUDE)
+    assert isinstance(sent, UserMessage)
+    assert isinstance(sent.content[0], TextContent)
+    assert words in sent.content[0].text
+
+
+def test_attachments_are_sent_as_images_and_text() -> None:
+    message = UserMessage(
+        "see these",
+        1,
+        [
+            Attachment("1", "image", "a.png", "image/png", 2, "aGk="),
+            Attachment("2", "document", "b.pdf", "application/pdf", 2, "aGk=", "the words"),
+            Attachment("3", "document", "c.pdf", "application/pdf", 2, "aGk="),
+        ],
+    )
+    (sent,) = normalize_history([message], CLAUDE)
+    assert sent == user(
+        [
+            TextContent("see these"),
+            PNG,
+            TextContent("[b.pdf]\nthe words"),
+            TextContent("[c.pdf is attached, but its text could not be read]"),
+        ]
+    )
+
+
+def test_an_empty_result_says_so() -> None:
+    sent = normalize_history([user(), said(call()), ToolResultMessage("c1", "read", [], False, 3)], CLAUDE)[
+        1:
+    ]
+    assert isinstance(sent[1], ToolResultMessage)
+    assert sent[1].content == [TextContent("(no output)")]
+
+
+def ran(output: str = "", **more: Any) -> BashExecutionMessage:
+    fields: dict[str, Any] = {"exit_code": 0, "cancelled": False, "truncated": False, **more}
+    return BashExecutionMessage("ls", output, timestamp=5, **fields)
+
+
+def test_a_command_of_the_users_is_told_to_the_model() -> None:
+    assert ran_text(ran("a\nb\n")) == "Ran `ls`\n```\na\nb\n```"
+    assert ran_text(ran()) == "Ran `ls`\n```\n(no output)\n```"
+    assert ran_text(ran("x", exit_code=2)) == "Ran `ls`\n```\nx\n```\nExit code 2."
+    assert ran_text(ran("x", exit_code=None, cancelled=True)).endswith("```\nThe user cancelled it.")
+    assert ran_text(ran("x", exit_code=None)).endswith("```\nIt was killed.")
+    assert ran_text(ran("x", truncated=True)).endswith("```\nThe output is cut.")
+    assert ran_text(ran("x", truncated=True, full_output_path="/tmp/o")).endswith("cut; all: /tmp/o")
+    assert ran_text(ran("a ``` b")) == "Ran `ls`\n````\na ``` b\n````"
+    assert normalize_history([ran("x")], CLAUDE) == [UserMessage("Ran `ls`\n```\nx\n```", 5)]
+
+
+def test_halves_of_characters_are_replaced() -> None:
+    assert clean("a\ud83d!") == "a\ufffd!"
+    assert clean("\ud83d\ude00") == "\U0001f600"
+    assert clean("grün") == "grün"
+    value = {"a": ["x\udc00", {"b\ud800": None}], "c": 1}
+    assert cleaned(value) == {"a": ["x\ufffd", {"b\ufffd": None}], "c": 1}
+    same = {"a": ["x", {"b": None}]}
+    assert cleaned(same) is same
+    assert cleaned({"\ud800": None}) == {"\ufffd": None}
+    messages = [user("\ud800"), said(TextContent("\ud800"), call(path="\ud800")), result(text="\ud800")]
+    assert b"\xef\xbf\xbd" in msgspec.json.encode(normalize_history(messages, CLAUDE))
+
+
+IDS = st.sampled_from(["a", "b", "call_0", "functions.read:0", "x" * 70, "", "é\ud800"])
+WORDS = st.sampled_from(["", " ", "hello", "two\nlines", "\ud83d", "é"])
+IMAGES = st.sampled_from([PNG, ImageContent("", "image/png"), ImageContent("aGk=", "image/tiff")])
+PARTS: st.SearchStrategy[list[UserContent]] = st.lists(st.builds(TextContent, WORDS) | IMAGES, max_size=3)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | WORDS,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(WORDS, inner, max_size=2),
+    max_leaves=4,
+)
+CALLS = st.builds(
+    ToolCall, IDS, st.sampled_from(["read", "", "a.b"]), st.dictionaries(WORDS, JSON, max_size=2)
+)
+THOUGHTS = st.builds(ThinkingContent, WORDS, st.sampled_from(["", "sig"])) | st.just(
+    ThinkingContent("", "secret", True)
+)
+ANSWERS = st.builds(
+    lambda content, model, stop: said(*content, model=model, stop=stop),
+    st.lists(st.builds(TextContent, WORDS) | THOUGHTS | CALLS, max_size=4),
+    st.sampled_from(MODELS),
+    st.sampled_from(["stop", "length", "toolUse", "error", "aborted"]),
+)
+RESULTS = st.builds(ToolResultMessage, IDS, st.just("read"), PARTS, st.booleans(), st.just(3))
+COMMANDS = st.builds(ran, WORDS)
+HISTORIES = st.lists(
+    st.builds(UserMessage, WORDS | PARTS, st.just(1)) | ANSWERS | RESULTS | COMMANDS, max_size=12
+)
+
+
+def body(model: Model, messages: list[Message]) -> dict[str, Any]:
+    request = Request(
+        system="be good",
+        messages=messages,
+        tools=[ToolSpec("read", "reads", {"type": "object", "properties": {}})],
+        max_tokens=1000,
+        thinking="low",
+    )
+    build = anthropic_body.build_body if model.api == "anthropic-messages" else openai_body.build_body
+    decoded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(build(model, request)))
+    return decoded
+
+
+@given(HISTORIES, st.sampled_from(MODELS))
+def test_any_history_makes_a_valid_request(messages: list[AppMessage], model: Model) -> None:
+    sent = normalize_history([*messages, user("go on")], model)
+    validate = validate_anthropic if model.api == "anthropic-messages" else validate_openai
+    assert validate(body(model, sent)) == []
+
+
+@given(HISTORIES, st.sampled_from(MODELS))
+def test_sending_changes_nothing_that_is_already_sendable(messages: list[AppMessage], model: Model) -> None:
+    once = normalize_history(messages, model)
+    twice = normalize_history(once, model)
+    assert texts(twice) == texts(once)
+
+
+@given(HISTORIES, st.integers(0, 12), st.sampled_from(MODELS))
+def test_a_longer_history_begins_as_the_shorter_one_did(
+    messages: list[AppMessage], cut: int, model: Model
+) -> None:
+    """Results that were missing may arrive; all else stands as it stood."""
+    before = normalize_history(messages[:cut], model)
+    after = normalize_history(messages, model)
+    assert len(after) >= len(before)
+    for old, new in zip(before, after, strict=False):
+        if isinstance(old, ToolResultMessage):
+            assert isinstance(new, ToolResultMessage)
+            assert new.tool_call_id == old.tool_call_id
+            if old.content not in (
+                [TextContent(normalization.NOT_RUN)],
+                [TextContent(normalization.INTERRUPTED)],
+            ):
+                assert new == old
+        else:
+            assert new == old

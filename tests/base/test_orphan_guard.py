@@ -1,0 +1,82 @@
+"""What is left of commands when the one who runs them is gone."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tau.base.orphan_guard import OrphanGuard
+
+
+@contextmanager
+def running(script: str, **env: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A shell that leads a process group, ready when it has written a line."""
+    with subprocess.Popen(
+        ["/bin/sh", "-c", script], stdout=subprocess.PIPE, start_new_session=True, env={**os.environ, **env}
+    ) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
+def test_what_is_watched_ends_with_the_guard() -> None:
+    guard = OrphanGuard()
+    with running("echo; exec sleep 100") as child:
+        guard.watch(child.pid)
+        del guard
+        assert child.wait(timeout=10) == -15
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes can be found by their id on Linux only")
+def test_what_was_announced_ends_before_its_group_is_known() -> None:
+    guard = OrphanGuard()
+    guard.announce("TAU_RUN", "0123456789abcdef")
+    with running("echo; exec sleep 100", TAU_RUN="0123456789abcdef") as child:
+        del guard
+        assert child.wait(timeout=10) == -15
+
+
+def test_what_is_deaf_to_a_request_is_made_to_end() -> None:
+    guard = OrphanGuard()
+    with running("trap '' TERM; echo; while :; do sleep 0.1; done") as child:
+        guard.watch(child.pid)
+        del guard
+        assert child.wait(timeout=10) == -9
+
+
+def test_what_was_forgotten_lives_on() -> None:
+    guard = OrphanGuard()
+    with running("echo; exec sleep 100") as kept, running("echo; exec sleep 100") as ended:
+        guard.announce("TAU_RUN", "a")
+        for child in (kept, ended):
+            guard.watch(child.pid)
+        guard.forget("TAU_RUN", "a", kept.pid)
+        del guard
+        assert ended.wait(timeout=10) == -15
+        assert kept.poll() is None
+
+
+def test_a_folder_is_removed_with_the_guard_unless_it_was_tidied(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("kept", "removed", "with a blank")]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "file").touch()
+    guard = OrphanGuard()
+    with running("echo; exec sleep 100") as child:
+        guard.watch(child.pid)
+        for folder in folders:
+            guard.keep_tidy(folder)
+        guard.tidied(folders[0])
+        del guard
+        assert child.wait(timeout=10) == -15
+    deadline = time.monotonic() + 10
+    while folders[1].exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert [folder.exists() for folder in folders] == [True, False, True]

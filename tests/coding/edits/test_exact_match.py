@@ -1,0 +1,118 @@
+"""Finding and replacing text without touching what stands around it."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tau.coding.edits.exact_match import CharSpan, apart, find, line_at, replacements
+from tau.coding.edits.not_found import why_not_found
+from tau.coding.edits.splices import spliced
+
+ENDS = st.sampled_from(["\n", "\r\n"])
+WORDS = st.sampled_from(["a", "bb", "", "  c", "d\rd"])
+
+
+def edited(text: str, old: str, new: str) -> str:
+    return spliced(text, replacements(text, apart(find(text, old)), new))
+
+
+def test_newlines_of_the_search_text_match_those_of_the_file() -> None:
+    assert find("a\r\nb\r\n", "a\nb") == [CharSpan(0, 4)]
+    assert find("a\nb\n", "a\r\nb") == [CharSpan(0, 3)]
+    assert find("a\rb\r", "a\nb") == [CharSpan(0, 3)]
+    assert find("a\r\nb\na\nb\n", "a\nb") == [CharSpan(0, 4), CharSpan(5, 8)]
+    assert find("a\rb\nc", "a\nb") == []
+
+
+def test_overlapping_places_count_as_several_but_are_replaced_apart() -> None:
+    assert len(find("aaa", "aa")) == 2
+    assert edited("aaaa", "aa", "b") == "bb"
+    assert edited("aaa", "aa", "b") == "ba"
+
+
+def test_special_characters_are_plain_text() -> None:
+    assert edited("a.*(b)[c]\\1$", ".*(b)[c]\\1$", "\\g<0>") == "a\\g<0>"
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "expected"),
+    [
+        ("a\r\nb\r\n", "a", "x\ny", "x\r\ny\r\nb\r\n"),
+        ("a\r\nb", "b", "x\ny", "a\r\nx\r\ny"),
+        ("a\nb", "b", "x\r\ny", "a\nx\ny"),
+        ("a", "a", "x\ny", "x\ny"),
+        ("a\rb\r", "b", "x\ny", "a\rx\ry\r"),
+        ("one\r\ntwo\nthree\r\n", "one\ntwo\nthree\n", "one\n2\nthree\n", "one\r\n2\nthree\r\n"),
+        (
+            "one\r\ntwo\nthree\r\n",
+            "one\ntwo\nthree\n",
+            "one\ntwo\nnew\nthree\n",
+            "one\r\ntwo\nnew\nthree\r\n",
+        ),
+        ("one\r\ntwo\nthree\r\n", "one\ntwo\nthree\n", "three\n", "three\r\n"),
+        ("a\rb\r\nc\r\n", "a\rb\nc", "x\ny", "x\r\ny\r\n"),
+    ],
+)
+def test_new_lines_end_like_the_lines_around_them(text: str, old: str, new: str, expected: str) -> None:
+    assert edited(text, old, new) == expected
+
+
+@given(st.lists(st.tuples(WORDS, ENDS), min_size=1, max_size=12), st.data())
+def test_lines_that_stay_keep_their_own_line_end(lines: list[tuple[str, str]], data: st.DataObject) -> None:
+    """One line of a block is changed; every other byte of the file is what it was."""
+    first = data.draw(st.integers(0, len(lines) - 1))
+    last = data.draw(st.integers(first, len(lines) - 1))
+    changed = data.draw(st.integers(first, last))
+    text = "<" + "".join(word + end for word, end in lines)
+    block = [word for word, _ in lines[first : last + 1]]
+    old = "\n".join([("<" if first == 0 else "") + block[0], *block[1:]])
+    new_block = [("<" if first == 0 else "") + block[0], *block[1:]]
+    new_block[changed - first] = "CHANGED"
+    start = len("<" + "".join(word + end for word, end in lines[:first])) - (first == 0)
+    spans = [span for span in find(text, old) if span.start == start] if old else []
+    if not spans:
+        return
+    result = spliced(text, replacements(text, spans, "\n".join(new_block)))
+    expected = [(("<" if i == 0 else "") + word, end) for i, (word, end) in enumerate(lines)]
+    expected[changed] = ("CHANGED", lines[changed][1])
+    assert result == "".join(word + end for word, end in expected)
+
+
+@given(st.text(alphabet="ab\n\r", max_size=40), st.text(alphabet="ab\n", min_size=1, max_size=4))
+def test_what_is_found_is_the_search_text(text: str, old: str) -> None:
+    for span in find(text, old):
+        assert re.sub(r"\r\n|\r(?!\n)", "\n", text[span.start : span.end]) == old
+
+
+def test_lines_are_counted_as_editors_do() -> None:
+    assert [line_at("a\nb\nc", position) for position in (0, 1, 2, 4)] == [1, 1, 2, 3]
+    assert line_at("a\rb", 2) == 2
+    assert line_at("a\rb\nc", 2) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "hint"),
+    [
+        (
+            "def f():\n  return 1",
+            "Only white space differs from lines 1-2, which are:\n1:def f():\n2:    return 1",
+        ),
+        ("def f():   ", "Only white space differs from lines 1-1"),
+        ("1:def f():\n2:    return 1", "leave the `N:` out"),
+        ("def g():\n    return 1", "One of its lines stands at line 2, but those around it differ:"),
+        ("    retrun 1", "The nearest line is:\n2:    return 1"),
+        ("something else entirely", "Nothing similar"),
+        ("\t\n\t", "nothing but white space"),
+    ],
+)
+def test_why_a_text_was_not_found(old: str, hint: str) -> None:
+    text = "def f():\n    return 1\n\nprint(f())\n"
+    assert not find(text, old)
+    assert hint in why_not_found(text, old)
+
+
+def test_the_explanation_is_bounded() -> None:
+    text = "\n".join(["    " + "x" * 5_000] * 500)
+    assert len(why_not_found(text, "\n".join(["x" * 5_000] * 400))) < 4_000

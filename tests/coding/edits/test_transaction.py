@@ -1,0 +1,373 @@
+"""Changes of several files: all or nothing, whoever or whatever comes in between."""
+
+import asyncio
+import errno
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tau.agent.ports import Stat
+from tau.base.errors import ToolError
+from tau.coding.edits import apply_patch, file_locks
+from tau.coding.edits.change import FileChange
+from tau.coding.edits.multi_file_patch import apply_patch as apply_sections
+from tau.coding.edits.replace import Replacement, replace_text
+from tau.coding.edits.transaction import WrittenChange, apply_changes, change_files
+from tau.coding.files.local_fs import LocalFileSystem
+from tests.coding.context import CallContext, call_context
+
+PATCH = """*** Begin Patch
+*** Update File: one.txt
+@@
+-old one
++new one
+*** Update File: two.sh
+*** Move to: moved/two.sh
+@@
+-old two
++new two
+*** Delete File: three.txt
+*** Add File: four/four.txt
++four
+*** End Patch
+"""
+
+
+def patch(ctx: CallContext, text: str) -> list[WrittenChange]:
+    return asyncio.run(apply_sections(apply_patch.parse(text, ctx.cwd), ctx))
+
+
+def tree(folder: Path) -> dict[str, tuple[bytes, int]]:
+    return {
+        str(path.relative_to(folder)): (path.read_bytes(), stat.S_IMODE(path.stat().st_mode))
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def lay_out(folder: Path) -> dict[str, tuple[bytes, int]]:
+    (folder / "one.txt").write_text("old one\n")
+    (folder / "two.sh").write_text("old two\n")
+    (folder / "two.sh").chmod(0o750)
+    (folder / "three.txt").write_text("three\n")
+    (folder / "three.txt").chmod(0o600)
+    return tree(folder)
+
+
+def test_a_patch_of_four_files_is_done_and_the_mode_moves_along(ctx: CallContext) -> None:
+    lay_out(ctx.cwd)
+    written = patch(ctx, PATCH)
+    assert [(one.change.kind, one.change.name) for one in written] == [
+        ("update", "one.txt"),
+        ("move", "two.sh"),
+        ("delete", "three.txt"),
+        ("create", "four/four.txt"),
+    ]
+    assert tree(ctx.cwd) == {
+        "one.txt": (b"new one\n", 0o644),
+        "moved/two.sh": (b"new two\n", 0o750),
+        "four/four.txt": (b"four\n", 0o644),
+    }
+    for one in written:
+        assert asyncio.run(ctx.fs.stat(one.change.target)) == one.stat
+
+
+class Failing(LocalFileSystem):
+    """The disk is full, or fails, at one step; from then on, or only once."""
+
+    def __init__(self, step: int, *, late: bool = False) -> None:
+        self.step, self.late, self.steps = step, late, 0
+
+    def count(self) -> bool:
+        self.steps += 1
+        return self.steps == self.step
+
+    async def write(self, path: Path, data: bytes, *, expect: Stat | None = None) -> Stat:
+        fails = self.count()
+        if fails and not self.late:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        result = await super().write(path, data, expect=expect)
+        if fails:
+            raise OSError(errno.EIO, "Input/output error", str(path))
+        return result
+
+    async def remove(self, path: Path) -> None:
+        if self.count():
+            raise OSError(errno.EIO, "Input/output error", str(path))
+        await super().remove(path)
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["before", "after it was written"])
+@pytest.mark.parametrize("step", range(1, 7))
+def test_a_failure_at_any_step_leaves_everything_old_or_everything_new(
+    ctx: CallContext, step: int, late: bool
+) -> None:
+    before = lay_out(ctx.cwd)
+    ctx.fs = Failing(step, late=late)
+    if step == 6:
+        patch(ctx, PATCH)
+        assert "moved/two.sh" in tree(ctx.cwd)
+        return
+    with pytest.raises(ToolError, match=r"Cannot edit .*(No space left|Input/output)") as raised:
+        patch(ctx, PATCH)
+    assert tree(ctx.cwd) == before
+    assert step == 1 or "put back: nothing has changed" in str(raised.value)
+
+
+def test_what_cannot_be_put_back_is_named(ctx: CallContext) -> None:
+    lay_out(ctx.cwd)
+
+    class Full(Failing):
+        def count(self) -> bool:
+            self.steps += 1
+            return self.steps >= 2
+
+    ctx.fs = Full(2)
+    with pytest.raises(ToolError, match=r"Not everything could be put back: one\.txt has the new content"):
+        patch(ctx, PATCH)
+    assert (ctx.cwd / "two.sh").read_text() == "old two\n"
+
+
+def test_an_abort_between_two_writes_puts_the_first_back(ctx: CallContext) -> None:
+    before = lay_out(ctx.cwd)
+
+    class Slow(LocalFileSystem):
+        async def write(self, path: Path, data: bytes, *, expect: Stat | None = None) -> Stat:
+            if path.name == "two.sh":
+                await asyncio.sleep(60)
+            return await super().write(path, data, expect=expect)
+
+    ctx.fs = Slow()
+
+    async def main() -> None:
+        async with asyncio.timeout(0.05):
+            await apply_sections(apply_patch.parse(PATCH, ctx.cwd), ctx)
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(main())
+    assert tree(ctx.cwd) == before
+
+
+def test_a_change_by_somebody_else_is_neither_overwritten_nor_taken_back(ctx: CallContext) -> None:
+    lay_out(ctx.cwd)
+
+    class Meddler(LocalFileSystem):
+        async def write(self, path: Path, data: bytes, *, expect: Stat | None = None) -> Stat:
+            if path.name == "two.sh":
+                (ctx.cwd / "one.txt").write_text("the user's\n")
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return await super().write(path, data, expect=expect)
+
+    ctx.fs = Meddler()
+    with pytest.raises(ToolError, match=r"one\.txt has the new content"):
+        patch(ctx, PATCH)
+    assert (ctx.cwd / "one.txt").read_text() == "the user's\n"
+
+
+def test_everything_is_checked_before_the_first_write_and_told_at_once(ctx: CallContext) -> None:
+    lay_out(ctx.cwd)
+
+    def guard(change: FileChange) -> str | None:
+        return f"{change.name} is generated." if change.name != "one.txt" else None
+
+    parsed = apply_patch.parse(PATCH, ctx.cwd)
+    before = tree(ctx.cwd)
+    with pytest.raises(ToolError, match=r"two\.sh is generated\.\nthree.*\n.*No file was changed"):
+        asyncio.run(apply_sections(parsed, ctx, guard=guard))
+    assert tree(ctx.cwd) == before
+
+
+def test_a_link_is_written_through_but_not_moved_or_deleted(ctx: CallContext) -> None:
+    (ctx.cwd / "real.txt").write_text("old one\n")
+    (ctx.cwd / "one.txt").symlink_to("real.txt")
+    update = "*** Begin Patch\n*** Update File: one.txt\n@@\n-old one\n+new one\n*** End Patch"
+    patch(ctx, update)
+    assert (ctx.cwd / "one.txt").is_symlink()
+    assert (ctx.cwd / "real.txt").read_text() == "new one\n"
+    for text in (
+        "*** Begin Patch\n*** Delete File: one.txt\n*** End Patch",
+        "*** Begin Patch\n*** Update File: one.txt\n*** Move to: x.txt\n*** End Patch",
+    ):
+        with pytest.raises(ToolError, match="is a symbolic link"):
+            patch(ctx, text)
+    assert (ctx.cwd / "one.txt").is_symlink()
+
+
+def test_a_file_under_two_names_in_one_patch_is_one_file(ctx: CallContext) -> None:
+    (ctx.cwd / "real.txt").write_text("one\ntwo\n")
+    (ctx.cwd / "link.txt").symlink_to("real.txt")
+    patch(
+        ctx,
+        "*** Begin Patch\n*** Update File: real.txt\n@@\n-one\n+1\n"
+        "*** Update File: link.txt\n@@\n 1\n-two\n+2\n*** End Patch",
+    )
+    assert (ctx.cwd / "real.txt").read_text() == "1\n2\n"
+    assert (ctx.cwd / "link.txt").is_symlink()
+
+
+class Yielding(LocalFileSystem):
+    """Lets others in between every two steps, as a remote file system would."""
+
+    async def stat(self, path: Path) -> Stat | None:
+        await asyncio.sleep(0)
+        return await super().stat(path)
+
+    async def read(self, path: Path) -> bytes:
+        await asyncio.sleep(0)
+        return await super().read(path)
+
+    async def write(self, path: Path, data: bytes, *, expect: Stat | None = None) -> Stat:
+        await asyncio.sleep(0)
+        return await super().write(path, data, expect=expect)
+
+
+async def race(ctx: CallContext, rounds: int) -> None:
+    """Two edits of one file at a time, under two names and in two modes: both land."""
+    one, two = ctx.cwd / "one.txt", ctx.cwd / "two.txt"
+    (ctx.cwd / "link.txt").symlink_to("one.txt")
+    for number in range(rounds):
+        one.write_text(f"left {number} side\nmiddle\nright {number} side\n")
+        two.write_text("second\n")
+        text = (
+            "*** Begin Patch\n*** Update File: two.txt\n@@\n-second\n+SECOND\n"
+            f"*** Update File: link.txt\n@@\n-right {number} side\n+RIGHT\n*** End Patch"
+        )
+        swap = Replacement(f"left {number} side", "LEFT")
+        await asyncio.gather(
+            apply_sections(apply_patch.parse(text, ctx.cwd), ctx), replace_text(one, swap, ctx)
+        )
+        assert one.read_text() == "LEFT\nmiddle\nRIGHT\n"
+        assert two.read_text() == "SECOND\n"
+    assert not file_locks._TURNS
+
+
+def test_two_hundred_pairs_of_parallel_edits_all_land(
+    ctx: CallContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fsync", lambda fd: None)  # what a crash would leave is not the question here
+    ctx.fs = Yielding()
+    asyncio.run(race(ctx, 200))
+
+
+@pytest.mark.soak
+def test_a_thousand_pairs_of_parallel_edits_all_land(ctx: CallContext) -> None:
+    ctx.fs = Yielding()
+    asyncio.run(race(ctx, 1_000))
+
+
+def test_patches_that_name_files_in_opposite_order_do_not_wait_for_each_other(ctx: CallContext) -> None:
+    ctx.fs = Yielding()
+    (ctx.cwd / "a.txt").write_text("a1\na2\n")
+    (ctx.cwd / "b.txt").write_text("b1\nb2\n")
+
+    def text(first: str, second: str, number: int) -> str:
+        sections = [
+            f"*** Update File: {name}.txt\n@@\n-{name}{number}\n+{name.upper()}{number}\n"
+            for name in (first, second)
+        ]
+        return "*** Begin Patch\n" + "".join(sections) + "*** End Patch"
+
+    async def main() -> None:
+        await asyncio.gather(
+            apply_sections(apply_patch.parse(text("a", "b", 1), ctx.cwd), ctx),
+            apply_sections(apply_patch.parse(text("b", "a", 2), ctx.cwd), ctx),
+        )
+
+    asyncio.run(main())
+    assert (ctx.cwd / "a.txt").read_text() == "A1\nA2\n"
+    assert (ctx.cwd / "b.txt").read_text() == "B1\nB2\n"
+
+
+def test_without_a_turn_the_second_writer_is_told(ctx: CallContext) -> None:
+    path = ctx.cwd / "a.txt"
+    path.write_text("old\n")
+    seen = asyncio.run(ctx.fs.stat(path))
+    change = FileChange(path=path, name="a.txt", kind="update", old=b"old\n", new=b"mine\n", stat=seen)
+    path.write_text("the user's own text\n")
+    with pytest.raises(ToolError, match=r"a\.txt has changed on disk since it was read"):
+        asyncio.run(apply_changes([change], ctx))
+    assert path.read_text() == "the user's own text\n"
+
+
+@pytest.mark.parametrize("name", ["folder", "pipe", "giant"])
+def test_what_is_no_file_to_edit_is_refused_before_it_is_read(ctx: CallContext, name: str) -> None:
+    (ctx.cwd / "folder").mkdir()
+    os.mkfifo(ctx.cwd / "pipe")
+    with (ctx.cwd / "giant").open("wb") as file:
+        file.truncate(65 * 1024 * 1024)
+    with pytest.raises(ToolError, match=f"{name} is (not a file|too large)"):
+        asyncio.run(change_files([ctx.cwd / name], lambda sources: [], ctx))
+
+
+def test_a_move_onto_a_file_and_an_addition_over_one_are_refused(ctx: CallContext) -> None:
+    (ctx.cwd / "a.txt").write_text("a\n")
+    (ctx.cwd / "b.txt").write_text("b\n")
+    with pytest.raises(ToolError, match=r"b\.txt exists already, so a\.txt cannot be moved there"):
+        patch(ctx, "*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n*** End Patch")
+    with pytest.raises(ToolError, match=r"b\.txt exists already, so it cannot be added"):
+        patch(ctx, "*** Begin Patch\n*** Add File: b.txt\n+x\n*** End Patch")
+
+
+def test_a_file_that_appears_while_another_is_written_is_not_overwritten(ctx: CallContext) -> None:
+    before = lay_out(ctx.cwd)
+
+    class Meddler(LocalFileSystem):
+        async def write(self, path: Path, data: bytes, *, expect: Stat | None = None) -> Stat:
+            (ctx.cwd / "four").mkdir(exist_ok=True)
+            (ctx.cwd / "four" / "four.txt").write_text("the user's\n")
+            return await super().write(path, data, expect=expect)
+
+    ctx.fs = Meddler()
+    with pytest.raises(ToolError, match=r"four\.txt exists already\. .*put back"):
+        patch(ctx, PATCH)
+    assert tree(ctx.cwd) == before | {"four/four.txt": (b"the user's\n", 0o644)}
+
+
+ENDLESS = """
+import asyncio, itertools, sys
+from pathlib import Path
+from tau.coding.edits import apply_patch
+from tau.coding.edits.multi_file_patch import apply_patch as apply_sections
+from tests.coding.context import call_context
+
+folder = Path(sys.argv[1])
+with call_context(folder) as ctx:
+    print("ready", flush=True)
+    for number in itertools.count():
+        old, new = ("A", "B") if number % 2 == 0 else ("B", "A")
+        text = "".join(
+            f"*** Update File: {name}\\n@@\\n first\\n-{old * 5000}\\n+{new * 5000}\\n last\\n"
+            for name in "xyz"
+        )
+        patch = apply_patch.parse(f"*** Begin Patch\\n{text}*** End Patch", folder)
+        asyncio.run(apply_sections(patch, ctx))
+"""
+
+
+def test_a_kill_in_between_leaves_each_file_whole(tmp_path: Path) -> None:
+    states = {f"first\n{letter * 5000}\nlast\n" for letter in "AB"}
+    root = Path(__file__).resolve().parents[3]
+    for attempt in range(5):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        for name in "xyz":
+            (folder / name).write_text("first\n" + "A" * 5000 + "\nlast\n")
+        with subprocess.Popen(
+            [sys.executable, "-c", ENDLESS, str(folder)], cwd=root, stdout=subprocess.PIPE
+        ) as child:
+            assert child.stdout is not None
+            assert child.stdout.readline() == b"ready\n"
+            time.sleep(0.013 * (attempt + 1))
+            child.send_signal(signal.SIGKILL)
+        assert all((folder / name).read_text() in states for name in "xyz")
+
+
+def test_nothing_to_change_is_told(tmp_path: Path) -> None:
+    with call_context(tmp_path) as ctx, pytest.raises(ToolError, match="nothing to change"):
+        asyncio.run(apply_changes([], ctx))

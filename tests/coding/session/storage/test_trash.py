@@ -1,0 +1,109 @@
+"""Deleted sessions come back as they were."""
+
+from pathlib import Path
+
+import pytest
+
+from tau.base.clock import now_ms
+from tau.base.errors import SessionError
+from tau.coding.session.storage import trash as trashes
+from tau.coding.session.storage.line_storage import SessionLocked
+from tau.coding.session.storage.log import SessionLog
+from tau.coding.session.storage.trash import Trash
+from tests.coding.session_index.session_files import user, write
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    path = write(tmp_path / "sessions", user("1", "hi"))
+    path.with_suffix("").mkdir()
+    (path.with_suffix("") / "0.bash.log").write_text("output")
+    path.with_name(f"{path.name}.torn").write_text("torn")
+    write(tmp_path / "sessions", user("1", "another"))
+    return path
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_session_goes_with_its_artifacts_and_comes_back(tmp_path: Path, session: Path) -> None:
+    trash = Trash(tmp_path / "trash")
+    before = tree(tmp_path / "sessions")
+    put = trash.put(session, "Title")
+    assert len(tree(tmp_path / "sessions")) == 1
+    (found,) = trash.content()
+    assert found == put and (found.id, found.title) == (session.stem.rpartition("_")[2], "Title")
+    assert found.days_left == trashes.KEPT_DAYS
+    assert (tmp_path / "trash").stat().st_mode & 0o77 == 0
+    assert trash.restore(found) == session
+    assert tree(tmp_path / "sessions") == before
+    assert trash.content() == [] and not list((tmp_path / "trash").iterdir())
+
+
+def test_what_another_tau_has_open_stays(tmp_path: Path, session: Path) -> None:
+    log = SessionLog.open(session)
+    trash = Trash(tmp_path / "trash")
+    before = tree(tmp_path / "sessions")
+    with pytest.raises(SessionLocked, match="open in another tau"):
+        trash.put(session)
+    assert tree(tmp_path / "sessions") == before and trash.content() == []
+    log.close()
+
+
+def test_nothing_is_overwritten_by_what_comes_back(tmp_path: Path, session: Path) -> None:
+    trash = Trash(tmp_path / "trash")
+    put = trash.put(session)
+    session.write_text("new")
+    with pytest.raises(SessionError, match="nothing is overwritten"):
+        trash.restore(put)
+    assert session.read_text() == "new" and len(trash.content()) == 1
+    again = trash.put(session)
+    assert [one.folder for one in trash.content()] == [again.folder, put.folder]
+
+
+def test_what_is_too_old_is_deleted_with_the_next_one(
+    tmp_path: Path, session: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trash = Trash(tmp_path / "trash")
+    trash.put(session)
+    other = write(tmp_path / "sessions")
+    monkeypatch.setattr(trashes, "now_ms", lambda: now_ms() + 31 * 24 * 3600 * 1000)
+    put = trash.put(other)
+    assert trash.content() == [put]
+
+
+def test_another_disk_is_no_obstacle(tmp_path: Path, session: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(self: Path, target: Path) -> Path:
+        raise OSError(trashes.EXDEV, "Invalid cross-device link")
+
+    before = tree(tmp_path / "sessions")
+    monkeypatch.setattr(Path, "rename", refused)
+    trash = Trash(tmp_path / "trash")
+    put = trash.put(session)
+    assert not session.exists()
+    trash.restore(put)
+    assert tree(tmp_path / "sessions") == before
+
+
+def test_a_move_that_fails_is_taken_back(
+    tmp_path: Path, session: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = Path.rename
+
+    def half(self: Path, target: Path) -> Path:
+        if self == session.with_suffix(""):
+            raise OSError(28, "No space left on device")
+        return rename(self, target)
+
+    before = tree(tmp_path / "sessions")
+    monkeypatch.setattr(Path, "rename", half)
+    trash = Trash(tmp_path / "trash")
+    with pytest.raises(SessionError, match="No space left"):
+        trash.put(session)
+    assert tree(tmp_path / "sessions") == before and not list((tmp_path / "trash").iterdir())
+
+
+def test_a_missing_session_cannot_be_deleted(tmp_path: Path) -> None:
+    with pytest.raises(SessionError, match="cannot be deleted"):
+        Trash(tmp_path / "trash").put(tmp_path / "none.jsonl")

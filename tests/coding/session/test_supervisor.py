@@ -1,0 +1,255 @@
+"""What becomes of a run that failed."""
+
+import asyncio
+
+import pytest
+
+from tau.agent.abort import Abort, Aborted
+from tau.agent.events import AgentEvent, RetryEnd, RetryStart
+from tau.ai.faux import Count, Fail, FauxStep, Say, Stop, Think, Use
+from tau.ai.wire import AssistantMessage
+from tau.base.errors import ProviderError, TauError
+from tau.coding.session.supervisor import RoomReason
+from tau.config.settings import RetrySettings
+from tests.coding.session.driver import Driver, busy, go, in_time
+
+TOO_LONG = ProviderError("prompt is too long", status=400, overflow=True)
+SLOW = RetrySettings(max_retries=2, base_delay_ms=60_000)
+
+
+def text_of(message: AssistantMessage | None) -> str:
+    assert message is not None
+    return message.text
+
+
+def test_a_fatal_failure_ends_at_once_with_the_servers_sentence() -> None:
+    for error in (ProviderError("no such model", status=404), ProviderError("bad key", status=401)):
+        driver = Driver([[Fail(error)], [Say("never")]], room=[True])
+        outcome = go(driver)
+        assert outcome.error is error
+        assert len(driver.faux.requests) == 1
+        assert driver.heard("retry") == []
+        assert driver.asked == []
+
+
+def test_a_passing_failure_is_tried_again_and_told_with_its_wait() -> None:
+    driver = Driver([[Fail(busy())], [Fail(busy(retry_after=0.003))], [Say("Well.")]])
+    outcome = go(driver)
+    assert (outcome.error, text_of(outcome.message)) == (None, "Well.")
+    starts = [event for event in driver.events if isinstance(event, RetryStart)]
+    assert [(start.attempt, start.max_attempts) for start in starts] == [(1, 2), (2, 2)]
+    assert starts[1].delay_ms == 3
+    assert driver.heard("retry") == ["auto_retry_start", "auto_retry_start", "auto_retry_end"]
+    assert all(request.messages == driver.faux.requests[0].messages for request in driver.faux.requests)
+    assert len([m for m in outcome.messages if isinstance(m, AssistantMessage)]) == 3
+
+
+def test_success_is_told_with_the_first_answer_and_not_at_the_end_of_a_long_run() -> None:
+    script: list[list[FauxStep]] = [[Fail(busy())], [Use("echo", text="x")], [Say("Done.")]]
+    driver = Driver(script)
+    go(driver)
+    heard = [type(event).__name__ for event in driver.events]
+    assert heard.index("RetryEnd") < heard.index("ToolStart")
+    [end] = [event for event in driver.events if isinstance(event, RetryEnd)]
+    assert (end.success, end.attempt) == (True, 1)
+
+
+def test_patience_is_renewed_by_every_answer() -> None:
+    script: list[list[FauxStep]] = []
+    for number in range(4):
+        script += [[Fail(busy())], [Fail(busy())], [Use("echo", text=str(number))]]
+    driver = Driver([*script, [Say("Done.")]])
+    assert go(driver).error is None
+    assert [e.success for e in driver.events if isinstance(e, RetryEnd)] == [True] * 4
+
+
+def test_patience_ends_with_the_failure() -> None:
+    driver = Driver([[Fail(busy())]])
+    outcome = go(driver)
+    assert isinstance(outcome.error, ProviderError) and outcome.error.retryable
+    assert len(driver.faux.requests) == 3
+    [end] = [event for event in driver.events if isinstance(event, RetryEnd)]
+    assert (end.success, end.attempt, end.final_error) == (False, 2, "busy, come back")
+
+
+def test_a_wait_that_is_longer_than_allowed_is_named() -> None:
+    driver = Driver([[Fail(busy(retry_after=7200))]])
+    assert go(driver).error is not None
+    assert len(driver.faux.requests) == 1
+    assert driver.told == ["The server asks for a wait of 2 h; retry.maxDelayMs allows 5 min."]
+
+
+def test_a_used_up_quota_is_not_waited_for() -> None:
+    driver = Driver([[Fail(busy(quota=True, status=429))]])
+    assert go(driver).error is not None
+    assert (len(driver.faux.requests), driver.heard("retry")) == (1, [])
+
+
+def test_a_wait_can_be_ended_without_an_abort() -> None:
+    driver = Driver([[Fail(busy())]], retry=SLOW)
+
+    def stop(event: AgentEvent) -> None:
+        if isinstance(event, RetryStart):
+            asyncio.get_running_loop().call_soon(lambda: stopped.append(driver.work.runs.cancel_wait()))
+
+    stopped: list[bool] = []
+    driver.work.subscribe(stop)
+    outcome = go(driver)
+    assert (stopped, outcome.aborted) == ([True], False)
+    assert str(outcome.error) == "busy, come back"
+    assert driver.heard("retry") == ["auto_retry_start", "auto_retry_end"]
+    assert not driver.work.runs.waiting
+    assert not driver.work.runs.cancel_wait()
+
+
+def test_a_wait_can_be_ended_the_moment_it_is_told() -> None:
+    driver = Driver([[Fail(busy())]], retry=SLOW)
+    driver.work.subscribe(lambda event: isinstance(event, RetryStart) and driver.work.runs.cancel_wait())  # type: ignore[arg-type]
+    assert not go(driver).aborted
+
+
+def test_an_abort_ends_a_wait() -> None:
+    driver = Driver([[Fail(busy())]], retry=SLOW)
+    abort = Abort()
+
+    def stop(event: AgentEvent) -> None:
+        if isinstance(event, RetryStart):
+            asyncio.get_running_loop().call_soon(abort.abort)
+
+    driver.work.subscribe(stop)
+    outcome = asyncio.run(in_time(driver.prompt(abort=abort)))
+    assert outcome.aborted
+    assert driver.heard("retry") == ["auto_retry_start", "auto_retry_end"]
+
+
+def test_what_is_too_large_is_compacted_and_sent_again_without_a_retry() -> None:
+    driver = Driver([[Fail(TOO_LONG)], [Say("Fits.")]], room=[True])
+    outcome = go(driver)
+    assert (outcome.error, text_of(outcome.message)) == (None, "Fits.")
+    assert driver.asked == ["overflow"]
+    assert driver.heard("retry") == []
+
+
+def test_four_compactions_that_do_not_help_are_enough() -> None:
+    driver = Driver([[Fail(TOO_LONG)]], room=[True])
+    outcome = go(driver)
+    assert driver.asked == ["overflow"] * 4
+    assert len(driver.faux.requests) == 5
+    assert isinstance(outcome.error, ProviderError)
+    assert (outcome.error.overflow, outcome.error.retryable) == (True, False)
+    assert str(outcome.error) == (
+        "prompt is too long. The conversation could not be made small enough; "
+        "start a new session, or use a model with a larger context window."
+    )
+
+
+def test_an_answer_in_between_allows_compactions_again() -> None:
+    script: list[list[FauxStep]] = []
+    for number in range(4):
+        script += [[Fail(TOO_LONG)], [Use("echo", text=str(number))]]
+    driver = Driver([*script, [Say("Done.")]], room=[True])
+    assert go(driver).error is None
+    assert driver.asked == ["overflow"] * 4
+
+
+@pytest.mark.parametrize("room", (None, [False]))
+def test_without_room_the_overflow_is_the_end(room: list[bool] | None) -> None:
+    driver = Driver([[Fail(TOO_LONG)]], room=room)
+    outcome = go(driver)
+    assert str(outcome.error).startswith("prompt is too long")
+    assert ("new session" in str(outcome.error)) is (room is not None)
+    assert len(driver.faux.requests) == 1
+
+
+def test_a_compaction_that_fails_or_is_aborted_does_not_raise() -> None:
+    async def fail(abort: Abort, *, reason: RoomReason) -> bool:
+        raise TauError("The summary failed.")
+
+    driver = Driver([[Fail(TOO_LONG)]])
+    driver.work.runs.make_room = fail
+    assert go(driver).error is not None
+    assert "The conversation could not be compacted: The summary failed." in driver.told
+
+    async def stop(wanted: Abort, *, reason: RoomReason) -> bool:
+        if reason == "overflow":
+            wanted.abort()
+            raise Aborted
+        return False
+
+    driver = Driver([[Fail(TOO_LONG)]])
+    driver.work.runs.make_room = stop
+    assert go(driver).aborted
+
+
+def test_room_is_asked_for_before_every_request() -> None:
+    asked: list[RoomReason] = []
+
+    async def note(abort: Abort, *, reason: RoomReason) -> bool:
+        asked.append(reason)
+        raise Aborted
+
+    driver = Driver([[Use("echo", text="x")], [Say("Done.")]])
+    driver.work.runs.make_room = note
+    assert go(driver).error is None
+    assert asked == ["threshold", "threshold"]
+
+
+def test_an_answer_that_found_the_window_full_is_asked_for_again_with_room() -> None:
+    cut: list[FauxStep] = [Think("Hm"), Count(input=199_000, output=900), Stop("length")]
+    driver = Driver([cut, [Say("Now.")]], room=[True])
+    outcome = go(driver)
+    assert driver.asked == ["incomplete"]
+    assert text_of(outcome.message) == "Now."
+    driver = Driver([cut], room=[True])
+    assert "context window is full" in str(go(driver).error)
+    assert driver.asked == ["incomplete"] * 4
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        [Say("Half an answ"), Count(input=199_000, output=900), Stop("length")],
+        [Think("Hm"), Count(input=100, output=8_192), Stop("length")],
+        [Think("Hm"), Stop("length")],
+    ],
+    ids=("words", "output limit", "unknown"),
+)
+def test_other_answers_that_were_cut_off_stand_as_they_are(cut: list[FauxStep]) -> None:
+    driver = Driver([cut], room=[True])
+    outcome = go(driver)
+    assert (outcome.error, driver.asked, len(driver.faux.requests)) == (None, [], 1)
+
+
+def test_an_empty_answer_is_asked_for_again() -> None:
+    driver = Driver([[], [Say(" \n")], [Say("Yes.")]], retry=RetrySettings(base_delay_ms=1))
+    outcome = go(driver)
+    assert text_of(outcome.message) == "Yes."
+    assert driver.heard("retry") == ["auto_retry_start", "auto_retry_start", "auto_retry_end"]
+    assert driver.faux.requests[2].messages == driver.faux.requests[0].messages
+
+
+def test_nothing_but_empty_answers_is_a_failure_that_may_pass() -> None:
+    driver = Driver([[]], retry=RetrySettings(base_delay_ms=1))
+    error = go(driver).error
+    assert isinstance(error, ProviderError) and error.retryable
+    assert "empty answers" in str(error)
+    assert len(driver.faux.requests) == 4
+
+
+def test_a_model_that_has_worked_may_have_nothing_to_add() -> None:
+    driver = Driver([[Use("echo", text="x")], []], retry=RetrySettings(base_delay_ms=1))
+    outcome = go(driver)
+    assert outcome.error is None
+    assert len(driver.faux.requests) == 5
+
+
+def test_without_retries_an_empty_answer_stands() -> None:
+    driver = Driver([[]], retry=RetrySettings(enabled=False))
+    assert go(driver).error is None
+    assert len(driver.faux.requests) == 1
+
+
+def test_thoughts_alone_are_an_answer() -> None:
+    driver = Driver([[Think("Hm")]])
+    assert go(driver).error is None
+    assert len(driver.faux.requests) == 1

@@ -1,0 +1,200 @@
+"""The user's own shell lines: what is run, recorded, told and shown."""
+
+import asyncio
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import UNSET
+
+from tau.agent.abort import Abort
+from tau.agent.events import AgentEvent, BashEnd
+from tau.agent.hooks import Hooks
+from tau.agent.queue import MAX_WAITING, Queue
+from tau.agent.world import World
+from tau.ai.faux import FAUX_MODEL
+from tau.ai.normalization import normalize_history
+from tau.ai.wire import BashExecutionMessage, UserMessage
+from tau.base.errors import TauError
+from tau.base.run import LocalRunner
+from tau.coding.artifacts import FolderArtifacts
+from tau.coding.files.local_fs import LocalFileSystem
+from tau.coding.output import OutputLimits
+from tau.coding.session.storage.log import SessionLog
+from tau.coding.session.user_shell import UserShell
+from tests.agent.world import until
+
+
+class Desk:
+    """A shell over real processes and a real log."""
+
+    def __init__(self, folder: Path, hooks: Hooks | None = None) -> None:
+        self.log = SessionLog.new(folder / "sessions", folder)
+        assert self.log.artifacts_folder is not None
+        self.runner = LocalRunner()
+        self.queue = Queue()
+        self.told: list[AgentEvent] = []
+        self.busy = False
+        self.shell = UserShell(
+            world=World(
+                cwd=folder,
+                fs=LocalFileSystem(),
+                run=self.runner,
+                artifacts=FolderArtifacts(self.log.artifacts_folder),
+            ),
+            log=self.log,
+            queue=self.queue,
+            hooks=hooks or Hooks(),
+            emit=self.told.append,
+            busy=lambda: self.busy,
+            limits=OutputLimits(bytes=2000, lines=100),
+        )
+
+    def run(self, command: str, **options: Any) -> BashExecutionMessage:
+        return asyncio.run(self.shell.run(command, abort=Abort(), **options))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    made = Desk(tmp_path)
+    yield made
+    made.log.close()
+    made.runner.close()
+
+
+def test_a_line_is_run_recorded_and_told(desk: Desk) -> None:
+    message = desk.run("echo out; echo err >&2; exit 3")
+
+    assert (message.command, message.output, message.exit_code) == (
+        *("echo out; echo err >&2; exit 3", "out\nerr\n", 3),
+    )
+    assert not message.cancelled and not message.truncated and message.full_output_path is UNSET
+    assert desk.log.messages() == [message]
+    assert desk.told == [BashEnd(message)]
+    [sent] = normalize_history(desk.log.messages(), FAUX_MODEL)
+    assert isinstance(sent, UserMessage) and "out\nerr" in sent.content and "Exit code 3" in sent.content
+
+
+def test_an_excluded_line_is_kept_but_never_sent(desk: Desk) -> None:
+    message = desk.run("echo secret", exclude=True)
+    assert message.exclude_from_context is True
+    assert desk.log.messages() == [message]
+    assert normalize_history(desk.log.messages(), FAUX_MODEL) == []
+
+
+def test_long_output_is_cut_and_kept_whole_in_a_file(desk: Desk) -> None:
+    message = desk.run("seq 1000")
+    assert message.truncated
+    assert message.output.startswith("1\n2\n") and message.output.endswith("\n1000\n")
+    assert len(message.output) < 3000
+    assert isinstance(message.full_output_path, str)
+    assert Path(message.full_output_path).read_text().split() == [str(number) for number in range(1, 1001)]
+
+
+def test_output_is_shown_as_it_comes_and_whole_letters_only(desk: Desk, tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def show(text: str) -> None:
+        seen.append(text)
+        (tmp_path / "seen").touch()
+        raise ZeroDivisionError  # a face that fails is its own problem
+
+    message = desk.run(
+        r"printf 'a\303'; while ! test -e seen; do sleep 0.01; done; printf '\244b'", show=show
+    )
+    assert seen == ["a", "äb"]
+    assert message.output == "aäb"
+
+
+def test_a_line_can_be_stopped_and_what_it_said_is_kept(desk: Desk, tmp_path: Path) -> None:
+    async def main() -> BashExecutionMessage:
+        abort = Abort()
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(
+                desk.shell.run(
+                    "echo $$ > pid; echo begun; sleep 1000", abort=abort, show=lambda _: abort.abort()
+                )
+            )
+        return running.result()
+
+    message = asyncio.run(main())
+
+    assert (message.output, message.exit_code, message.cancelled) == ("begun\n", None, True)
+    assert desk.log.messages() == [message]
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_a_line_that_is_cancelled_from_outside_is_recorded_too(desk: Desk) -> None:
+    async def main() -> None:
+        begun: list[str] = []
+        task = asyncio.ensure_future(desk.shell.run("echo x; sleep 1000", abort=Abort(), show=begun.append))
+        await until(lambda: begun)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    [message] = desk.log.messages()
+    assert isinstance(message, BashExecutionMessage) and message.cancelled
+
+
+def test_a_line_that_a_signal_ended_has_no_exit_code(desk: Desk) -> None:
+    message = desk.run("kill -9 $$")
+    assert message.exit_code is None and not message.cancelled
+
+
+@pytest.mark.parametrize(("command", "said"), [("  ", "no command"), ("a\0b", "NUL")])
+def test_what_cannot_be_run_is_told_and_not_recorded(desk: Desk, command: str, said: str) -> None:
+    with pytest.raises(TauError, match=said):
+        desk.run(command)
+    assert desk.log.messages() == [] and desk.told == []
+
+
+def test_a_folder_that_is_gone_is_told(desk: Desk, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    other = Desk(gone)
+    gone.rmdir()
+    with pytest.raises(TauError, match="cannot run"):
+        other.run("echo x")
+    other.runner.close()
+
+
+def test_hooks_may_change_or_refuse_a_line(tmp_path: Path) -> None:
+    class Careful(Hooks):
+        async def user_bash(self, command: str) -> str | None:
+            return None if "rm" in command else f"{command} there"
+
+    desk = Desk(tmp_path, Careful())
+    message = desk.run("echo hello")
+    assert (message.command, message.output) == ("echo hello there", "hello there\n")
+    with pytest.raises(TauError, match="refused"):
+        desk.run("rm -rf x")
+    assert desk.log.messages() == [message]
+    desk.log.close()
+    desk.runner.close()
+
+
+def test_a_line_that_ends_during_a_run_waits_for_the_turns_end(desk: Desk) -> None:
+    desk.busy = True
+    first = desk.run("echo one")
+    assert desk.told == [BashEnd(first)]
+    assert desk.log.messages() == []
+    assert [(item.kind, item.text) for item in desk.queue.waiting()] == [("held", "echo one")]
+
+    desk.busy = False
+    desk.run("echo two")
+    commands = [getattr(message, "command", "") for message in desk.log.messages()]
+    assert commands == ["echo one", "echo two"]
+    assert desk.queue.waiting() == []
+
+
+def test_a_full_queue_holds_no_line_back(desk: Desk) -> None:
+    desk.busy = True
+    for _ in range(MAX_WAITING):
+        desk.queue.steer(UserMessage("x", 1))
+    message = desk.run("echo one")
+    assert desk.log.messages() == [message]

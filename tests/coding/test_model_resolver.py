@@ -1,0 +1,170 @@
+"""Which model a user gets for what they typed, set and have."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tau.ai.catalog import Catalog, Provider, load_catalog
+from tau.ai.local import discovery
+from tau.ai.local.discovery import DiscoveredServer
+from tau.ai.model import Model
+from tau.base.errors import ConfigError, UsageError
+from tau.base.run import LocalRunner
+from tau.coding.model_resolver import ModelRequest, ModelResolver, ResolvedModel
+from tau.config.auth_file import AuthFile
+from tau.config.credentials import KeyCredentials
+from tau.config.settings import LocalSettings, Settings
+
+ALONE = LocalSettings(discover=False, embedded=False)
+
+
+def find(
+    wish: ModelRequest,
+    environ: Mapping[str, str] | None = None,
+    settings: Settings | None = None,
+    catalog: Catalog | None = None,
+) -> tuple[ResolvedModel, dict[str, str]]:
+    async def main() -> tuple[ResolvedModel, dict[str, str]]:
+        table = catalog or load_catalog()
+        keys: dict[str, str] = {}
+        runner = LocalRunner()
+        transport: Any = None
+        async with AsyncExitStack() as services:
+            finder = ModelResolver(
+                catalog=table,
+                credentials=KeyCredentials(
+                    table, AuthFile(Path.home() / "auth.json"), runner, environ or {}, flags=keys
+                ),
+                settings=settings or Settings(local=ALONE),
+                http=transport,
+                run=runner,
+                environ=environ or {},
+                keys=keys,
+                services=services,
+            )
+            return await finder.find(wish), keys
+
+    return asyncio.run(main())
+
+
+def test_without_a_wish_the_first_provider_with_a_key_gives_its_default_model() -> None:
+    table = load_catalog()
+
+    found, _ = find(ModelRequest(), {"OPENAI_API_KEY": "k"})
+
+    assert found.model.key == f"openai/{table.providers['openai'].default_model}"
+
+
+def test_without_any_key_the_way_to_one_is_told() -> None:
+    with pytest.raises(ConfigError, match=r"^No key and no model server was.*auth\.json.*Ollama.*demo"):
+        find(ModelRequest())
+
+
+def test_without_a_wish_the_enabled_models_come_before_the_default_ones() -> None:
+    settings = Settings(local=ALONE, enabled_models=["gpt-*", "haiku:low", "*"])
+
+    found, _ = find(ModelRequest(), {"ANTHROPIC_API_KEY": "k"}, settings)
+
+    assert found.model.provider == "anthropic" and "haiku" in found.model.id
+    assert found.thinking == "low"
+
+
+def test_what_is_wrong_with_a_server_on_this_machine_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Model(id="m", name="m", api="openai-completions", provider="ollama", base_url="http://x")
+
+    async def discover(*_: Any) -> list[DiscoveredServer]:
+        server = DiscoveredServer(
+            provider="ollama", name="Ollama", base_url="http://x", models=[model], note="Too small."
+        )
+        return [server]
+
+    monkeypatch.setattr(discovery, "discover", discover)
+    found, _ = find(ModelRequest(), settings=Settings(local=LocalSettings(embedded=False)))
+
+    assert found.model is model
+    assert found.notices == ["Using ollama/m, found on this machine.", "Too small."]
+    assert find(ModelRequest(provider="ollama"), settings=Settings(local=LocalSettings()))[0].notices == [
+        "Too small."
+    ]
+
+
+def test_a_pattern_with_a_level() -> None:
+    found, _ = find(ModelRequest(model="opus:low"), {"ANTHROPIC_API_KEY": "k"})
+
+    assert found.model.provider == "anthropic" and "opus" in found.model.id
+    assert found.thinking == "low"
+
+
+def test_the_model_asked_for_needs_its_key() -> None:
+    with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
+        find(ModelRequest(provider="openai"), {"ANTHROPIC_API_KEY": "k"})
+
+
+def test_a_key_on_the_command_line_belongs_to_the_model_asked_for() -> None:
+    found, keys = find(ModelRequest(provider="openai", key="sk-x"))
+
+    assert found.model.provider == "openai" and keys == {"openai": "sk-x"}
+    with pytest.raises(UsageError, match="whose key"):
+        find(ModelRequest(key="sk-x"))
+
+
+def test_settings_choose_the_default() -> None:
+    found, _ = find(
+        ModelRequest(),
+        {"GROQ_API_KEY": "k", "ANTHROPIC_API_KEY": "k"},
+        Settings(default_provider="groq", local=ALONE),
+    )
+
+    assert found.model.provider == "groq"
+
+
+def test_a_resumed_session_keeps_its_model_where_it_can() -> None:
+    environ = {"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}
+    table = load_catalog()
+    [model] = [m for m in table.models if m.provider == "openai"][:1]
+
+    found, _ = find(ModelRequest(resumed=("openai", model.id)), environ)
+    assert found.model == model
+
+    found, _ = find(ModelRequest(resumed=("gone", "x")), environ)
+    assert found.model.provider == "anthropic"
+    assert found.notices == ["The session's model gone/x cannot be used here."]
+
+
+def test_an_address_of_ones_own() -> None:
+    found, _ = find(ModelRequest(base_url="http://127.0.0.1:9/v1/", model="my-model"))
+
+    assert (found.model.provider, found.model.id) == ("custom", "my-model")
+    assert found.model.base_url == "http://127.0.0.1:9/v1"
+    assert found.model.api == "openai-completions"
+
+
+def test_an_unknown_model_of_a_known_provider_is_taken_with_a_notice() -> None:
+    found, _ = find(ModelRequest(model="openai/brand-new-9"), {"OPENAI_API_KEY": "k"})
+
+    assert found.model.id == "brand-new-9"
+    assert "not in the model table" in found.notices[0]
+
+
+def test_headers_may_come_from_the_environment() -> None:
+    provider = Provider(
+        id="own", name="Own", api="openai-completions", base_url="http://127.0.0.1:9", local=True
+    )
+    model = Model(
+        id="m",
+        name="m",
+        api="openai-completions",
+        provider="own",
+        base_url=provider.base_url,
+        headers={"X-Team": "TEAM_NAME", "X-Unset": "NOT_THERE", "X-Plain": "text"},
+    )
+
+    found, _ = find(
+        ModelRequest(model="own/m"), {"TEAM_NAME": "blue"}, catalog=Catalog({"own": provider}, [model])
+    )
+
+    assert found.model.headers == {"X-Team": "blue", "X-Plain": "text"}

@@ -1,0 +1,194 @@
+"""tau itself: help, what is new, reading files again, the end."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tau.ai.faux import Say
+from tau.modes.interactive.commands import general, table
+from tests.modes.interactive.commands.asking import said
+from tests.modes.interactive.rig import rigged, run
+
+
+def home() -> Path:
+    return Path(os.environ["TAU_HOME"])
+
+
+def put(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_help_names_every_command(tmp_path: Path) -> None:
+    put(tmp_path / ".tau/commands/deploy.md", "---\ndescription: Ships it\n---\nDeploy.")
+
+    async def test() -> None:
+        async with rigged(tmp_path, rows=100) as rig:
+            shown = await said(rig, "/help", "Signs and keys")
+            assert [name for name in table.ROWS if f"/{name}" not in shown] == []
+            assert "/deploy" in shown and "project: Ships it" in shown
+            assert "also /quit" in shown and "Ctrl+O" in shown
+
+    run(test)
+
+
+def test_help_about_one_command(tmp_path: Path) -> None:
+    put(tmp_path / ".tau/commands/deploy.md", "---\nargument-hint: WHERE\n---\nDeploy.")
+
+    async def test() -> None:
+        async with rigged(tmp_path, columns=160) as rig:
+            shown = await said(rig, "/help compact", "/compact [FOCUS]")
+            assert "cannot be used while the agent is at work" in shown
+            assert "From" in await said(rig, "/help /deploy", "/deploy WHERE")
+            await said(rig, "/help compcat", "Did you mean /compact?")
+
+    run(test)
+
+
+def test_changelog_shows_the_latest_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = tmp_path / "CHANGELOG.md"
+    log.write_text("# Changelog\n\n## [2.0.0]\n\n### Added\n\n- `new` thing.\n\n## [1.0.0]\n\n- Old thing.\n")
+    monkeypatch.setattr(general, "CHANGELOGS", (tmp_path / "none.md", log))
+
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            shown = await said(rig, "/changelog", "2.0.0")
+            assert "- new thing." in shown and "Old thing." not in shown and "1 earlier version" in shown
+            await said(rig, "/changelog full", "Old thing.")
+            await said(rig, "/changelog all", "Write it as /changelog")
+
+    run(test)
+
+
+def test_the_list_of_changes_is_found_beside_the_source(tmp_path: Path) -> None:
+    assert any(place.is_file() for place in general.CHANGELOGS)
+
+
+def test_an_installation_without_a_list_of_changes_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(general, "CHANGELOGS", ())
+
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            assert "no list of changes" in await said(rig, "/changelog", "no list of changes")
+
+    run(test)
+
+
+def test_reload_says_what_has_changed_and_keeps_the_conversation(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Hello.")], [Say("Again.")]], columns=120, rows=40) as rig:
+            await said(rig, "hello", "Hello.")
+            await rig.idle()
+            put(home() / "settings.json", json.dumps({"display": {"showTokenUsage": True}}))
+            put(home() / "keybindings.json", json.dumps({"app.tools.expand": "ctrl+x", "no.such": "ctrl+y"}))
+            put(home() / "commands/mine.md", "Mine.")
+            put(tmp_path / "AGENTS.md", "Be kind.")
+            before = rig.session.log.header.id
+            rig.app.commands.files.all()
+            put(home() / "commands/later.md", "Later.")
+            shown = await said(rig, "/reload", "display.showTokenUsage is true now.")
+            assert rig.session.log.header.id == before and "Hello." in shown
+            assert "New command /later." in shown and "There is no action 'no.such'" in shown
+            assert "Show all tool output, or its essence: Ctrl+X." in shown
+            assert rig.app.settings.display.show_token_usage and not rig.app.settings.titles.enabled
+            await said(rig, "again", "Again.")
+            assert "Be kind." in rig.faux.requests[-1].system
+
+    run(test)
+
+
+def test_reload_reads_the_theme_again_and_says_what_is_wrong_with_it(tmp_path: Path) -> None:
+    put(home() / "themes/mine.json", '{"name": "mine", "kind": "dark", "colors": {"accent": "#112233"}}')
+    put(home() / "settings.json", '{"theme": {"dark": "mine"}}')
+
+    async def test() -> None:
+        async with rigged(tmp_path, columns=160) as rig:
+            before = rig.app.theme["accent"]("x")
+            put(
+                home() / "themes/mine.json",
+                '{"name": "mine", "kind": "dark", "colors": {"accent": "#aabbcc"}}',
+            )
+            await said(rig, "/reload", "No setting has changed.")
+            assert rig.app.theme["accent"]("x") != before
+            put(home() / "themes/mine.json", '{"name": "mine", ')
+            assert "mine.json" in await said(rig, "/reload", "This is not valid JSON")
+
+    run(test)
+
+
+def test_reload_of_a_broken_file_says_where_and_changes_nothing(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Hello.")]], columns=160) as rig:
+            await said(rig, "hello", "Hello.")
+            await rig.idle()
+            put(home() / "settings.json", '{"display": {"tabWidth": "wide"}}')
+            before = rig.session
+            assert "settings.json" in await said(rig, "/reload", "display.tabWidth")
+            assert rig.session is before
+
+    run(test)
+
+
+def test_reload_reads_the_files_again_that_the_run_was_given(tmp_path: Path) -> None:
+    file = tmp_path / "extra.json"
+    put(file, '{"display": {"tabWidth": 3}}')
+
+    async def test() -> None:
+        async with rigged(tmp_path, columns=160, config_files=(file,)) as rig:
+            await said(rig, "/reload", "No setting has changed.")
+            assert rig.app.settings.display.tab_width == 3
+            put(file, '{"display": {"tabWidth": 5}}')
+            await said(rig, "/reload", "display.tabWidth is 5 now.")
+            put(file, '{"display": {"tabWidth": "wide"}}')
+            assert "extra.json" in await said(rig, "/reload", "display.tabWidth")
+            assert rig.app.settings.display.tab_width == 5
+
+    run(test)
+
+
+def test_reload_before_anything_was_said(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await said(rig, "/reload", "No setting has changed.")
+            assert rig.session.log.messages() == []
+
+    run(test)
+
+
+def test_reload_leaves_a_session_in_memory_alone(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Hello.")]], save=False) as rig:
+            await said(rig, "hello", "Hello.")
+            await rig.idle()
+            before = rig.session
+            await said(rig, "/reload", "this session is in memory only")
+            assert rig.session is before
+
+    run(test)
+
+
+def test_a_key_is_asked_for_and_stored(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, columns=160) as rig:
+            await rig.send("/login anthropic")
+            await rig.until(lambda: rig.app.dialogs.open, "a question")
+            await rig.press("escape")
+            await rig.until(lambda: not rig.app.dialogs.open, "the end of it")
+            assert "No keys are stored" in await said(rig, "/logout", "No keys are stored")
+
+    run(test)
+
+
+@pytest.mark.parametrize("command", ["/exit", "/quit"])
+def test_exit_ends_it(tmp_path: Path, command: str) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.send(command)
+            await rig.until(lambda: rig.app.session is None, "the end")
+            assert rig.app.session is None
+
+    run(test)

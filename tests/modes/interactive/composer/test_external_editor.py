@@ -1,0 +1,218 @@
+"""A text written in an editor of the user's own."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from tau.base.errors import TauError
+from tau.modes.interactive.composer.external_editor import chosen, run
+from tests.modes.interactive.rig import rigged
+from tests.modes.interactive.rig import run as run_test
+
+
+def script(folder: Path, text: str) -> str:
+    path = folder / "my editor.sh"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return f'"{path}"'
+
+
+def test_the_editor_is_the_one_of_the_environment_or_what_is_there(tmp_path: Path) -> None:
+    assert chosen({"VISUAL": "code --wait", "EDITOR": "vi"}) == ["code", "--wait"]
+    assert chosen({"VISUAL": " ", "EDITOR": "'my vi' -n"}) == ["my vi", "-n"]
+    nano = tmp_path / "nano"
+    nano.write_text("")
+    nano.chmod(0o755)
+    assert chosen({"PATH": str(tmp_path)}) == ["nano"]
+    with pytest.raises(TauError, match="set VISUAL or EDITOR"):
+        chosen({"PATH": "/nowhere"})
+    with pytest.raises(TauError, match="VISUAL cannot be understood"):
+        chosen({"VISUAL": "'open"})
+
+
+def test_the_text_goes_out_and_comes_back(tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    os.environ["EDITOR"] = script(
+        tmp_path, f'ls -l "$1" > {seen}; cat "$1" >> {seen}; printf "written\\noutside\\n" > "$1"'
+    )
+
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.type("from inside")
+            await rig.press("ctrl+g")
+            await rig.until(lambda: rig.app.editor.text == "written\noutside", "the text of the editor")
+            await rig.show("outside")
+            await rig.press("ctrl+-")
+            assert rig.app.editor.text == "from inside"
+
+    run_test(test)
+    told = seen.read_text()
+    assert told.startswith("-rw-------")
+    assert ".md" in told
+    assert told.endswith("from inside")
+
+
+@pytest.mark.parametrize(
+    ("editor", "remark"),
+    [("false", "ended with code 1"), ("/nowhere/editor", "cannot be found")],
+)
+def test_an_editor_that_fails_changes_nothing(tmp_path: Path, editor: str, remark: str) -> None:
+    os.environ["EDITOR"] = editor
+
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.type("mine")
+            await rig.press("ctrl+g")
+            shown = await rig.show(remark)
+            assert "mine" in shown
+            assert rig.app.editor.text == "mine"
+
+    run_test(test)
+
+
+def test_nothing_is_left_in_the_temporary_folder(tmp_path: Path) -> None:
+    os.environ["TMPDIR"] = str(tmp_path)
+    assert asyncio.run(run(["true"], tmp_path)) == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+PROGRAM = """
+import asyncio, sys
+from pathlib import Path
+from tau.modes.interactive.composer.external_editor import run
+print("code", asyncio.run(run(sys.argv[1:], Path("/"))), flush=True)
+"""
+
+
+def test_a_program_has_a_terminal_of_its_own_joined_to_ours(tmp_path: Path) -> None:
+    """With keys as they are typed, a controlling terminal, and the size of the window, also a new one."""
+    inner = tmp_path / "inner.py"
+    inner.write_text(
+        "import os, signal, sys, tty\n"
+        "signal.signal(signal.SIGWINCH, lambda *_: print('now', *os.get_terminal_size(1), flush=True))\n"
+        "open('/dev/tty').close()\n"
+        "tty.setraw(0)\n"
+        "print('began', *os.get_terminal_size(1), end='\\r\\n', flush=True)\n"
+        "while (key := os.read(0, 1)) != b'q':\n"
+        "    print('key', key, end='\\r\\n', flush=True)\n"
+        "sys.exit(3)\n"
+    )
+    child = pexpect.spawn(
+        sys.executable,
+        ["-c", PROGRAM, sys.executable, str(inner)],
+        dimensions=(20, 70),
+        encoding="utf-8",
+        timeout=20,
+        echo=False,
+    )
+    child.expect("began 70 20")
+    child.send("\x03")  # reaches the program and stops nobody
+    child.expect(r"key b'\\x03'")
+    child.setwinsize(30, 50)
+    child.expect("now 50 30")
+    child.send("q")
+    child.expect("code 3")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+
+
+@pytest.mark.parametrize(
+    ("does", "remark"),
+    [
+        ('printf "much work" > "$1"; exit 3', "ended with code 3; the text is as it was."),
+        ('printf "much work" > "$1"; kill -9 $$', "was ended by signal 9; the text is as it was."),
+    ],
+)
+def test_what_an_editor_had_saved_before_it_failed_is_in_the_history(
+    tmp_path: Path, does: str, remark: str
+) -> None:
+    os.environ["EDITOR"] = script(tmp_path, does)
+
+    async def test() -> None:
+        async with rigged(tmp_path, columns=300) as rig:
+            await rig.type("mine")
+            await rig.press("ctrl+g")
+            shown = await rig.show(remark)
+            assert "What it had saved is in the history: Ctrl+R finds it." in shown
+            assert rig.app.editor.text == "mine"
+            await rig.press("up")
+            assert rig.app.editor.text == "much work"
+            await rig.press("down")
+            assert rig.app.editor.text == "mine"
+
+    run_test(test)
+
+
+@pytest.mark.parametrize(
+    ("does", "remark"),
+    [
+        ('rm "$1"', "The text cannot be read back: No such file or directory; the old one is kept."),
+        ('rm "$1"; mkdir "$1"', "The text cannot be read back: Is a directory; the old one is kept."),
+        ('rm -r "$(dirname "$1")"; exit 1', "ended with code 1; the text is as it was."),
+        ('head -c 17000000 /dev/zero > "$1"', "which is too long; the old one is kept."),
+    ],
+)
+def test_a_file_that_cannot_be_read_back_leaves_the_text_as_it_was(
+    tmp_path: Path, does: str, remark: str
+) -> None:
+    os.environ["EDITOR"] = script(tmp_path, does)
+
+    async def test() -> None:
+        async with rigged(tmp_path, columns=160) as rig:
+            await rig.type("mine")
+            await rig.press("ctrl+g")
+            await rig.show(remark)
+            assert rig.app.editor.text == "mine"
+
+    run_test(test)
+
+
+def test_bytes_that_are_no_text_are_told(tmp_path: Path) -> None:
+    os.environ["EDITOR"] = script(tmp_path, r'printf "caf\351 \033[31mred\000" > "$1"')
+
+    async def test() -> None:
+        async with rigged(tmp_path, columns=120) as rig:
+            await rig.press("ctrl+g")
+            await rig.show("What was not UTF-8 in the text")
+            assert rig.app.editor.text == "caf\ufffd red"
+
+    run_test(test)
+
+
+def test_the_key_pressed_twice_opens_one_editor(tmp_path: Path) -> None:
+    opened = tmp_path / "opened"
+    os.environ["EDITOR"] = script(tmp_path, f'echo once >> {opened}; printf x >> "$1"')
+
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.type("text")
+            rig.terminal.press("ctrl+g")
+            rig.terminal.press("ctrl+g")
+            await rig.until(lambda: rig.app.editor.text == "textx", "the text of the editor")
+            await asyncio.sleep(0.05)
+            assert rig.app.editor.text == "textx"
+
+    run_test(test)
+    assert opened.read_text() == "once\n"
+
+
+def test_what_was_folded_stays_folded_where_the_editor_left_it_alone(tmp_path: Path) -> None:
+    pasted = "\n".join(f"line {number}" for number in range(5_000))
+    os.environ["EDITOR"] = script(tmp_path, 'printf " and more" >> "$1"')
+
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.type("see ")
+            rig.terminal.paste(pasted)
+            await rig.press("ctrl+g")
+            await rig.show("see [Pasted text #1 +5,000 lines] and more")
+            assert rig.app.editor.text == f"see {pasted} and more"
+            await rig.press("ctrl+-")
+            assert rig.app.editor.text == f"see {pasted}"
+
+    run_test(test)

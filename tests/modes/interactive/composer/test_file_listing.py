@@ -1,0 +1,103 @@
+"""The files below a folder, by git, by ripgrep and by walking."""
+
+import asyncio
+import subprocess
+from collections.abc import Callable
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from tau.coding.search import rg
+from tau.modes.interactive.composer import file_listing as listing_module
+from tau.modes.interactive.composer.file_listing import FileListing, ListingCancelled
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=x", "-c", "user.email=x@example.org")
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def files_of(folder: Path, wanted: Callable[[], bool] = lambda: True) -> tuple[set[str], set[str]]:
+    async def main() -> tuple[set[str], set[str]]:
+        listing = FileListing(folder, wanted)
+        found: set[str] = set()
+        async with aclosing(listing.pieces()) as pieces:
+            async for piece in pieces:
+                found.update(piece)
+        return found, listing.gone
+
+    return asyncio.run(main())
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("kept.py", "src/deep/a b.py", "src/ä.py", "build/out.o", "noise.log", ".github/ci.yml"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
+    (tmp_path / ".gitignore").write_text("build/\n*.log\n")
+    return tmp_path
+
+
+WANTED = {"kept.py", "src/deep/a b.py", "src/ä.py", ".github/ci.yml", ".gitignore"}
+
+
+def test_git_tells_what_is_tracked_what_is_new_and_what_is_gone(folder: Path) -> None:
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "x")
+    (folder / "new.py").touch()
+    (folder / "kept.py").unlink()
+    found, gone = files_of(folder)
+    assert found - gone == (WANTED | {"new.py"}) - {"kept.py"}
+    assert gone == {"kept.py"}
+
+
+def test_a_folder_inside_a_repository_lists_what_is_below_it(folder: Path) -> None:
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    assert files_of(folder / "src")[0] == {"deep/a b.py", "ä.py"}
+
+
+def test_a_repository_in_which_nothing_was_ever_added_is_listed_too(folder: Path) -> None:
+    git(folder, "init", "-q")
+    assert files_of(folder)[0] == WANTED
+
+
+def test_a_repository_cannot_have_a_program_of_its_own_started(folder: Path) -> None:
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    hook = folder / "hook.sh"
+    hook.write_text(f"#!/bin/sh\ntouch {folder}/it-ran\n")
+    hook.chmod(0o755)
+    git(folder, "config", "core.fsmonitor", str(hook))
+    assert "kept.py" in files_of(folder)[0]
+    assert not (folder / "it-ran").exists()
+
+
+@pytest.mark.skipif(rg.locate() is None, reason="ripgrep is not installed")
+def test_outside_a_repository_ripgrep_lists(folder: Path) -> None:
+    (folder / ".ignore").write_text("build/\n*.log\n")
+    assert files_of(folder)[0] == WANTED | {".ignore"}
+
+
+def test_without_both_the_folder_is_walked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rg, "locate", lambda: None)
+    (folder / ".ignore").write_text("build/\n*.log\n")
+    assert files_of(folder)[0] == WANTED | {".ignore"}
+
+
+def test_a_list_that_nobody_wants_any_more_ends(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing_module, "LOOK_UP_S", 0.01)
+    silent = folder / "silent"
+    silent.write_text("#!/bin/sh\nexec sleep 60\n")
+    silent.chmod(0o755)
+    monkeypatch.setattr(rg, "locate", lambda: str(silent))
+    with pytest.raises(ListingCancelled):
+        files_of(folder, wanted=lambda: False)
+
+
+def test_a_walk_that_nobody_wants_any_more_ends(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rg, "locate", lambda: None)
+    assert files_of(folder, wanted=lambda: False) == (set(), set())

@@ -1,0 +1,145 @@
+"""A plan that waits for its approval."""
+
+from pathlib import Path
+
+import pytest
+
+from tau.agent.ui import Ui
+from tau.ai.faux import Say, Use
+from tau.coding.plan.review import Plan, PlanAnswer
+from tests.modes.interactive.rig import Rig, rigged, run
+
+PLAN = "# Mend the leak\n\n1. Find it\n2. **Mend** it\n\n" + "\n".join(f"- step {n}" for n in range(60))
+SCRIPT = [
+    [Use("write", path="local://plan.md", content=PLAN)],
+    [Use("resolve", action="apply", reason="ready")],
+    [Say("What comes next.")],
+]
+
+
+async def planned(rig: Rig) -> str:
+    """The review is on the screen."""
+
+    async def ask(plan: Plan, ui: Ui | None) -> PlanAnswer | None:
+        return await rig.app.ui.review_plan(plan)
+
+    rig.session.plan._ask = ask
+    rig.session.plan.enter()
+    await rig.send("plan it")
+    return await rig.show("Plan: Mend the leak")
+
+
+def told(rig: Rig) -> str:
+    return str(rig.faux.requests[2].messages[-1].content[0].text)  # type: ignore[union-attr]
+
+
+def test_the_plan_can_be_read_to_its_end_and_approved(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, SCRIPT) as rig:
+            shown = await planned(rig)
+            assert "1. Approve it and go to work" in shown and "**" not in shown
+            for _ in range(20):
+                await rig.press("pageDown")
+            await rig.show("step 59")
+            await rig.type("1")
+            await rig.show("What comes next.")
+            assert not rig.session.plan.on
+            assert rig.session.plan.approved == "local://mend-the-leak.md"
+            assert "Carry the plan out now." in told(rig)
+
+    run(test)
+
+
+def test_enter_alone_keeps_planning(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, SCRIPT) as rig:
+            await planned(rig)
+            await rig.press("enter")
+            await rig.show("What comes next.")
+            assert rig.session.plan.on
+            assert "keep planning" in told(rig)
+
+    run(test)
+
+
+def test_escape_keeps_planning_and_stops_the_run(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, SCRIPT) as rig:
+            await planned(rig)
+            await rig.press("escape")
+            await rig.idle()
+            assert rig.session.plan.on
+            assert len(rig.faux.requests) == 2
+
+    run(test)
+
+
+def test_it_is_sent_back_with_words(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, SCRIPT) as rig:
+            await planned(rig)
+            await rig.type("4")
+            await rig.show("What is to be different:")
+            await rig.press("enter")
+            await rig.show("Write what is to be different.")
+            await rig.send("tests first")
+            await rig.show("What comes next.")
+            assert rig.session.plan.on
+            assert "sent the plan back: tests first" in told(rig)
+
+    run(test)
+
+
+def test_it_is_changed_in_an_editor_and_shown_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "edit.sh"
+    script.write_text('#!/bin/sh\nprintf "# Another plan\\n\\nDo less.\\n" > "$1"\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("VISUAL", str(script))
+
+    async def test() -> None:
+        async with rigged(tmp_path, SCRIPT) as rig:
+            await planned(rig)
+            await rig.type("3")
+            await rig.show("Plan: Another plan")
+            await rig.show("Do less.")
+            assert rig.session.plan.plan().text == "# Another plan\n\nDo less."
+            await rig.type("1")
+            await rig.show("What comes next.")
+            folder = rig.session.log.artifacts_folder
+            assert folder is not None
+            kept = [path.read_text() for path in (folder / "local").iterdir()]
+            assert kept == ["# Another plan\n\nDo less.\n"]
+
+    run(test)
+
+
+def test_an_editor_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VISUAL", "false")
+
+    async def test() -> None:
+        async with rigged(tmp_path, SCRIPT) as rig:
+            await planned(rig)
+            await rig.type("3")
+            await rig.show("ended with code 1")
+            await rig.show("Plan: Mend the leak")
+            await rig.press("escape")
+            await rig.idle()
+
+    run(test)
+
+
+def test_a_new_session_takes_the_plan_over(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, SCRIPT) as rig:
+            await planned(rig)
+            old = rig.session
+            await rig.type("2")
+            await rig.until(lambda: rig.app.session not in (None, old), "a new session")
+            await rig.show("What comes next.")
+            assert not rig.session.plan.on
+            assert old.plan.approved == "local://plan.md"
+            message = str(rig.faux.requests[2].messages[0].content)
+            assert message.startswith("Carry out this plan") and "step 59" in message
+            assert len(rig.faux.requests[2].messages) == 1
+
+    run(test)

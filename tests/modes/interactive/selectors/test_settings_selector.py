@@ -1,0 +1,339 @@
+"""The settings on the screen: every one of them, in its tab, with its kind, written at once."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import convert
+
+from tau.config.layers import load_settings
+from tau.config.paths import user_paths
+from tau.config.settings import Settings, describe_settings, settings_by_key
+from tau.modes.interactive.selectors.setting_changes import is_live, read_settings, takes_effect, with_value
+from tau.modes.interactive.selectors.setting_rows import (
+    OTHER,
+    facts,
+    in_words,
+    kind_of,
+    meant,
+    row_of,
+    setting_rows,
+    step_of,
+    tabs,
+)
+from tau.modes.interactive.selectors.settings_selector import choose_settings
+from tests.modes.interactive.rig import Rig, run
+from tests.modes.interactive.selectors.hands import conversing, opened, settled
+
+
+def written(rig: Rig) -> Any:
+    path = rig.app.paths.settings
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def test_every_setting_stands_in_one_tab_and_none_is_left_over() -> None:
+    found = tabs()
+    keys = [key for tab in found for key in tab.keys]
+    assert sorted(keys) == sorted(settings_by_key())
+    assert OTHER not in [tab.name for tab in found]
+
+
+@pytest.mark.parametrize("declared", describe_settings(), ids=lambda one: one.key)
+def test_every_setting_has_a_row_whose_value_can_be_written_back(declared: Any) -> None:
+    row = row_of(declared, declared.default)
+    assert row.key == declared.key and row.label
+    value = meant(declared, row.value)
+    if row.kind != "submenu":
+        assert convert(value, declared.annotation) == (declared.default if value != [] else [])
+
+
+def test_kinds_follow_the_types() -> None:
+    kinds = {key: kind_of(one.annotation.__origin__)[0] for key, one in settings_by_key().items()}
+    assert kinds["display.hideThinking"] == "toggle"
+    assert kinds["theme.symbols"] == "choice"
+    assert kinds["edit.fuzzyThreshold"] == kinds["display.tabWidth"] == "number"
+    assert kinds["shellPath"] == kinds["enabledModels"] == "text"
+    assert kinds["modelRoles"] == "submenu"
+    with pytest.raises(TypeError):
+        kind_of(bytes)
+
+
+def test_a_number_has_its_bounds_and_a_sensible_step() -> None:
+    row = row_of(settings_by_key()["display.tabWidth"], 4)
+    assert (row.minimum, row.maximum, row.step) == (1, 16, 1)
+    assert (step_of(16_384), step_of(0.95), step_of(-1)) == (1000, 0.05, 1)
+
+
+def test_lists_are_written_with_commas_and_nothing_is_nothing() -> None:
+    known = settings_by_key()
+    assert row_of(known["enabledModels"], ["a", "b"]).value == "a, b"
+    assert meant(known["enabledModels"], " a ,b,, ") == ["a", "b"]
+    assert row_of(known["shellPath"], None).value == "" and meant(known["shellPath"], "") is None
+    assert meant(known["theme.dark"], "") == ""
+
+
+def test_names_become_words() -> None:
+    assert in_words("hideThinking") == "Hide thinking"
+    assert in_words("bash.autoBackground") == "Bash, auto background"
+
+
+def test_the_facts_tell_layer_default_effect_and_scope(tmp_path: Path) -> None:
+    paths = user_paths()
+    paths.settings.parent.mkdir(parents=True, exist_ok=True)
+    paths.settings.write_text('{"tools": {"approvalMode": "ask"}}')
+    project = tmp_path / ".tau"
+    project.mkdir()
+    (project / "settings.json").write_text('{"display.tabWidth": 8}')
+    loaded = load_settings(paths, tmp_path, flags={"theme.symbols": "ascii"})
+    known = settings_by_key()
+    told = facts(known["tools.approvalMode"], loaded)
+    assert told.startswith("From your settings.json; default workspace")
+    assert "with the next session" in told and "only you can set it, a project cannot" in told
+    assert facts(known["display.tabWidth"], loaded).startswith(f"From {project / 'settings.json'}; default 4")
+    assert facts(known["theme.symbols"], loaded).startswith("From this run")
+    assert facts(known["theme.dark"], loaded) == "From the default."
+
+
+def test_when_a_change_is_seen() -> None:
+    assert takes_effect("theme.dark") == "" and is_live("statusLine.preset")
+    assert takes_effect("retry.enabled") == "with the next session"
+    assert takes_effect("display.screenReader") == "when tau is started again"
+
+
+def test_settings_with_one_other_value() -> None:
+    changed = with_value(Settings(), "bash.autoBackground.enabled", True)
+    assert changed.bash.auto_background.enabled and changed.bash.timeout_seconds == 300
+
+
+def test_rows_offer_themes_by_name() -> None:
+    loaded = load_settings(user_paths(), Path("/"))
+    rows = setting_rows(loaded, {"theme.dark": ["dusk", "ocean"]})
+    assert (rows["theme.dark"].kind, list(rows["theme.dark"].choices)) == ("choice", ["dusk", "ocean"])
+
+
+def test_a_switch_is_written_and_seen_at_once(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with conversing(tmp_path, "hello") as rig:
+            async with opened(rig, choose_settings, "── Settings"):
+                await rig.type("show token")
+                await rig.show("In all groups:")
+                await rig.press("enter")
+                await rig.show("From your settings.json; default off.")
+                assert written(rig) == {"display": {"showTokenUsage": True}}
+                assert rig.app.settings.display.show_token_usage
+                await rig.press("escape")
+            assert rig.app.settings.titles.enabled is False, "what a flag has set stays"
+
+    run(test)
+
+
+def test_a_choice_is_tried_out_while_one_moves_and_left_with_escape(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with conversing(tmp_path) as rig:
+            async with opened(rig, choose_settings, "── Settings"):
+                await rig.type("symbols")
+                await settled(rig)
+                await rig.press("enter")
+                await rig.show("nerd")
+                await rig.press("down", "down", "down")
+                await rig.show("> ascii")
+                assert rig.app.theme.symbols.pointer == ">"
+                await rig.press("escape")
+                await rig.show("❯")
+                assert rig.app.settings.theme.symbols == "auto" and not written(rig)
+                await rig.press("enter", "down", "down", "down", "enter")
+                await rig.show("> Symbols")
+                await rig.press("escape")
+            assert written(rig) == {"theme": {"symbols": "ascii"}}
+            assert rig.app.theme.symbols.pointer == ">"
+
+    run(test)
+
+
+def test_a_theme_is_tried_out_too(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with conversing(tmp_path) as rig:
+            before = rig.app.theme["accent"].open
+            async with opened(rig, choose_settings, "❯ Dark"):
+                await rig.press("enter")
+                await rig.show("ocean")
+                for _ in range(20):
+                    await rig.press("down")
+                    if "❯ ocean" in await settled(rig):
+                        break
+                assert rig.app.theme["accent"].open != before
+                await rig.press("escape")
+                await settled(rig)
+                assert rig.app.theme["accent"].open == before
+                await rig.press("escape")
+
+    run(test)
+
+
+def test_a_number_is_checked_before_it_is_written(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with conversing(tmp_path) as rig:
+            async with opened(rig, choose_settings, "── Settings"):
+                await rig.type("display.tabwidth")
+                await rig.show("Tab width")
+                await rig.press("enter")
+                await rig.show("take it")
+                await rig.press("ctrl+u")
+                await rig.type("99")
+                await rig.press("enter")
+                await rig.show("The largest value is 16.")
+                await rig.press("backspace", "backspace")
+                await rig.type("8")
+                await rig.press("enter")
+                await rig.show("a change is seen when tau is started")
+                await rig.press("escape")
+            assert written(rig) == {"display": {"tabWidth": 8}}
+
+    run(test)
+
+
+def test_a_list_of_names_that_are_not_known_is_refused(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with conversing(tmp_path) as rig:
+            async with opened(rig, choose_settings, "── Settings"):
+                await rig.type("left segments")
+                await rig.show("Left segments")
+                await rig.press("enter")
+                await rig.show("take it")
+                await rig.type("model, nonsense")
+                await rig.press("enter")
+                await rig.show("statusLine.leftSegments must be")
+                assert not written(rig)
+                await rig.press("enter")
+                await rig.show("take it")
+                await rig.type("model, cost")
+                await rig.press("enter")
+                await rig.show("model, cost")
+                await rig.press("escape")
+            assert written(rig) == {"statusLine": {"leftSegments": ["model", "cost"]}}
+
+    run(test)
+
+
+def test_a_key_brings_the_default_back(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with conversing(tmp_path) as rig:
+            rig.app.paths.settings.parent.mkdir(parents=True, exist_ok=True)
+            rig.app.paths.settings.write_text('{"retry": {"maxRetries": 3}, "other": 1}')
+            rig.app.settings = load_settings(rig.app.paths, tmp_path, flags=None).settings
+            async with opened(rig, choose_settings, "── Settings"):
+                await rig.type("retry.maxretries")
+                await rig.show("From your settings.json; default 10")
+                await rig.press("delete")
+                await rig.show("This is the default again.")
+                await rig.press("escape")
+            assert written(rig) == {"other": 1}
+
+    run(test)
+
+
+def test_what_a_project_sets_wins_and_is_told(tmp_path: Path) -> None:
+    async def test() -> None:
+        (tmp_path / ".tau").mkdir()
+        (tmp_path / ".tau" / "settings.json").write_text('{"display.showImages": false}')
+        async with conversing(tmp_path, columns=120) as rig:
+            async with opened(rig, choose_settings, "── Settings"):
+                await rig.type("show images")
+                await rig.show("Show images")
+                await rig.press("enter")
+                await rig.show("sets it, and wins.")
+                await rig.press("escape")
+            assert written(rig) == {"display": {"showImages": True}}
+            assert rig.app.settings.display.show_images is False
+
+    run(test)
+
+
+def test_objects_are_shown_with_the_place_to_write_them(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with conversing(tmp_path) as rig:
+            async with opened(rig, choose_settings, "── Settings"):
+                await rig.type("model roles")
+                await rig.show("Model roles")
+                await rig.press("enter")
+                await rig.show("tau config set modelRoles")
+                assert "Esc close" in rig.screen()
+                await rig.press("escape")
+                await rig.show("Filter: model roles")
+                await rig.press("escape")
+            assert not written(rig)
+
+    run(test)
+
+
+def test_tabs_go_around_and_a_search_looks_in_all_of_them(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with conversing(tmp_path) as rig:
+            async with opened(rig, choose_settings, "Color blind"):
+                await rig.press("shift+tab")
+                await rig.show("Default limit")
+                await rig.press("tab")
+                await rig.show("Color blind")
+                await rig.type("steering")
+                assert "Steering mode" in await rig.show("In all groups:")
+                await rig.press("ctrl+u")
+                await rig.show("Color blind")
+                await rig.press("escape")
+            assert not written(rig)
+
+    run(test)
+
+
+def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with conversing(tmp_path, columns=120) as rig:
+            async with opened(rig, choose_settings, "── Settings"):
+                await rig.type("color blind")
+                await rig.show("Color blind")
+                rig.app.paths.settings.parent.mkdir(parents=True, exist_ok=True)
+                rig.app.paths.settings.write_text("{broken")
+                await rig.press("enter")
+                await rig.show("not valid JSON")
+                await rig.press("escape")
+            assert rig.app.settings.theme.color_blind is False
+            assert rig.app.paths.settings.read_text() == "{broken"
+
+    run(test)
+
+
+def test_what_this_run_sets_stays_above_the_files(tmp_path: Path) -> None:
+    file = tmp_path / "extra.json"
+    file.write_text('{"retry": {"maxRetries": 4}}')
+
+    async def test() -> None:
+        async with conversing(tmp_path, columns=160, config_files=(file,)) as rig:
+            async with opened(rig, choose_settings, "── Settings"):
+                await rig.type("retry.maxretries")
+                await rig.show("extra.json")
+                await rig.press("delete")
+                await rig.show("extra.json sets it, and wins")
+                await rig.press("escape")
+            read = read_settings(rig.app)
+            assert read.settings.retry.max_retries == 4 and read.origin("retry.maxRetries").path == file
+            assert read.origin("titles.enabled").layer == "flag" and not read.settings.titles.enabled
+
+    run(test)
+
+
+def test_the_line_above_the_editor_is_shown_while_one_sees_to_it(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with conversing(tmp_path) as rig:
+            async with opened(rig, choose_settings, "── Settings"):
+                await rig.type("statusline.preset")
+                await rig.show("thinking high")
+                await rig.press("enter")
+                await rig.show("minimal")
+                await rig.press("down")
+                await rig.gone("thinking high")
+                await rig.press("escape")
+                await rig.show("thinking high")
+                await rig.press("escape")
+            assert not written(rig)
+
+    run(test)

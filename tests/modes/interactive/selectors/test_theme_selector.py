@@ -1,0 +1,69 @@
+"""Choosing a theme: it is seen at once, kept by Enter, and gone with Escape."""
+
+import json
+from pathlib import Path
+
+from tau.modes.interactive.selectors.theme_selector import choose_theme, theme_items
+from tau.modes.interactive.themes.appearance import load_theme, theme_names, tokens_of
+from tests.modes.interactive.rig import Rig, run
+from tests.modes.interactive.selectors.hands import conversing, opened, settled
+
+
+def shown_theme(rig: Rig) -> str:
+    """The name of the theme that the screen has now."""
+    tokens = dict(rig.app.theme._tokens)
+    return next(name for name in theme_names() if name != "mine" and tokens_of(load_theme(name)) == tokens)
+
+
+def test_themes_for_this_ground_come_first() -> None:
+    dark, light = theme_items("dark"), theme_items("light")
+    assert {item.value for item in dark} == {item.value for item in light} == set(theme_names())
+    assert dark[0].group == "For dark terminals" and light[0].group == "For light terminals"
+
+
+def test_moving_shows_a_theme_and_escape_brings_the_old_one_back(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with conversing(tmp_path) as rig:
+            assert shown_theme(rig) == "dusk"
+            async with opened(rig, choose_theme, "Theme on a dark terminal"):
+                await rig.type("ocean")
+                await settled(rig)
+                assert shown_theme(rig) == "ocean"
+                await rig.press("escape")
+            assert shown_theme(rig) == "dusk"
+            assert not rig.app.paths.settings.exists()
+
+    run(test)
+
+
+def test_enter_saves_it_for_the_ground_there_is(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with conversing(tmp_path) as rig:
+            async with opened(rig, choose_theme, "Theme on a dark terminal"):
+                await rig.type("plum")
+                await rig.press("enter")
+            assert shown_theme(rig) == "plum"
+            assert json.loads(rig.app.paths.settings.read_text()) == {"theme": {"dark": "plum"}}
+            rig.terminal.background("light")
+            async with opened(rig, choose_theme, "Theme on a light terminal"):
+                await rig.type("sand")
+                await rig.press("enter")
+            assert rig.app.settings.theme.light == "sand" and rig.app.settings.theme.dark == "plum"
+
+    run(test)
+
+
+def test_a_theme_of_the_users_that_is_broken_says_so(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with conversing(tmp_path, columns=120) as rig:
+            rig.app.paths.themes.mkdir(parents=True)
+            (rig.app.paths.themes / "mine.json").write_text('{"colors": {"nothing": "#123456"}}')
+            async with opened(rig, choose_theme, "Theme on"):
+                await rig.type("mine")
+                await rig.show('There is no colour "nothing"')
+                assert shown_theme(rig) == "dusk"
+                await rig.press("enter")
+            await rig.show('There is no colour "nothing"')
+            assert shown_theme(rig) == "dusk" and not rig.app.paths.settings.exists()
+
+    run(test)

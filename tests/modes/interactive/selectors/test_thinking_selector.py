@@ -1,0 +1,43 @@
+"""Choosing how much the model thinks."""
+
+import json
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from tau.modes.interactive.selectors.thinking_selector import choose_thinking
+from tests.modes.interactive.rig import run
+from tests.modes.interactive.selectors.hands import conversing, opened
+
+
+def test_enter_uses_the_level_in_this_session(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with conversing(tmp_path) as rig:
+            async with opened(rig, choose_thinking, "high ✓"):
+                await rig.press("up", "enter")
+            assert rig.session.thinking == "medium"
+            assert not rig.app.paths.settings.exists()
+
+    run(test)
+
+
+def test_a_key_makes_it_the_default_too(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with conversing(tmp_path) as rig:
+            async with opened(rig, choose_thinking, "xhigh"):
+                await rig.press("down", "ctrl+s")
+            assert rig.session.thinking == "xhigh"
+            assert json.loads(rig.app.paths.settings.read_text()) == {"defaultThinkingLevel": "xhigh"}
+
+    run(test)
+
+
+def test_a_model_that_does_not_think_offers_no_levels(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with conversing(tmp_path) as rig:
+            rig.session.use_model(replace(rig.session.model, reasoning=False))
+            await choose_thinking(rig.app)
+            await rig.show("does not think")
+            assert not rig.app.dialogs.open
+
+    run(test)

@@ -1,0 +1,129 @@
+"""The line that tells what runs."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tau.modes.interactive.status.activity_line import short_count
+from tests.modes.interactive.rig import rigged, run
+
+
+def test_it_tells_what_is_done_and_the_key_that_stops_it(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            rig.app.lane.begin("Waiting for the model")
+            shown = await rig.show("Waiting for the model")
+            assert "Esc stops it" in shown
+            rig.app.lane.doing("Running bash")
+            await rig.show("Running bash")
+            rig.app.lane.end()
+            await rig.gone("Running bash")
+            assert not rig.app.layout.lane.children
+
+    run(test)
+
+
+def test_what_somebody_else_shows_goes_before_and_the_agent_comes_back(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            rig.app.lane.begin("Writing")
+            rig.app.lane.show("Fetching the list", stop_key_action="app.clear")
+            shown = await rig.show("Fetching the list")
+            assert "Writing" not in shown and "Ctrl+C stops it" in shown
+            rig.app.lane.doing("Thinking")
+            rig.app.lane.hide()
+            shown = await rig.show("Thinking")
+            assert "Fetching" not in shown
+            rig.app.lane.clear()
+            await rig.gone("Thinking")
+
+    run(test)
+
+
+def test_it_counts_tokens_roughly_while_they_come_and_well_when_they_are_known(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            rig.app.lane.begin("Writing")
+            for _ in range(100):
+                rig.app.lane.heard(8)
+            await rig.show("200 tokens")
+            rig.app.lane.used(1234)
+            await rig.show("1.2k tokens")
+            rig.app.lane.heard(400)
+            await rig.show("1.3k tokens")
+
+    run(test)
+
+
+def test_a_new_run_begins_to_count_anew_but_a_retry_goes_on(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            lane = rig.app.lane
+            lane.begin("Writing")
+            lane.used(500)
+            lane.end()
+            lane.retry(0.1, "attempt 1 of 3")
+            lane.begin("Waiting")
+            await rig.show("500 tokens")
+            lane.end()
+            lane.begin("Waiting once more")
+            shown = await rig.show("Waiting once more")
+            assert "tokens" not in shown
+
+    run(test)
+
+
+def test_the_wait_is_counted_down(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            rig.app.lane.retry(2.0, "attempt 2 of 3")
+            await rig.show("Trying again in 2 s, attempt 2 of 3")
+            await rig.show("Trying again in 1 s, attempt 2 of 3")
+            await rig.show("Trying again, attempt 2 of 3")
+            rig.app.lane.end()
+            await rig.gone("Trying again")
+
+    run(test)
+
+
+def test_stopping_stays_until_it_has_stopped(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            rig.app.lane.begin("Running bash")
+            rig.app.lane.stopping()
+            rig.app.lane.doing("Waiting for the model")
+            shown = await rig.show("Stopping")
+            assert "stops it" not in shown
+            rig.app.lane.end()
+            rig.app.lane.begin("Writing")
+            await rig.show("Writing")
+            rig.app.lane.end()
+            rig.app.lane.stopping()
+            await asyncio.sleep(0.05)
+            assert "Stopping" not in rig.screen()
+
+    run(test)
+
+
+def test_a_screen_reader_hears_neither_time_nor_tokens(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, settings={"display.screenReader": True}) as rig:
+            rig.app.lane.begin("Writing")
+            rig.app.lane.heard(4000)
+            await rig.until(lambda: "Writing" in rig.tape(), "the lane")
+            rig.app.lane.heard(40_000)
+            rig.app.lane.retry(30, "attempt 1 of 3")
+            await rig.until(lambda: "Trying again in 30 s" in rig.tape(), "the retry")
+            assert "tokens" not in rig.tape()
+            assert rig.tape().count("Writing") == 1
+
+    run(test)
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [(0, "0"), (999, "999"), (1000, "1k"), (1290, "1.2k"), (34_567, "35k"), (1_560_000, "1.5M")],
+)
+def test_counts_are_short(number: int, told: str) -> None:
+    assert short_count(number) == told

@@ -1,0 +1,480 @@
+"""What happens in a session, and what stands on the screen then."""
+
+from pathlib import Path
+
+from tau.agent import events as e
+from tau.ai import stream_events as se
+from tau.ai.faux import Count, Fail, FauxStep, Say, Stop, Think, Use, Wait
+from tau.ai.wire import (
+    AssistantMessage,
+    BashExecutionMessage,
+    BranchSummaryMessage,
+    CustomMessage,
+    TextContent,
+    ToolCall,
+    ToolResultMessage,
+    Usage,
+    UserMessage,
+)
+from tau.base.errors import ProviderError
+from tau.coding.model_resolver import BETTER_MODELS
+from tau.modes.interactive.app import SessionSwitch
+from tests.modes.interactive.rig import Rig, rigged, run
+
+Script = list[list[FauxStep]]
+
+
+def answer(*content: TextContent | ToolCall, stop: str = "stop", error: str = "") -> AssistantMessage:
+    message = AssistantMessage(list(content), "faux", "faux", "faux", Usage(output=7), stop, 0)  # type: ignore[arg-type]
+    if error:
+        return AssistantMessage([], "faux", "faux", "faux", Usage(), "error", 0, error)
+    return message
+
+
+def tell(rig: Rig, *events: e.AgentEvent) -> None:
+    for event in events:
+        rig.app.events(event)
+
+
+def update(event: se.AssistantMessageEvent) -> e.MessageUpdate:
+    return e.MessageUpdate(event)
+
+
+def test_an_answer_is_shown_as_markdown_and_the_message_before_it(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Some **bold** words.\n\n- item", pieces=5)]]) as rig:
+            await rig.send("hello there")
+            shown = await rig.show("Some bold words.")
+            await rig.idle()
+            shown = rig.screen()
+            assert "❯ hello there" in shown
+            assert "• item" in shown and "**" not in shown
+            assert rig.app.events.last_answer() == "Some **bold** words.\n\n- item"
+
+    run(test)
+
+
+def test_words_appear_before_the_answer_is_complete(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("The first words"), Wait(None)]]) as rig:
+            await rig.send("go")
+            shown = await rig.show("The first words")
+            assert "Writing" in shown and "Esc stops it" in shown
+
+    run(test)
+
+
+def test_thoughts_are_folded_when_they_are_over_and_can_be_opened_and_hidden(tmp_path: Path) -> None:
+    async def test() -> None:
+        script: Script = [[Think("I look at it.\n\nThen I know."), Say("It is so.")]]
+        async with rigged(tmp_path, script) as rig:
+            await rig.send("go")
+            await rig.show("It is so.")
+            await rig.idle()
+            assert "▸ Thought: I look at it. Then I know." in rig.screen()
+            rig.app.events.expand_one()
+            shown = await rig.show("▾ Thought")
+            assert "  Then I know." in shown
+            rig.app.events.toggle_thinking()
+            await rig.gone("Thought")
+            rig.app.events.toggle_thinking()
+            await rig.show("▾ Thought")
+
+    run(test)
+
+
+def test_thoughts_are_shown_while_they_arrive(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            tell(rig, e.AgentStart(), e.MessageStart(answer()), update(se.ThinkingStart(0)))
+            tell(rig, update(se.ThinkingDelta(0, "I wonder")))
+            shown = await rig.show("I wonder")
+            assert "Thinking" in shown
+            tell(rig, update(se.ThinkingEnd(0, "I wonder")))
+            await rig.show("▸ Thought: I wonder")
+
+    run(test)
+
+
+def test_thoughts_can_be_hidden_by_a_setting(tmp_path: Path) -> None:
+    async def test() -> None:
+        script: Script = [[Think("Secret things."), Say("It is so.")]]
+        async with rigged(tmp_path, script, settings={"display.hideThinking": True}) as rig:
+            await rig.send("go")
+            await rig.show("It is so.")
+            await rig.idle()
+            assert "Thought" not in rig.tape() and "Secret" not in rig.tape()
+
+    run(test)
+
+
+def test_arguments_of_a_call_appear_while_they_stream(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            tell(rig, e.AgentStart(), e.MessageStart(answer()), update(se.ToolCallStart(0, "c1", "bash")))
+            tell(rig, update(se.ToolCallDelta(0, '{"command": "echo on')))
+            shown = await rig.show("echo on")
+            assert "Writing a call of bash" in shown
+            tell(rig, update(se.ToolCallDelta(0, 'e two"}')))
+            await rig.show("echo one two")
+
+    run(test)
+
+
+def test_a_running_call_shows_the_end_of_its_output_then_its_result(tmp_path: Path) -> None:
+    async def test() -> None:
+        call = ToolCall("c1", "bash", {"command": "make"})
+        async with rigged(tmp_path) as rig:
+            tell(rig, e.AgentStart(), e.MessageStart(answer()), update(se.ToolCallStart(0, "c1", "bash")))
+            tell(rig, update(se.ToolCallEnd(0, call)), e.MessageEnd(answer(call, stop="toolUse")))
+            tell(rig, e.ToolStart("c1", "bash", call.arguments))
+            partial = e.ToolResult([TextContent("compiling a.c\n")])
+            tell(rig, e.ToolUpdate("c1", "bash", call.arguments, partial))
+            shown = await rig.show("compiling a.c")
+            assert "Running bash" in shown
+            result = ToolResultMessage("c1", "bash", [TextContent("all built\n")], False, 0)
+            tell(rig, e.ToolEnd("c1", "bash", e.ToolResult(result.content), False), e.MessageStart(result))
+            shown = await rig.show("all built")
+            assert "✓" in shown and "compiling" not in shown
+
+    run(test)
+
+
+def test_a_real_command_runs_to_its_result(tmp_path: Path) -> None:
+    async def test() -> None:
+        script: Script = [[Use("bash", command="echo from the shell")], [Say("It said so.")]]
+        async with rigged(tmp_path, script) as rig:
+            await rig.send("go")
+            await rig.show("It said so.")
+            await rig.idle()
+            assert "✓" in rig.screen() and "from the shell" in rig.screen()
+            assert "Running" not in rig.screen()
+
+    run(test)
+
+
+def test_reads_that_follow_each_other_are_one_block_which_opens(tmp_path: Path) -> None:
+    async def test() -> None:
+        (tmp_path / "a.txt").write_text("alpha content\n")
+        (tmp_path / "b.txt").write_text("beta content\n")
+        script: Script = [[Use("read", path="a.txt"), Use("read", path="b.txt")], [Say("Both read.")]]
+        async with rigged(tmp_path, script) as rig:
+            await rig.send("go")
+            await rig.show("Both read.")
+            await rig.idle()
+            shown = rig.screen()
+            assert "Read 2 files" in shown and "a.txt" in shown and "b.txt" in shown
+            assert "alpha content" not in shown
+            rig.app.events.toggle_expanded()
+            shown = await rig.show("alpha content")
+            assert "beta content" in shown
+            rig.app.events.toggle_expanded()
+            await rig.gone("alpha content")
+
+    run(test)
+
+
+def test_words_between_reads_begin_another_list(tmp_path: Path) -> None:
+    async def test() -> None:
+        (tmp_path / "a.txt").write_text("x\n")
+        script: Script = [
+            [Use("read", path="a.txt"), Say("And again:"), Use("read", path="a.txt")],
+            [Say("Done.")],
+        ]
+        async with rigged(tmp_path, script) as rig:
+            await rig.send("go")
+            await rig.show("Done.")
+            await rig.idle()
+            assert rig.screen().count("Read a.txt") == 2
+
+    run(test)
+
+
+def test_one_block_is_opened_alone_then_the_one_before_it(tmp_path: Path) -> None:
+    async def test() -> None:
+        (tmp_path / "a.txt").write_text("alpha content\n")
+        (tmp_path / "b.txt").write_text("beta content\n")
+        script: Script = [[Use("read", path="a.txt"), Say("Then"), Use("read", path="b.txt")], [Say("Done.")]]
+        async with rigged(tmp_path, script) as rig:
+            await rig.send("go")
+            await rig.show("Done.")
+            await rig.idle()
+            rig.app.events.expand_one()
+            shown = await rig.show("beta content")
+            assert "alpha content" not in shown
+            rig.app.events.expand_one()
+            shown = await rig.show("alpha content")
+            assert "beta content" not in shown
+            rig.app.events.expand_one()
+            await rig.gone("alpha content")
+
+    run(test)
+
+
+def test_a_stopped_answer_stays_and_says_what_to_do(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Half of an ans"), Wait(None)]]) as rig:
+            await rig.send("go")
+            await rig.show("Half of an ans")
+            rig.session.abort()
+            shown = await rig.show("Stopped. Type to go on, or /retry.")
+            await rig.idle()
+            assert "Half of an ans" in shown
+            assert "Writing" not in rig.screen()
+
+    run(test)
+
+
+def test_a_stopped_command_is_marked_and_the_run_too(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Use("bash", command="echo began; sleep 60")]]) as rig:
+            await rig.send("go")
+            await rig.until(lambda: "began" in rig.screen().replace("echo began", ""), "its output")
+            rig.session.abort()
+            shown = await rig.show("Stopped. Type to go on, or /retry.")
+            await rig.idle()
+            assert "stopped" in shown
+            assert shown.count("Stopped. Type") == 1
+
+    run(test)
+
+
+def test_calls_of_an_answer_that_broke_off_never_look_as_if_they_ran(tmp_path: Path) -> None:
+    async def test() -> None:
+        script: Script = [[Use("bash", command="echo never"), Wait(None)]]
+        async with rigged(tmp_path, script) as rig:
+            await rig.send("go")
+            await rig.show("echo never")
+            rig.session.abort()
+            shown = await rig.show("Stopped. Type to go on")
+            await rig.idle()
+            assert "✓" not in shown and "stopped" in shown
+
+    run(test)
+
+
+def test_a_failure_is_told_once_with_what_to_do(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Fail(ProviderError("The key is wrong."))]]) as rig:
+            await rig.send("go")
+            shown = await rig.show("Type to go on, or /retry to send it again.")
+            await rig.idle()
+            assert shown.count("The key is wrong.") == 1
+            assert "✗ Failed: The key is wrong." in rig.screen()
+
+    run(test)
+
+
+def test_an_answer_that_was_cut_off_says_so_once(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Count(10, 8192), Say("cut o"), Stop("length")]]) as rig:
+            await rig.send("go")
+            await rig.show('Type "go on"')
+            await rig.idle()
+            assert rig.screen().count("The answer is cut off") == 1
+
+    run(test)
+
+
+def test_a_retry_is_counted_down_and_the_failed_attempt_looks_different(tmp_path: Path) -> None:
+    async def test() -> None:
+        script: Script = [[Fail(ProviderError("Overloaded.", retryable=True))], [Say("Now it works.")]]
+        async with rigged(tmp_path, script, settings={"retry.baseDelayMs": 1200}) as rig:
+            await rig.send("go")
+            shown = await rig.show("Trying again in")
+            assert "attempt 1 of" in shown and "Esc stops it" in shown
+            assert "✗ Failed: Overloaded." in shown and "Type to go on" not in shown
+            shown = await rig.show("Now it works.")
+            await rig.idle()
+            assert "! Overloaded. It was tried again." in rig.screen()
+            assert "Trying again in" not in rig.screen()
+
+    run(test)
+
+
+def test_attempts_that_fail_alike_are_one_line(tmp_path: Path) -> None:
+    async def test() -> None:
+        down, busy = ProviderError("Down.", retryable=True), ProviderError("Busy.", retryable=True)
+        script: Script = [[Fail(down)], [Fail(down)], [Fail(down)], [Fail(busy)], [Say("Up.")]]
+        async with rigged(tmp_path, script, settings={"retry.baseDelayMs": 1}) as rig:
+            await rig.send("go")
+            await rig.show("Up.")
+            await rig.idle()
+            screen = rig.screen()
+            assert screen.count("Down.") == 1 and "! Down. It was tried again 3 times." in screen
+            assert "! Busy. It was tried again." in screen
+
+    run(test)
+
+
+def test_the_wait_for_a_retry_can_be_stopped(tmp_path: Path) -> None:
+    async def test() -> None:
+        script: Script = [[Fail(ProviderError("Overloaded.", retryable=True))], [Say("never")]]
+        async with rigged(tmp_path, script, settings={"retry.baseDelayMs": 60000}) as rig:
+            await rig.send("go")
+            await rig.show("Trying again in")
+            rig.session.abort()
+            await rig.gone("Trying again in")
+            await rig.idle()
+            assert "Type to go on, or /retry to send it again." in rig.screen()
+            rig.app.lane.used(500)
+            rig.app.lane.begin("Waiting for the model")
+            await rig.show("Waiting for the model (Esc")  # another run: neither time nor tokens go on
+            rig.app.lane.end()
+
+    run(test)
+
+
+def test_another_model_that_stands_in_is_told_of(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            tell(rig, e.AgentStart(), e.MessageStart(answer()), e.MessageEnd(answer(error="Overloaded.")))
+            tell(rig, e.AgentEnd([]), e.RetryEnd(False, 3, "Overloaded."))
+            tell(rig, e.FallbackApplied("a/one", "b/two", "default"))
+            tell(rig, e.Notice("warning", "Overloaded. Going on with b/two."))
+            shown = await rig.show("! Overloaded. Going on with b/two.")
+            assert "Going on with b/two (" in shown
+            tell(rig, e.AgentStart(), e.MessageStart(answer()), e.FallbackSucceeded("b/two", "default"))
+            await rig.show("! Overloaded. It was tried again.")
+
+    run(test)
+
+
+def test_a_compaction_is_told_in_the_lane_and_becomes_one_line(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            tell(rig, e.CompactionStart("threshold", "context-full"))
+            await rig.show("it is being summarised")
+            outcome = e.CompactionResult("# What was done\n\nMuch.", "x", 150_000, 20_000)
+            tell(rig, e.CompactionEnd("context-full", outcome, False, False))
+            tell(rig, e.Compacted(outcome.summary, 150_000, 20_000, True))
+            shown = await rig.show("▸ What was said before is summarised: 150,000 tokens became 20,000")
+            assert "Much." not in shown and "being summarised" not in shown
+            rig.app.events.expand_one()
+            await rig.show("  Much.")
+
+    run(test)
+
+
+def test_a_compaction_that_fails_or_is_stopped_says_so(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            tell(rig, e.CompactionEnd("context-full", None, False, False, "No room"))
+            await rig.show("! The conversation could not be made shorter: No room.")
+            tell(rig, e.CompactionEnd("context-full", None, True, False))
+            await rig.show("The summary was stopped.")
+            tell(rig, e.CompactionEnd("shake", None, False, False))
+            await rig.show("The longest parts were shortened to make room; the session keeps them whole.")
+
+    run(test)
+
+
+def test_notices_reminders_and_words_of_others_are_shown(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, rows=40) as rig:
+            tell(
+                rig,
+                e.Notice("warning", "Mind the gap."),
+                e.TodoReminder([1, 2], 1, 3),
+                e.MessageStart(CustomMessage("job", "Job 1 is done.", True, 0)),
+                e.MessageStart(CustomMessage("hidden", "nobody sees it", False, 0)),
+                e.MessageStart(BranchSummaryMessage("Tried things.", "x", 0)),
+            )
+            shown = await rig.show("! Mind the gap.")
+            assert "2 tasks are still open; the agent was reminded (1 of 3)." in shown
+            assert "Job 1 is done." in shown and "nobody sees it" not in shown
+            assert "What was tried on the branch that was left is summarised" in shown
+
+    run(test)
+
+
+def test_a_line_for_the_shell_is_shown_as_it_runs_and_ends_once(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            line = rig.app.events.shell_line("!", "echo one; exit 3")
+            message = await rig.session.bash("echo one; exit 3", show=line.write)
+            line.finish(message)
+            shown = await rig.show("exit 3")
+            await rig.idle()
+            assert "! echo one; exit 3" in shown
+            assert rig.screen().count("echo one") == 1
+
+    run(test)
+
+
+def test_a_line_that_somebody_else_ran_gets_a_block(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            tell(rig, e.BashEnd(BashExecutionMessage("uname", "Linux\n", 0, False, False, 0)))
+            shown = await rig.show("! uname")
+            assert "Linux" in shown
+
+    run(test)
+
+
+def test_tokens_of_an_answer_are_shown_if_wanted(tmp_path: Path) -> None:
+    async def test() -> None:
+        script: Script = [[Count(1200, 34), Say("Hi.")]]
+        async with rigged(tmp_path, script, settings={"display.showTokenUsage": True}) as rig:
+            await rig.send("go")
+            await rig.show("1,200 tokens in, 34 out")
+
+    run(test)
+
+
+def test_another_session_begins_below_the_first_which_stays_readable(tmp_path: Path) -> None:
+    async def test() -> None:
+        script: Script = [[Say("An answer of the first.")], [Say("An answer of the second.")]]
+        async with rigged(tmp_path, script, rows=10) as rig:
+            await rig.send("go")
+            await rig.show("An answer of the first.")
+            await rig.idle()
+            before = rig.session
+            rig.app.leave(SessionSwitch("new"))
+            await rig.until(lambda: rig.app.session not in (None, before), "another session")
+            await rig.send("once more")
+            await rig.show("An answer of the second.")
+            answers = [row.strip() for row in rig.tape().splitlines() if "An answer of" in row]
+            assert answers == ["An answer of the first.", "An answer of the second."]
+
+    run(test)
+
+
+def test_leaving_in_the_middle_of_a_run_leaves_nothing_open(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Half"), Wait(None)], [Say("More.")]]) as rig:
+            await rig.send("go")
+            await rig.show("Half")
+            before = rig.session
+            rig.app.leave(SessionSwitch("new"))
+            await rig.until(lambda: rig.app.session not in (None, before), "another session")
+            assert not rig.app.layout.lane.children
+            await rig.send("again")
+            await rig.show("More.")
+
+    run(test)
+
+
+def test_a_message_of_the_person_that_comes_in_between_is_shown_in_its_place(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            tell(rig, e.MessageStart(UserMessage("first", 0)), e.MessageEnd(UserMessage("first", 0)))
+            tell(rig, e.MessageStart(UserMessage("second", 0)))
+            shown = await rig.show("❯ second")
+            assert shown.index("❯ first") < shown.index("❯ second")
+            assert shown.count("❯ first") == 1
+
+    run(test)
+
+
+def test_the_notice_of_the_demo_model_names_the_shorter_way_of_the_screen(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            rig.session.notices.append(
+                e.Notice("warning", f"It can chat, but it cannot code. {BETTER_MODELS}")
+            )
+            rig.app.events.attach(rig.session, fresh=True)
+            shown = await rig.show("/login gives tau a key")
+            assert "it cannot code" in shown and "ANTHROPIC_API_KEY" not in shown
+
+    run(test)

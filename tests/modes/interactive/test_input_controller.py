@@ -1,0 +1,491 @@
+"""What the keys do while the editor has the focus, and what they never lose."""
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tau.ai.faux import FauxStep, Say, Use, Wait
+from tau.ai.wire import UserMessage
+from tau.modes.interactive.app import App
+from tau.modes.interactive.early_screen import EarlyScreen
+from tau.tui.input.key import Key
+from tests.modes.interactive.rig import Rig, rigged, run
+from tests.support.terminal.virtual import VirtualTerminal
+
+
+def said(rig: Rig) -> list[str]:
+    """What the user has said so far, as it is recorded."""
+    messages = rig.session.log.context().messages
+    return [str(message.content) for message in messages if isinstance(message, UserMessage)]
+
+
+async def begin(rig: Rig, text: str = "begin") -> None:
+    """A run that does not end by itself."""
+    await rig.send(text)
+    await rig.until(lambda: rig.app.session_runs and bool(rig.faux.requests), "the run")
+
+
+class Asked:
+    """Stands for the commands; it notes what was run."""
+
+    def __init__(self, app: App) -> None:
+        self.ran: list[str] = []
+        self._before = app.commands
+        app.commands = self  # type: ignore[assignment]
+
+    def takes(self, text: str) -> bool:
+        return text.startswith("/")
+
+    async def run(self, text: str) -> None:
+        self.ran.append(text)
+
+
+def test_escape_stops_the_run_and_brings_back_what_was_queued_before_the_draft(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Working."), Wait()]]) as rig:
+            await begin(rig)
+            await rig.send("first thought")
+            await rig.type("second thought")
+            await rig.press("alt+enter")
+            await rig.type("a draft")
+            assert len(rig.session.queue) == 2
+            await rig.press("escape")
+            await rig.idle()
+            assert len(rig.session.queue) == 0
+            assert rig.app.editor.text == "first thought\n\nsecond thought\n\na draft"
+            await rig.type("!")
+            assert rig.app.editor.text.endswith("a draft!")
+
+    run(test)
+
+
+def test_escape_keeps_a_folded_paste_in_the_draft(tmp_path: Path) -> None:
+    pasted = "\n".join(f"line {number}" for number in range(50))
+
+    async def test() -> None:
+        async with rigged(tmp_path, [[Wait()]]) as rig:
+            await begin(rig)
+            await rig.send("queued")
+            rig.terminal.paste(pasted)
+            await rig.show("[Pasted text #1 +50 lines]")
+            await rig.press("escape")
+            await rig.idle()
+            await rig.show("[Pasted text #1 +50 lines]")
+            assert rig.app.editor.text == f"queued\n\n{pasted}"
+
+    run(test)
+
+
+def test_enter_steers_and_alt_enter_follows_up(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x")
+    reading: list[FauxStep] = [Wait(0.5), Use("read", path="a.txt")]
+    answers: list[list[FauxStep]] = [reading, [Say("Steered.")], [Say("Followed.")]]
+
+    async def test() -> None:
+        async with rigged(tmp_path, answers) as rig:
+            await begin(rig)
+            await rig.type("at the end")
+            await rig.press("alt+enter")
+            await rig.send("at once")
+            await rig.show("Followed.")
+            await rig.idle()
+            assert said(rig) == ["begin", "at once", "at the end"]
+
+    run(test)
+
+
+def test_alt_up_takes_back_the_last_queued_message(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Wait()]]) as rig:
+            await begin(rig)
+            await rig.send("one")
+            await rig.send("two")
+            await rig.press("alt+up")
+            assert rig.app.editor.text == "two"
+            await rig.press("alt+up")
+            assert rig.app.editor.text == "one\n\ntwo"
+            await rig.press("alt+up")
+            await rig.show("Nothing waits to be sent.")
+            assert rig.app.editor.text == "one\n\ntwo"
+
+    run(test)
+
+
+def test_escape_first_closes_the_list_of_completions(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").touch()
+
+    async def test() -> None:
+        async with rigged(tmp_path, [[Wait()]]) as rig:
+            await begin(rig)
+            await rig.type("@not")
+            await rig.show("❯ notes.txt")
+            await rig.press("escape")
+            await rig.gone("❯ notes.txt")
+            assert rig.app.busy
+            await rig.press("escape")
+            await rig.idle()
+            assert rig.app.editor.text == "@not"
+
+    run(test)
+
+
+@pytest.mark.parametrize(("wanted", "ran"), [("tree", ["/tree"]), ("branch", ["/branch"]), ("none", [])])
+def test_escape_twice_on_an_empty_editor_looks_around(tmp_path: Path, wanted: str, ran: list[str]) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, settings={"interaction.doubleEscape": wanted}) as rig:
+            asked = Asked(rig.app)
+            await rig.press("escape")
+            await asyncio.sleep(0.01)
+            assert asked.ran == []
+            await rig.press("escape")
+            await asyncio.sleep(0.01)
+            assert asked.ran == ran
+            await rig.press("escape")
+            await asyncio.sleep(0.01)
+            assert asked.ran == ran
+
+    run(test)
+
+
+def test_escape_twice_with_a_text_opens_nothing(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            asked = Asked(rig.app)
+            await rig.type("text")
+            await rig.press("escape", "escape")
+            await asyncio.sleep(0.01)
+            assert asked.ran == []
+            assert rig.app.editor.text == "text"
+
+    run(test)
+
+
+def test_the_escape_that_stopped_a_run_is_not_the_first_of_two(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Wait()]]) as rig:
+            asked = Asked(rig.app)
+            rig.terminal.type("begin\n")
+            await rig.until(lambda: rig.app.session_runs, "the run")
+            await rig.press("escape")
+            await rig.idle()
+            await rig.press("escape")
+            await asyncio.sleep(0.01)
+            assert asked.ran == []
+
+    run(test)
+
+
+def test_the_modes_of_shell_and_python_show_and_escape_leaves_them(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            editor = rig.app.editor
+            for text, token, sign in (("!ls", "bashMode", "sh !ls"), ("$1+1", "pythonMode", "py $1+1")):
+                await rig.type(text)
+                await rig.show(sign)
+                assert editor.border_token == token
+                await rig.press("escape")
+                assert editor.is_empty
+                assert editor.border_token == "border"
+            await rig.type("${HOME} is a text")
+            assert editor.border_token == "border"
+            await rig.press("escape")
+            assert editor.text == "${HOME} is a text"
+
+    run(test)
+
+
+def test_the_modes_are_told_in_words_to_a_screen_reader(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, settings={"display.screenReader": True}) as rig:
+            await rig.type("!ls")
+            await rig.show("Shell: !ls")
+
+    run(test)
+
+
+def test_ctrl_c_clears_tells_what_a_second_one_does_and_can_be_undone(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.type("something")
+            await rig.press("ctrl+c")
+            await rig.show("Press Ctrl+C again to quit.")
+            assert rig.app.editor.is_empty
+            await rig.press("ctrl+-")
+            assert rig.app.editor.text == "something"
+
+    run(test)
+
+
+def test_ctrl_c_twice_within_a_moment_quits(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.type("something")
+            await rig.press("ctrl+c", "ctrl+c")
+            await rig.until(lambda: rig.app.session is None, "the end")
+
+    run(test)
+
+
+def test_ctrl_c_on_an_empty_editor_stops_what_runs(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Wait()]]) as rig:
+            await begin(rig)
+            await rig.type("draft")
+            await rig.press("ctrl+c")
+            assert rig.app.busy
+            await asyncio.sleep(0.55)
+            await rig.press("ctrl+c")
+            await rig.show("Stopped. Press Ctrl+C again to quit.")
+            await rig.idle()
+
+    run(test)
+
+
+def test_a_key_that_is_held_counts_once(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            held = [Key("ctrl+c"), Key("ctrl+c", kind="repeat"), Key("ctrl+c", kind="release")]
+            rig.app.screen.on_input([*held])
+            await asyncio.sleep(0.02)
+            assert rig.app.session is not None
+
+    run(test)
+
+
+def test_ctrl_d_quits_only_where_nothing_is_written(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.type("ab")
+            await rig.press("left", "ctrl+d")
+            assert rig.app.editor.text == "a"
+            await rig.press("backspace", "ctrl+d")
+            await rig.until(lambda: rig.app.session is None, "the end")
+
+    run(test)
+
+
+def test_ctrl_z_gives_the_terminal_away_and_takes_it_back(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            seen: list[Any] = []
+            rig.terminal.suspend = lambda: seen.append(rig.terminal.watcher)  # type: ignore[attr-defined]
+            await rig.type("kept")
+            await rig.press("ctrl+z")
+            assert seen == [None]
+            assert rig.terminal.watcher is rig.app.screen
+            await rig.show("kept")
+
+    run(test)
+
+
+def test_a_key_of_a_dialog_is_not_taken_from_it(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, [[Wait()]]) as rig:
+            await begin(rig)
+            rig.app.start(_ask(rig.app))
+            await rig.until(lambda: rig.app.dialogs.open, "the dialog")
+            thinking = rig.session.thinking
+            await rig.press("ctrl+d", "shift+tab", "escape")
+            await rig.until(lambda: not rig.app.dialogs.open, "the end of the dialog")
+            assert rig.app.busy
+            assert rig.session.thinking == thinking
+
+    run(test)
+
+
+async def _ask(app: App) -> None:
+    await app.ui.select("Which?", ["one", "two"])
+
+
+@pytest.mark.parametrize(
+    ("key", "command"),
+    [("alt+m", "/model"), ("f1", "/hotkeys")],
+)
+def test_some_keys_do_what_a_command_does(tmp_path: Path, key: str, command: str) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            asked = Asked(rig.app)
+            await rig.press(key)
+            await asyncio.sleep(0.01)
+            assert asked.ran == [command]
+
+    run(test)
+
+
+def test_plan_mode_goes_on_and_off(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.press("alt+shift+p")
+            await rig.show("Plan mode: ")
+            assert rig.session.plan.on
+            await rig.press("alt+shift+p")
+            await rig.show("Plan mode is over.")
+            assert not rig.session.plan.on
+
+    run(test)
+
+
+def test_what_cannot_be_done_is_told_and_the_screen_goes_on(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, settings={"plan.enabled": False}) as rig:
+            await rig.press("alt+shift+p")
+            await rig.show("Plan mode is switched off")
+            await rig.type("still here")
+            await rig.show("still here")
+
+    run(test)
+
+
+def test_the_prompt_and_the_last_answer_are_copied(tmp_path: Path) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"):
+        os.environ.pop(name, None)
+
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("The answer.")]]) as rig:
+            await rig.send("a question")
+            await rig.show("The answer.")
+            await rig.idle()
+            await rig.type("a draft")
+            await rig.press("alt+shift+c")
+            await rig.show("Copied 7 characters.")
+            await rig.press("alt+c")
+            await rig.show("Copied 11 characters.")
+            assert rig.terminal.clipboard == ["a draft", "The answer."]
+
+    run(test)
+
+
+def test_a_large_paste_is_folded_and_shown_on_demand(tmp_path: Path) -> None:
+    pasted = "\n".join(f"line {number}" for number in range(12))
+
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("Read.")]]) as rig:
+            rig.terminal.paste(pasted)
+            await rig.show("[Pasted text #1 +12 lines]")
+            await rig.press("alt+p")
+            await rig.gone("[Pasted text")
+            await rig.press("alt+p")
+            await rig.show("[Pasted text #1 +12 lines]")
+            await rig.press("enter")
+            await rig.show("Read.")
+            assert said(rig) == [pasted]
+
+    run(test)
+
+
+def test_messages_sent_at_once_arrive_in_order(tmp_path: Path) -> None:
+    """Three lines that came in one piece are three messages: one prompt, and two that steer it."""
+
+    async def test() -> None:
+        async with rigged(tmp_path, [[Say("One.")], [Say("Two.")], [Say("Three.")]]) as rig:
+            rig.terminal.type("first\nsecond\nthird\n")
+            await rig.until(lambda: len(said(rig)) == 3, "three messages")
+            await rig.idle()
+            assert said(rig) == ["first", "second", "third"]
+
+    run(test)
+
+
+def test_what_was_sent_before_there_was_a_session_is_sent_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = VirtualTerminal()
+    open_front, run_app = EarlyScreen.open, App.run
+
+    def opened(front: EarlyScreen) -> None:
+        open_front(front)
+        terminal.type("before the app\n")
+
+    async def began(app: App, *arguments: Any) -> int:
+        app.front.timer.call_soon(terminal.type, "before the session\nand on")
+        return await run_app(app, *arguments)
+
+    monkeypatch.setattr(EarlyScreen, "open", opened)
+    monkeypatch.setattr(App, "run", began)
+
+    async def test() -> None:
+        prompts = ["from the command line"]
+        async with rigged(tmp_path, [[Say("Yes.")]], prompts=prompts, terminal=terminal) as rig:
+            await rig.until(lambda: len(said(rig)) == 3, "three messages")
+            await rig.idle()
+            assert said(rig) == ["from the command line", "before the app", "before the session"]
+            assert rig.app.editor.text == "and on"
+
+    run(test)
+
+
+def test_a_blank_message_is_not_sent(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.send("   ")
+            await asyncio.sleep(0.02)
+            assert rig.faux.requests == []
+            assert rig.app.editor.is_empty
+
+    run(test)
+
+
+def test_a_message_that_the_queue_refuses_stays_in_the_editor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tau.agent.queue.MAX_WAITING", 1)
+
+    async def test() -> None:
+        async with rigged(tmp_path, [[Wait()]]) as rig:
+            await begin(rig)
+            await rig.send("waits")
+            await asyncio.sleep(0.01)
+            await rig.send("one too many")
+            await rig.show("messages are waiting already")
+            assert rig.app.editor.text == "one too many"
+
+    run(test)
+
+
+def test_a_hint_goes_away_by_itself(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            rig.app.input.hint("for a moment", seconds=0.05)
+            await rig.show("for a moment")
+            await rig.gone("for a moment")
+
+    run(test)
+
+
+@pytest.mark.parametrize("columns", [20, 40, 200])
+def test_hints_and_modes_fit_every_width(tmp_path: Path, columns: int) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path, columns=columns) as rig:
+            await rig.type("!" + "word " * 20)
+            await rig.press("ctrl+c")
+            await rig.show("Ctrl+C")
+            assert all(len(row) <= columns for row in rig.terminal.screen())
+
+    run(test)
+
+
+def test_a_key_that_finds_no_more_output_says_so(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            await rig.press("alt+o")
+            await rig.show("No call has more output than is shown.")
+
+    run(test)
+
+
+def test_what_changes_out_of_sight_is_told(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with rigged(tmp_path) as rig:
+            for key, words in (
+                ("ctrl+t", "Thinking is hidden."),
+                ("ctrl+t", "Thinking is shown."),
+                ("ctrl+o", "All output is shown."),
+                ("ctrl+o", "Long output is shortened."),
+            ):
+                await rig.press(key)
+                await rig.show(words)
+
+    run(test)

@@ -1,0 +1,190 @@
+"""How reading, editing and writing look."""
+
+from typing import Any
+
+import pytest
+
+from tau.coding.edits.report import EditDetails
+from tau.coding.tools.read import ReadDetails
+from tau.coding.tools.write import WriteDetails
+from tau.modes.interactive.tool_views import diff_body, registry
+from tests.modes.interactive.tool_views.looks import CWD, LOOKS, PLAIN, body, drawn, title, view, whole
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("src/app.py:10-40", "Read src/app.py:10-40"),
+        (f"{CWD}/src/app.py", "Read src/app.py"),
+        (str(CWD), "Read ."),
+        ("/etc/hosts", "Read /etc/hosts"),
+        (f"{CWD}-other/a.py", f"Read {CWD}-other/a.py"),
+        ("artifact://3", "Read artifact://3"),
+        ("a\nb\x1b[31mc.py", "Read a bc.py"),
+        ("", "Read …"),
+    ],
+)
+def test_a_read_names_its_path_as_one_likes_to_read_it(path: str, shown: str) -> None:
+    assert title(drawn("read", {"path": path})) == shown
+
+
+def test_other_names_of_an_argument_are_known_too() -> None:
+    assert title(drawn("read", {"file_path": "a.py"})) == "Read a.py"
+    assert title(drawn("bash", {"cmd": "ls"})) == "$ ls"
+
+
+def test_a_read_is_one_line_until_it_is_expanded() -> None:
+    details = ReadDetails(path="/a.py", kind="file", total_lines=2, first_line=1, last_line=2)
+    text = "¶a.py#A3F6\n1:import os\n2:\n[a remark]"
+    folded = drawn("read", {"path": "a.py"}, text=text, details=details)
+    assert (body(folded), folded.note) == ("", "2 lines")
+    shown = drawn("read", {"path": "a.py"}, text=text, details=details, expanded=True)
+    assert body(shown).split("\n") == ["1  import os", "2", "   [a remark]"]
+
+
+def test_a_long_read_ends_with_what_is_missing() -> None:
+    text = "\n".join(f"{number}:x" for number in range(1, 5_001))
+    rows = body(drawn("read", {"path": "a.txt"}, text=text, expanded=True)).split("\n")
+    assert len(rows) <= 2_001
+    assert rows[-1] == "… 3,000 more lines"
+
+
+def test_code_has_its_colours() -> None:
+    found = registry.draw(view("read", {"path": "a.py"}, text="1:import os", expanded=True), LOOKS["dark"])
+    (row,) = [row for part in found.body for row in part.render(80)]
+    assert LOOKS["dark"]["syntaxKeyword"].open in row
+
+
+def test_a_wrong_guess_at_the_path_is_told_without_expanding() -> None:
+    told = "There is no app.py; this is src/app.py, the one file that ends so"
+    details = ReadDetails(path="/a", kind="file", total_lines=1, suffix_resolution=told)
+    assert body(drawn("read", {"path": "app.py"}, details=details)) == f"{told}."
+
+
+def test_reads_in_a_group_are_listed() -> None:
+    views = [view("read", {"path": f"src/{name}.py"}) for name in "abc"]
+    views[1] = views[1]._replace(state="running")
+    found = registry.draw_group(views, PLAIN)
+    assert title(found) == "Read 3 files"
+    assert body(found).split("\n") == ["├─ src/a.py", "├─ src/b.py", "└─ src/c.py"]
+    many = registry.draw_group([views[0]] * 40, PLAIN)
+    assert len(body(many).split("\n")) == 21
+
+
+def edited(**fields: Any) -> EditDetails:
+    known = {
+        "path": f"{CWD}/a.py",
+        "op": "update",
+        "diff": "",
+        "first_changed_line": 1,
+        "added": 3,
+        "removed": 1,
+    }
+    return EditDetails(**{**known, **fields})
+
+
+def test_an_edit_tells_file_and_counts() -> None:
+    assert title(drawn("edit", {}, details=edited())) == "Edit a.py +3 -1"
+    assert title(drawn("edit", {}, details=edited(op="create"))) == "Create a.py +3 -1"
+    assert title(drawn("edit", {}, details=edited(op="delete"))) == "Delete a.py +3 -1"
+    linear = registry.draw(view("edit", {}, details=edited()), LOOKS["linear"])
+    assert title(linear) == "Edit a.py 3 added, 1 removed"
+
+
+def test_an_edit_marks_the_words_that_changed() -> None:
+    diff = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-tax = 0.2\n+tax = 0.25\n"
+    found = registry.draw(view("edit", {}, details=edited(diff=diff)), LOOKS["dark"])
+    rows = [row for part in found.body for row in part.render(80)]
+    assert len(rows) == 2
+    assert LOOKS["dark"]["diffAddedWord"]("25") in rows[1]
+
+
+def test_a_diff_that_was_cut_does_not_swallow_the_next_file() -> None:
+    """The counts of a hunk promise more lines than there are."""
+    cut = "--- a/a.py\n+++ b/a.py\n@@ -1,9 +1,9 @@\n same\n[… 8 more lines of this diff not shown]\n"
+    other = "--- a/b.py\n+++ b/b.py\n@@ -1 +1 @@\n-old\n+new\n"
+    rows = [row.strip() for row in diff_body.diff(PLAIN, [cut, other], 50, named=True).render(80)]
+    assert "b.py" in rows
+    assert "1 + new" in rows
+
+
+@pytest.mark.parametrize(
+    ("text", "files"),
+    [
+        ("¶src/a.py#A3F6\ndelete 1..2\n¶b.py#0000\n", ("src/a.py", 2)),
+        ("*** Begin Patch\n*** Update File: x.py\n@@\n*** Add File: y.py\n", ("x.py", 2)),
+        ("--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n", ("x.py", 1)),
+        ("¶src/a", ("src/a", 1)),
+        ("nothing", ("", 0)),
+        ("", ("", 0)),
+    ],
+)
+def test_files_of_a_patch_are_known_while_it_is_written(text: str, files: tuple[str, int]) -> None:
+    assert diff_body.patch_files(text) == files
+
+
+def test_an_edit_that_arrives_shows_its_last_lines() -> None:
+    new = "\n".join(f"line {number}" for number in range(100))
+    found = drawn("edit", {"path": "a.py", "old_text": "x", "new_text": new}, "streaming")
+    assert title(found) == "Edit a.py"
+    assert found.note == "100 lines so far"
+    rows = body(found).split("\n")
+    assert rows[0] == "… 88 earlier lines"
+    assert rows[-1] == "+ line 99"
+    only_old = drawn("edit", {"path": "a.py", "old_text": "gone"}, "streaming")
+    assert body(only_old) == "- gone"
+
+
+def test_an_edit_that_waits_shows_what_it_would_change() -> None:
+    found = drawn("edit", {"path": "a.py", "old_text": "one\ntwo\n", "new_text": "one\n2\n"}, "pending")
+    assert body(found).split("\n") == ["  one", "- two", "+ 2"]
+
+
+def test_a_huge_edit_is_not_compared() -> None:
+    found = drawn("edit", {"path": "a.py", "old_text": "x\n" * 60_000, "new_text": "y\n" * 60_000}, "pending")
+    assert body(found).split("\n")[:2] == ["+ y", "+ y"]
+
+
+def test_a_new_file_shows_its_first_lines() -> None:
+    details = WriteDetails(path=f"{CWD}/a.py", bytes=90, lines=30, created=True, executable=True)
+    found = drawn("write", {"path": "a.py", "content": "x = 1\n" * 30}, details=details)
+    assert title(found) == "Write a.py"
+    assert found.note == "new file, 30 lines, 90 bytes, executable"
+    rows = body(found).split("\n")
+    assert (rows[0], rows[-1], len(rows)) == (" 1  x = 1", "… 18 more lines", 13)
+
+
+def test_a_file_that_arrives_shows_its_last_lines_with_their_numbers() -> None:
+    content = "".join(f"line {number}\n" for number in range(1, 51)) + "half"
+    found = drawn("write", {"path": "a.txt", "content": content}, "streaming")
+    rows = body(found).split("\n")
+    assert found.note == "51 lines so far"
+    assert (rows[0], rows[-1]) == ("… 39 earlier lines", "51  half")
+
+
+def test_a_write_that_changes_nothing_says_so() -> None:
+    details = WriteDetails(path="/a", bytes=1, lines=1, created=False, diff="", added=0, removed=0)
+    assert "had this content already" in body(drawn("write", {"path": "a"}, details=details))
+
+
+@pytest.mark.parametrize("tool", ["read", "edit", "write", "search", "find", "todo", "ask", "unknown"])
+def test_an_error_is_told_prominently(tool: str) -> None:
+    found = registry.draw(view(tool, {}, "failed", "It is not there.\nLook elsewhere."), LOOKS["dark"])
+    rows = [row for part in found.body for row in part.render(80)]
+    assert LOOKS["dark"]["error"]("It is not there.") in rows
+    assert "failed" in found.note
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "Stopped before it began."),
+        ("The user interrupted this call; it may have done part of its work.", "Stopped; it may have done"),
+        ("Not run: the user interrupted before this call began.", "Stopped before it began."),
+        ("Not run: the user sent a new message, which comes next.", "your new message comes first"),
+        ("half of it", "half of it\nStopped here."),
+    ],
+)
+def test_a_stopped_call_says_what_is_known(text: str, told: str) -> None:
+    for tool in ("read", "bash", "edit", "write", "unknown"):
+        assert told in whole(drawn(tool, {}, "aborted", text)), tool

@@ -1,0 +1,71 @@
+"""Specimens of text and of what puts components beside and into each other."""
+
+from tau.tui.widgets.box import Box
+from tau.tui.widgets.columns import Column, Columns
+
+from tau.tui.component import Component
+from tau.tui.text.clean import link
+from tau.tui.widgets.container import Container
+from tau.tui.widgets.scroll_view import ScrollView
+from tau.tui.widgets.spacer import Spacer
+from tau.tui.widgets.text import Text
+from tau.tui.widgets.truncated import TruncatedText
+from tools.gallery.widgets.specimen import Bench, Specimen, focused, pressed
+
+PROSE = (
+    "A terminal is a grid of cells, and a row that has scrolled away belongs to the reader. "
+    "What is written once stays written: no frame goes back to change it."
+)
+WIDE = "Ein Wort, 一行の文章, 한국어 문장, a family 👩‍👩‍👧 and a flag 🇨🇭, combining e\u0301, and العربية."
+HOSTILE = "\x1b[2J\x1b[31mred?\x1b[0m \x1b]0;title\x07 bell\x07 \x9b1m c1 \x00\x08 back\rover"
+
+
+def _columns(bench: Bench) -> Component:
+    left = Text(bench.theme, PROSE)
+    right = Box(bench.theme, Text(bench.theme, "A box in a column."), "Aside")
+    return Columns(bench.theme, [Column(left, min_width=20), Column(right, width=26)], gap=2)
+
+
+def _container(bench: Bench) -> Component:
+    theme = bench.theme
+    return Container(
+        [Text(theme, "First", "heading"), Spacer(), Text(theme, "then a blank row, then this.", "muted")]
+    )
+
+
+def _scrolled(bench: Bench, *keys: str) -> Component:
+    child = Text(bench.theme, "\n".join(f"line {number}" for number in range(1, 41)))
+    view = ScrollView(bench.theme, bench.keys, child, 6)
+    view.render(40)
+    return focused(pressed(view, *keys))
+
+
+def _link(bench: Bench) -> Component:
+    return Text(
+        bench.theme, "See " + link("https://example.org/docs", "the documentation") + ".", styled=True
+    )
+
+
+SPECIMENS = [
+    Specimen("text/plain", "Words are wrapped.", lambda b: Text(b.theme, PROSE)),
+    Specimen("text/padded", "With room around it.", lambda b: Text(b.theme, PROSE, "muted", 4, 1)),
+    Specimen("text/wide", "Wide, combined and joined characters.", lambda b: Text(b.theme, WIDE)),
+    Specimen("text/hostile", "Sequences from outside are taken out.", lambda b: Text(b.theme, HOSTILE)),
+    Specimen("text/empty", "No text, no row.", lambda b: Text(b.theme, "")),
+    Specimen("text/link", "A link that can be clicked.", _link),
+    Specimen("truncated-text/long", "One row.", lambda b: TruncatedText(b.theme, PROSE)),
+    Specimen("truncated-text/short", "It fits.", lambda b: TruncatedText(b.theme, "short", "accent")),
+    Specimen("box/titled", "A frame with a title.", lambda b: Box(b.theme, Text(b.theme, PROSE), "Note")),
+    Specimen("box/plain", "A frame.", lambda b: Box(b.theme, Text(b.theme, "inside"), padding_y=1)),
+    Specimen(
+        "box/nested",
+        "A frame in a frame.",
+        lambda b: Box(
+            b.theme, Box(b.theme, Text(b.theme, WIDE), "inner", border_token="borderActive"), "outer"
+        ),
+    ),
+    Specimen("container/stack", "One below the other.", _container),
+    Specimen("columns/two", "Side by side where there is room.", _columns),
+    Specimen("scroll-view/top", "At the top.", lambda b: _scrolled(b)),
+    Specimen("scroll-view/middle", "Scrolled by a page.", lambda b: _scrolled(b, "pageDown")),
+]
