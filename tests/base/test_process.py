@@ -276,6 +276,20 @@ def test_process_that_ignores_the_polite_signal_is_killed() -> None:
     assert run(main()) == Exit(code=None, signal=signal.SIGKILL)
 
 
+@pytest.mark.parametrize("ending", ["wait", "exit"], ids=["running", "left in the background"])
+def test_who_ignores_the_polite_signal_and_dropped_our_mark_is_killed_with_the_group(ending: str) -> None:
+    """Without its environment a process is found by its group alone."""
+
+    async def main() -> int:
+        command = f"(trap '' TERM; exec env -i /bin/sh -c 'echo $$; exec sleep 999') & {ending}"
+        async with await runner.start(command, cwd=HERE, limits=Limits(grace=0.05)) as process:
+            deaf = await first_number(process)
+            await process.kill()
+            return deaf
+
+    assert ends(run(main()))
+
+
 def test_polite_signal_lets_a_process_clean_up() -> None:
     async def main() -> CapturedOutput:
         command = "trap 'echo clean; exit 5' TERM; echo ready; while :; do sleep 0.01; done"

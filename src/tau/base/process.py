@@ -228,7 +228,7 @@ class LocalProcess:
     async def _kill_group(self, grace: float | None) -> None:
         deadline = self._terminate(grace)
         marked_processes.send(marked_processes.marked(RUN_ID, self._run_id), signal.SIGTERM)
-        try:
+        with suppress(TimeoutError):  # then the timer has sent KILL
             async with asyncio.timeout_at(deadline):
                 await self._gone.wait()
                 self._child.wait()
@@ -237,11 +237,6 @@ class LocalProcess:
                     await asyncio.sleep(pause)
                     pause = min(2 * pause, 20 * POLL_S)
                 self._group_ended = True
-        except TimeoutError:
-            pass
-        finally:
-            if not self._group_ended:
-                self._signal(signal.SIGKILL)
         with suppress(TimeoutError):
             async with asyncio.timeout(STUCK_S):
                 await self._gone.wait()
