@@ -135,6 +135,14 @@ def test_torn_line_longer_than_a_block_is_set_aside_whole(tmp_path: Path) -> Non
     assert (tmp_path / "log.jsonl.torn").read_bytes() == torn + b"\n"
 
 
+@pytest.mark.parametrize("end", [b"\n", b"x\n" * 40_000])
+def test_torn_line_behind_a_long_file_is_cut_off_alone(tmp_path: Path, end: bytes) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b'{"a":"' + b"x" * 70_000 + b'"}' + end + b'{"half')
+    assert repair(path) == b'{"half'
+    assert path.read_bytes() == b'{"a":"' + b"x" * 70_000 + b'"}' + end
+
+
 def test_file_is_private_and_made_with_its_folder_at_the_first_append(tmp_path: Path) -> None:
     path = tmp_path / "sessions" / "log.jsonl"
     log = JsonlFile(path)
@@ -166,7 +174,7 @@ def test_line_with_a_newline_is_refused_before_anything_is_written(tmp_path: Pat
 
 
 def test_no_lines_are_no_write(tmp_path: Path) -> None:
-    JsonlFile(tmp_path / "log.jsonl").append()
+    assert JsonlFile(tmp_path / "log.jsonl").append() == 0
     assert list(tmp_path.iterdir()) == []
 
 
@@ -354,8 +362,11 @@ def test_replaced_log_is_continued_under_its_name(tmp_path: Path) -> None:
 def test_closed_file_opens_again(tmp_path: Path) -> None:
     log = JsonlFile(tmp_path / "log.jsonl")
     log.append(b'{"a":1}')
+    fd = log.fileno()
     log.close()
     log.close()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(fd)
     log.append(b'{"b":2}', sync=False)
     log.close()
     assert read_jsonl(log.path).lines == [b'{"a":1}', b'{"b":2}']

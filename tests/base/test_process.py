@@ -245,6 +245,20 @@ def test_leaving_the_block_early_ends_the_whole_group() -> None:
         assert ends(pid)
 
 
+def test_leaving_the_block_lets_the_group_clean_up(tmp_path: Path) -> None:
+    """Only who is interrupted has no patience with a command."""
+    command = (
+        f"trap 'sleep 0.1; echo saved > {tmp_path}/state; exit' TERM; echo $$; while :; do sleep 0.01; done"
+    )
+
+    async def main() -> None:
+        async with await runner.start(command, cwd=HERE, limits=Limits(grace=30)) as process:
+            await first_number(process)
+
+    run(main())
+    assert (tmp_path / "state").read_text() == "saved\n"
+
+
 def test_error_in_the_block_ends_a_running_command_but_not_what_a_finished_one_left() -> None:
     pids = []
 
