@@ -247,9 +247,8 @@ def test_leaving_the_block_early_ends_the_whole_group() -> None:
 
 def test_leaving_the_block_lets_the_group_clean_up(tmp_path: Path) -> None:
     """Only who is interrupted has no patience with a command."""
-    command = (
-        f"trap 'sleep 0.1; echo saved > {tmp_path}/state; exit' TERM; echo $$; while :; do sleep 0.01; done"
-    )
+    on_end = f"sleep 0.09; echo saved > {tmp_path}/state; exit"
+    command = f"trap '{on_end}' TERM; echo $$; while :; do sleep 0.01; done"
 
     async def main() -> None:
         async with await runner.start(command, cwd=HERE, limits=Limits(grace=30)) as process:

@@ -22,7 +22,5 @@ from tau.base.sizes import format_bytes
         (5 * 1024**3 // 2, "2.5 GiB"),
     ],
 )
-def test_a_size_is_told_in_the_largest_unit_that_fits_and_never_larger_than_it_is(
-    size: int, text: str
-) -> None:
+def test_a_size_is_told_in_the_largest_unit_and_never_as_more_than_it_is(size: int, text: str) -> None:
     assert format_bytes(size) == text

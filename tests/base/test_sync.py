@@ -26,7 +26,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         monkeypatch.setattr(owner, name, call)
 
     def named(fd: int) -> str:
-        path = Path(os.readlink(f"/proc/self/fd/{fd}"))
+        path = Path(f"/proc/self/fd/{fd}").readlink()
         return "folder" if path.is_dir() else "copy" if "backup" in path.name else path.suffix or path.name
 
     watch(os, "fsync", lambda fd: f"sync {named(fd)}")
