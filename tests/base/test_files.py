@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tau.base.files import try_lock, write_atomic
+from tau.base.files import mode_of, try_lock, write_atomic
 from tests.base.failing import FailAt
 
 REWRITER = Path(__file__).with_name("rewriter.py")
@@ -86,6 +86,11 @@ def test_sixteen_writers_at_once_leave_room_for_one_more(tmp_path: Path) -> None
         write_atomic(tmp_path / "a.txt", b"new")
     assert (tmp_path / "a.txt").read_bytes() == b"new"
     assert len(names_in(tmp_path)) == 17
+
+
+def test_what_is_not_there_has_no_mode(tmp_path: Path) -> None:
+    assert mode_of(tmp_path / "nothing") == 0
+    assert stat.S_ISDIR(mode_of(tmp_path))
 
 
 def test_given_mode_wins_for_new_and_old_files(tmp_path: Path) -> None:

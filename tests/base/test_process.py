@@ -215,6 +215,21 @@ def test_background_child_that_goes_on_writing_does_not_hold_us(pause: str) -> N
     assert len(output) < 2_000_000
 
 
+def test_what_a_command_left_in_the_background_outlives_the_runner() -> None:
+    async def main() -> int:
+        short = LocalRunner()
+        async with await short.start("sleep 999 & echo $!", cwd=HERE) as process:
+            sleeper = int((await capture(process)).output)
+        short.close()
+        await asyncio.sleep(0.05)  # the guard, if it knew of it, would have ended it
+        return sleeper
+
+    sleeper = run(main())
+    assert lives(sleeper)
+    os.kill(sleeper, signal.SIGKILL)
+    assert ends(sleeper)
+
+
 @pytest.mark.skipif(not Path("/usr/bin/setsid").exists(), reason="needs the program setsid")
 def test_child_in_a_session_of_its_own_does_not_hold_us() -> None:
     done = run(captured("setsid sleep 999 & echo $!"))
@@ -284,7 +299,8 @@ def test_process_that_ignores_the_polite_signal_is_killed() -> None:
         async with await runner.start(command, cwd=HERE, limits=Limits(grace=0.05)) as process:
             await first_number(process)
             await process.kill()
-            return await process.wait()
+            async with asyncio.timeout(0):  # it is gone by now
+                return await process.wait()
 
     assert run(main()) == Exit(code=None, signal=signal.SIGKILL)
 

@@ -259,16 +259,16 @@ class LocalProcess:
         return fd
 
     def _watch_in_thread(self) -> None:
-        status = _exit_status(self._child)
+        _exit_status(self._child)
         with suppress(RuntimeError):  # the loop may be closed by now
-            self._loop.call_soon_threadsafe(self._on_exit, status)
+            self._loop.call_soon_threadsafe(self._on_exit)
 
-    def _on_exit(self, status: int | None = None) -> None:
+    def _on_exit(self) -> None:
         if self._exit_fd >= 0:
             self._loop.remove_reader(self._exit_fd)
             os.close(self._exit_fd)
             self._exit_fd = -1
-        self._status = _exit_status(self._child) if status is None else status
+        self._status = _exit_status(self._child)
         self._gone.set()
         self._pipe.ending()
         for call in self._calls:
