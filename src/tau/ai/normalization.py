@@ -222,8 +222,6 @@ def _short(id: str) -> str:
 
 def _tool_name(name: str) -> str:
     """A model may call what does not exist, under a name that no server takes back."""
-    if 0 < len(name) <= MAX_NAME_CHARS and _is_plain(name):
-        return name
     return "".join(letter if _is_plain(letter) else "_" for letter in name)[:MAX_NAME_CHARS] or "unknown"
 
 
