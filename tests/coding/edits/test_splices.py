@@ -55,6 +55,24 @@ def test_the_diff_of_many_splices_is_bounded_and_counts_them_all() -> None:
     assert diff.text.count("\n") == 2 + 400 + 1
 
 
+def test_what_is_not_shown_of_a_long_diff_is_counted_as_it_is() -> None:
+    text = "".join(f"line {number}\n" for number in range(2_000)) + "end"
+    starts = [at for at in range(len(text)) if text.startswith("line ", at)][::10]
+    ends = [text.index("\n", at) + 1 for at in starts]
+    deleted = [Splice(start, end, "") for start, end in zip(starts, ends, strict=True)]
+    inserted = [Splice(start, start, "new\n") for start in starts]
+    changed = [Splice(start, start + 4, "LINE") for start in starts]
+    assert counted(text, [*deleted, Splice(len(text), len(text), "!")]) == (1, 201)
+    assert counted(text, inserted) == (200, 0)
+    assert counted(text, changed) == (200, 200)
+
+
+def counted(text: str, splices: list[Splice]) -> tuple[int, int]:
+    diff = diff_of(text, splices, "a/f", "b/f")
+    assert "not shown" in diff.text
+    return diff.added, diff.removed
+
+
 def test_lines_that_end_as_on_old_macs_are_lines_in_the_diff_too() -> None:
     assert diff_of("a\rb\rc\r", [Splice(2, 3, "x")], "a/f", "b/f").text == (
         "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n-b\n+x\n c\n"
