@@ -1,6 +1,7 @@
 """What becomes of many patches, whole or broken, as files show it that people can read."""
 
 import asyncio
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,22 +22,32 @@ Parse = Callable[[str, Path], MultiFilePatch]
 HUNK = "@@ -4,1 +4,1 @@\n-LIMIT = 10\n+LIMIT = 5\n"
 
 
-def outcome(ctx: CallContext, parse: Parse, patch: str, text: str = SHOP) -> str:
+def outcome(ctx: CallContext, parse: Parse, patch: str, text: str = SHOP, **others: str) -> str:
     """What is told of a patch, and how the files differ afterwards."""
-    for path in ctx.cwd.iterdir():
-        path.unlink()
-    before = {"shop.py": text}
-    (ctx.cwd / "shop.py").write_bytes(text.encode())
+    shutil.rmtree(ctx.cwd)
+    before = {
+        "shop.py": text,
+        **{name.replace("__", "/").replace("_", "."): old for name, old in others.items()},
+    }
+    for name, content in before.items():
+        (ctx.cwd / name).parent.mkdir(parents=True, exist_ok=True)
+        (ctx.cwd / name).write_bytes(content.encode())
     try:
         parsed = parse(patch, ctx.cwd)
         written = asyncio.run(apply_sections(parsed, ctx))
     except ToolError as error:
-        assert (ctx.cwd / "shop.py").read_bytes() == text.encode()
+        assert tree(ctx.cwd) == before
         return f"refused: {error}"
     told = [*parsed.notes, *(summary(one.change) for one in written)]
-    after = {path.name: path.read_bytes().decode() for path in ctx.cwd.iterdir()}
-    changed = [diff(before.get(name, ""), after.get(name, ""), name).text for name in sorted(before | after)]
+    after = tree(ctx.cwd)
+    names = sorted(name for name in before | after if before.get(name) != after.get(name))
+    changed = [diff(before.get(name, ""), after.get(name, ""), name).text or f"{name}\n" for name in names]
     return "\n".join([*told, *changed]).replace("\r", "<CR>")
+
+
+def tree(folder: Path) -> dict[str, str]:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes().decode() for path in files}
 
 
 def test_envelopes_for_one_file(ctx: CallContext) -> None:
@@ -59,6 +70,24 @@ def test_envelopes_for_a_file_with_other_line_ends(ctx: CallContext) -> None:
     cases = read_cases(CASES / "envelopes.txt")
     wanted = [name for name in cases if name.startswith(("one", "new", "two", "blank", "the"))]
     check(GOLDEN / "envelopes_crlf.txt", listed((name, run(cases[name])) for name in wanted))
+
+
+def test_scopes_and_numbers(ctx: CallContext) -> None:
+    def run(hunks: str) -> str:
+        patch = f"*** Begin Patch\n*** Update File: shop.py\n{hunks}*** End Patch\n"
+        return outcome(ctx, apply_patch.parse, patch, (CASES / "shop.js.txt").read_text())
+
+    cases = read_cases(CASES / "scopes.txt")
+    check(GOLDEN / "scopes.txt", listed((name, run(hunks)) for name, hunks in cases.items()))
+
+
+def test_whole_patches(ctx: CallContext) -> None:
+    files = {"gone_txt": "gone\n", "a__inner_txt": "inner\n", "marks_txt": "first\n-- old\nlast\n"}
+    files["crlf_txt"] = "one\r\n\r\nend\r\n"
+    for name, parse in (("patches", apply_patch.parse), ("whole_diffs", unified.parse)):
+        cases = read_cases(CASES / f"{name}.txt")
+        outcomes = [(case, outcome(ctx, parse, patch, **files)) for case, patch in cases.items()]
+        check(GOLDEN / f"{name}.txt", listed(outcomes))
 
 
 def test_diffs_of_one_file(ctx: CallContext) -> None:
