@@ -43,12 +43,7 @@ async def run_calls(
     waiting = list(message.tool_calls)
     try:
         for batch in _batches(waiting, tools):
-            if abort.aborted:
-                break
-            if len(batch) == 1:
-                await calls.run(batch[0])
-            else:
-                await _run_parallel(calls, batch)
+            await _run_parallel(calls, batch)
     finally:
         for call in waiting:
             if call.id not in calls.answered:
@@ -79,14 +74,12 @@ def _batches(calls: list[ToolCall], tools: Mapping[str, Tool[Any]]) -> Iterator[
     for call in calls:
         tool = tools.get(call.name)
         if tool is not None and tool.exclusive:
-            if batch:
-                yield batch
+            yield batch
             yield [call]
             batch = []
         else:
             batch.append(call)
-    if batch:
-        yield batch
+    yield batch
 
 
 class _Calls:

@@ -118,8 +118,7 @@ class _Run:
                     self.failed,
                     self.result_into(results),
                 )
-                if answer.error is None and self.failed.error is not None:
-                    answer = ModelAnswer(answer.message, answer.broken, self.failed.error)
+                answer = ModelAnswer(answer.message, answer.broken, answer.error or self.failed.error)
         finally:
             self.owner.emit(e.TurnEnd(answer.message, results))
         return answer, results
