@@ -66,7 +66,7 @@ def test_a_busy_agent_takes_no_second_prompt_but_queues() -> None:
             running = group.create_task(made.prompt("go"))
             await asyncio.sleep(0)
             assert made.busy
-            with pytest.raises(TauError, match="at work"):
+            with pytest.raises(TauError, match="is busy"):
                 await made.prompt("again")
             made.follow_up("last")
             made.steer("first")
@@ -136,7 +136,7 @@ def test_a_stream_raises_the_error_behind_the_events() -> None:
         made, _, _ = agent([[Wait()]])
         async with aclosing(made.stream("go")) as events:
             await anext(events)
-            with pytest.raises(TauError, match="at work"):
+            with pytest.raises(TauError, match="is busy"):
                 async for _ in made.stream("second"):
                     pass
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tau.agent import events as e
-from tau.agent.calls import MAX_SIDE_BY_SIDE, NOT_STARTED, SKIPPED, STOPPED, UNFINISHED
+from tau.agent.calls import MAX_PARALLEL, NOT_STARTED, SKIPPED, STOPPED, UNFINISHED
 from tau.agent.effects import Effects
 from tau.agent.hooks import Hooks, ToolQuestion
 from tau.ai.dialect import Request
@@ -262,14 +262,14 @@ def test_steering_comes_between_turns_and_skips_calls_that_have_not_begun() -> N
 def test_steering_skips_calls_that_wait_for_their_turn_beside_others() -> None:
     async def main() -> None:
         sleep = Sleep()
-        calls = [Use("sleep", text="0.01") for _ in range(MAX_SIDE_BY_SIDE + 4)]
+        calls = [Use("sleep", text="0.01") for _ in range(MAX_PARALLEL + 4)]
         made, _, _ = agent([calls, [Say("All right.")]], [sleep])
         async with asyncio.TaskGroup() as group:
             running = group.create_task(made.prompt("go"))
             await sleep.began.wait()
             made.steer("Stop that.")
         found = [text_of(result) for result in results(running.result().messages)]
-        assert found.count("slept") == MAX_SIDE_BY_SIDE
+        assert found.count("slept") == MAX_PARALLEL
         assert found.count(SKIPPED) == 4
 
     asyncio.run(main())

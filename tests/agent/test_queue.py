@@ -62,7 +62,7 @@ def test_it_is_bounded_and_says_so() -> None:
     for number in range(MAX_WAITING):
         queue.steer(UserMessage("x", number))
 
-    with pytest.raises(TauError, match="waiting already"):
+    with pytest.raises(TauError, match="queue is full"):
         queue.follow_up(UserMessage("one more", 0))
 
 

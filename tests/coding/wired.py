@@ -1,39 +1,38 @@
-"""A session's work over the scripted model with its todo list, its checkpoints and its plan mode."""
+"""A session over the scripted model with its todo list, its checkpoints and its plan mode."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tau.agent.abort import Abort
+from tau.agent.event_bus import EventBus
 from tau.agent.events import AgentEvent
 from tau.agent.hooks import HookChain
 from tau.agent.loop import Outcome
 from tau.agent.output import ToolOutput
-from tau.agent.owner import Setup
 from tau.agent.queue import Queue
 from tau.agent.tool import Tool
 from tau.agent.ui import Ui
-from tau.agent.world import NestedCall
 from tau.ai.complete import complete
+from tau.ai.dialect import Delta, Request
 from tau.ai.faux import FAUX_MODEL, Faux, FauxStep
 from tau.ai.model import Model
-from tau.ai.wire import ToolCall, ToolResultMessage, UserMessage, text_of
+from tau.ai.wire import ImageContent, ToolResultMessage, text_of
 from tau.base.run import LocalRunner
 from tau.coding.artifacts import TemporaryArtifacts
 from tau.coding.conflicts.store import ConflictStore
-from tau.coding.context import CodingCall, CodingWorld, ModelRoles
+from tau.coding.context import CodingWorld, ModelRoles
 from tau.coding.files.local_fs import LocalFileSystem
 from tau.coding.files.seen_files import SeenFiles
 from tau.coding.internal_urls.local import LocalUrls
 from tau.coding.internal_urls.router import SchemeRouter
 from tau.coding.pending_changes import PendingChanges
 from tau.coding.plan.mode import PlanHook, PlanMode
+from tau.coding.session.activities import Activities
 from tau.coding.session.checkpoints import SessionCheckpoints
-from tau.coding.session.session_loop import SessionLoop, SessionParts
+from tau.coding.session.session import Session, SessionParts
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.todos import Later, TodoRules, Todos
-from tau.coding.todo.list import MemoryTodos
 from tau.coding.tools import ToolSettings
 from tau.coding.tools.bash import Bash
 from tau.coding.tools.checkpoint import MarkCheckpoint
@@ -82,17 +81,8 @@ class FakeTimer:
             self._timers.waiting.remove(self._entry)
 
 
-class Call(CodingCall):
-    def __init__(
-        self, owner: "Wired", call: ToolCall, update: Callable[[ToolOutput], None], nested: NestedCall
-    ) -> None:
-        super().__init__(owner.world, call, update, nested)
-        self.todos = owner.todos
-        self.checkpoints = owner.checkpoints
-
-
-class Wired(SessionLoop):
-    """The parts in their places: told of events after everybody else, asked before each request."""
+class Wired(Session):
+    """`asked` lists the models that requests went to."""
 
     def __init__(
         self,
@@ -106,14 +96,28 @@ class Wired(SessionLoop):
         plan_model: Model | None = None,
     ) -> None:
         self.faux = Faux(script)
-        self.at_work = False
-        self.log = log or SessionLog.new(None, cwd)
+        log = log or SessionLog.new(None, cwd)
         self.artifacts = TemporaryArtifacts()
-        self.models = ModelRoles(FAUX_MODEL, {"plan": plan_model} if plan_model else None)
+        models = ModelRoles(FAUX_MODEL, {"plan": plan_model} if plan_model else None)
         self.asked: list[Model] = []
         router = SchemeRouter()
         router.register(LocalUrls(self.artifacts))
-        self.world = CodingWorld(
+        previews, queue, settings = PendingChanges(), Queue(), ToolSettings()
+        events, activities, self.timers = EventBus(), Activities(), FakeTimers()
+        plan = PlanMode(log, self.artifacts, models, previews)
+        self.checkpoints = SessionCheckpoints(log, queue, events.emit)
+        todos = Todos(
+            log,
+            queue,
+            events.emit,
+            rules,
+            running=lambda: activities.running,
+            quiet=lambda: plan.on or self.checkpoints.active is not None,
+            later=later or self.timers.later,
+        )
+        events.watch(todos.saw)
+        events.watch(self.checkpoints.saw)
+        world = CodingWorld(
             cwd=cwd,
             fs=LocalFileSystem(),
             run=LocalRunner(),
@@ -121,38 +125,29 @@ class Wired(SessionLoop):
             ui=ui,
             urls=router,
             snapshots=SeenFiles(),
-            models=self.models,
+            models=models,
             jobs=None,  # type: ignore[arg-type]
-            todos=MemoryTodos(),
+            todos=todos,
+            checkpoints=self.checkpoints,
             conflicts=ConflictStore,
-        )
-        previews, queue, settings = PendingChanges(), Queue(), ToolSettings()
-        self.plan = PlanMode(self.log, self.artifacts, self.models, previews)
-        timers = FakeTimers()
-        self.timers = timers
-        self.checkpoints = SessionCheckpoints(self.log, queue, self.emit)
-        self.todos = Todos(
-            self.log,
-            queue,
-            self.emit,
-            rules,
-            running=lambda: self.at_work,
-            quiet=lambda: self.plan.on or self.checkpoints.active is not None,
-            later=later or timers.later,
         )
         super().__init__(
             SessionParts(
-                log=self.log,
+                log=log,
                 thinking="off",
                 system=lambda model: "You work.",
                 tools=[
                     *(Read(settings), Bash(settings), Write(settings), Resolve(previews)),
                     *(Todo(), MarkCheckpoint(), Rewind(), Echo(), Indirect()),
                 ],
-                stream=lambda model, request: self.faux.stream(model, request),
-                world=self.world,
-                hooks=HookChain([PlanHook(self.plan)]),
+                stream=self._stream,
+                world=world,
+                hooks=HookChain([PlanHook(plan)]),
                 queue=queue,
+                events=events,
+                activities=activities,
+                plan=plan,
+                todos=todos,
                 settings=Settings(retry=RetrySettings(max_retries=0)),
                 complete=lambda model, request: complete(self.faux.stream, model, request),
             )
@@ -160,36 +155,17 @@ class Wired(SessionLoop):
         self.events: list[AgentEvent] = []
         self.subscribe(self.events.append)
 
-    def emit(self, event: AgentEvent) -> None:
-        super().emit(event)
-        self.todos.saw(event)
-        self.checkpoints.saw(event)
-
-    def setup(self) -> Setup:
-        setup = super().setup()
-        self.asked.append(self.plan.model())
-        return Setup(
-            model=self.plan.model(),
-            thinking=setup.thinking,
-            system=self.plan.system(setup.system),
-            tools=self.plan.tools(setup.tools),
-            max_tokens=setup.max_tokens,
-        )
-
-    def tool_context(self, call: ToolCall, update: Callable[[ToolOutput], None], nested: NestedCall) -> Any:
-        return Call(self, call, update, nested)
+    def _stream(self, model: Model, request: Request) -> AsyncGenerator[Delta, None]:
+        self.asked.append(model)
+        return self.faux.stream(model, request)
 
     def follow(self, script: Sequence[Sequence[FauxStep]]) -> None:
         """Another script, for one that has to name the work itself."""
         self.faux = Faux(script)
 
-    async def prompt(self, text: str = "go") -> Outcome:
-        self.at_work = True
-        try:
-            async with asyncio.timeout(20):
-                return await self.run([UserMessage(text, 1)], Abort())
-        finally:
-            self.at_work = False
+    async def prompt(self, text: str = "go", images: Sequence[ImageContent] = ()) -> Outcome:
+        async with asyncio.timeout(20):
+            return await super().prompt(text, images)
 
     def go(self, text: str = "go") -> Outcome:
         try:

@@ -182,8 +182,8 @@ def test_another_model_goes_on_where_one_stays_busy(program: Program, api: str) 
     ran = program.ask("hi", "--session-dir", "elsewhere")
     assert (ran.returncode, ran.stdout) == (0, "The third is here.\n")
     assert asked(program) == ["fake-model"] * 3 + ["second"] * 3 + ["third"]
-    assert "Going on with spare/second." in ran.stderr
-    assert "Going on with spare/third." in ran.stderr
+    assert "Switching to spare/second." in ran.stderr
+    assert "Switching to spare/third." in ran.stderr
 
 
 def test_the_session_remembers_who_stood_in_for_whom(program: Program) -> None:
@@ -215,7 +215,7 @@ def test_another_key_is_used_where_one_fails(program: Program, fault: Status) ->
     ran = program.ask("hi")
     assert (ran.returncode, ran.stdout) == (0, "Done.\n")
     assert keys(program) == ["first-key", "second-key", "second-key"]
-    assert "going on with another one of auth.json" in ran.stderr
+    assert "switching to another one from auth.json" in ran.stderr
     assert "-key" not in ran.stderr + ran.stdout
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tau.agent.queue import Prompt, QueueRunner, spoken_text
+from tau.agent.queue import Prompt, UserExecution, typed_text
 from tau.ai.catalog import load_catalog
 from tau.ai.dialect import Request
 from tau.ai.faux import Say
@@ -81,10 +81,10 @@ def assert_nothing_lost(report: list[dict[str, Any]], before: list[dict[str, Any
     kept = [entry.get("message") for entry in before]
     assert [note["ended"] for note in report if "ended" in note and note["ended"] not in kept] == []
     spoken = Counter(
-        spoken_text(entry.message)
+        typed_text(entry.message)
         for node in session.log.nodes()
         if isinstance(entry := session.log.decode(node), MessageEntry)
-        and isinstance(entry.message, Prompt | QueueRunner)
+        and isinstance(entry.message, Prompt | UserExecution)
     )
     taken = {note["taking"] for note in report if "taking" in note}
     promised = {text for note in report for kind, text in note.items() if kind in ("queued", "ran")}

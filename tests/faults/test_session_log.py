@@ -65,7 +65,7 @@ def goes_on(path: Path) -> SessionLog:
     log.close()
     again = SessionLog.open(path)
     assert again.messages() == [*before, AFTER]
-    assert not any("never finished" in warning for warning in again.warnings)
+    assert not any("is incomplete" in warning for warning in again.warnings)
     assert normalize_history(again.messages(), FAUX_MODEL)[-1] == AFTER
     again.close()
     return log
@@ -138,7 +138,7 @@ def test_a_damaged_text_costs_its_entry_and_is_told(tmp_path: Path) -> None:
     log = SessionLog.open(path)
     assert UserMessage("more", 3) not in log.messages()
     assert len(log.messages()) == 4
-    assert "is damaged and is left out" in log.warnings[0]
+    assert "is damaged and was skipped" in log.warnings[0]
     log.append_message(AFTER)
     log.close()
     assert b'"m\xffre"' in path.read_bytes()
@@ -323,7 +323,7 @@ def test_a_line_that_another_process_is_writing_is_not_told_as_torn(tmp_path: Pa
     seen.close()
     log.close()
     seen = SessionLog.open(path, read_only=True)
-    assert "never finished" in seen.warnings[0]
+    assert "is incomplete" in seen.warnings[0]
     seen.close()
 
 

@@ -1,4 +1,4 @@
-"""A user's stop: cancels the work in flight, never the loop that records it."""
+"""A user's abort: cancels the work in flight, never the loop that records it."""
 
 import asyncio
 from contextlib import suppress
@@ -17,7 +17,7 @@ class Abort:
         self._scopes: set[AbortScope] = set()
 
     def abort(self) -> None:
-        """Stop everything inside a scope of this abort, and all that is started later."""
+        """Stop everything inside a scope of this abort, now and later."""
         if self.aborted:
             return
         self.aborted = True
@@ -28,15 +28,15 @@ class Abort:
         return AbortScope(self, self._scopes)
 
     async def sleep(self, seconds: float) -> None:
-        """Wait, or raise Aborted as soon as the user stops."""
+        """Sleep; raises Aborted as soon as the user aborts."""
         async with self.scope():
             await asyncio.sleep(seconds)
 
 
 class AbortScope:
-    """Turns a user's abort into a cancellation of the task inside, and that into `Aborted` on the way out.
+    """Turns a user's abort into a cancellation of the task inside, and that into `Aborted` on exit.
 
-    A cancellation from outside wins: it is passed on untouched even if an abort came first.
+    A cancellation from outside wins: it passes through even if an abort came first.
     """
 
     def __init__(self, abort: Abort, entered: "set[AbortScope]") -> None:
@@ -68,7 +68,7 @@ class AbortScope:
             return
         assert self._task is not None
         if kind is None or not issubclass(kind, asyncio.CancelledError):
-            # The body ended before the cancellation reached it: take it here; its work or its error stands.
+            # The body ended before the cancellation reached it: absorb it, keep the body's result or error.
             with suppress(asyncio.CancelledError):
                 await asyncio.sleep(0)
             if self._task.uncancel() > self._cancelling:

@@ -1,4 +1,4 @@
-"""The loop with nothing around it: history in memory, no files, no settings. For the SDK and for tests."""
+"""A bare agent: the loop with its history in memory, no files, no settings. For the SDK and tests."""
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from pathlib import Path
@@ -7,28 +7,27 @@ from typing import Any
 from msgspec.structs import replace
 
 from tau.agent.abort import Abort
-from tau.agent.event_stream import events_of
+from tau.agent.event_bus import EventBus
+from tau.agent.event_stream import stream_events
 from tau.agent.events import AgentEvent
 from tau.agent.hooks import Hooks
-from tau.agent.listeners import Listeners
-from tau.agent.loop import Outcome, run
+from tau.agent.loop import Outcome, run_loop
 from tau.agent.output import ToolOutput
 from tau.agent.owner import EventListener, Setup, StreamFunction
 from tau.agent.ports import ToolContext
-from tau.agent.queue import Queue
+from tau.agent.queue import Queue, user_message
 from tau.agent.tool import Tool
 from tau.agent.world import CallContext, NestedCall, World
 from tau.ai.dialect import Delta, Request
 from tau.ai.model import Model, ThinkingLevel
-from tau.ai.wire import AppMessage, ImageContent, TextContent, ToolCall, UserMessage
-from tau.base.clock import now_ms
+from tau.ai.wire import AppMessage, ImageContent, ToolCall, UserMessage
 from tau.base.errors import TauError, ToolError
 
 
 class Agent:
-    """Give it a model's stream and tools, `prompt` it, read `messages`.
+    """Pass a model's stream and tools, call `prompt`, read `messages`.
 
-    Tools that use files or processes need a `world`; others do without.
+    Only tools that use files or processes need a `world`.
     """
 
     def __init__(
@@ -57,7 +56,7 @@ class Agent:
 
     @property
     def messages(self) -> list[AppMessage]:
-        """What was said so far."""
+        """The conversation so far."""
         return self._owner.messages
 
     @property
@@ -70,48 +69,48 @@ class Agent:
 
     async def prompt(self, text: str, images: Sequence[ImageContent] = ()) -> Outcome:
         """Send a message and work until the model stops. While busy, use `steer` or `follow_up`."""
-        return await self._run(_user_message(text, images))
+        return await self._run(user_message(text, images))
 
     async def go_on(self) -> Outcome:
-        """Work on from where `messages` stand, without a word of the user: after an error, for instance."""
+        """Continue from `messages` without a new prompt, for instance after an error."""
         return await self._run(None)
 
     def stream(self, text: str, images: Sequence[ImageContent] = ()) -> AsyncGenerator[AgentEvent, None]:
-        """Prompt, and yield what happens; the run's error is raised at the end. Who leaves early stops it."""
-        return events_of(self.subscribe, lambda: self.prompt(text, images))
+        """Prompt and yield the events; raises the run's error at the end. Leaving early stops the run."""
+        return stream_events(self.subscribe, lambda: self.prompt(text, images))
 
     def steer(self, text: str, images: Sequence[ImageContent] = ()) -> None:
-        """Put a message in between turns of the run that is under way."""
-        self.queue.steer(_user_message(text, images))
+        """Send a message between turns of the current run."""
+        self.queue.steer(user_message(text, images))
 
     def follow_up(self, text: str, images: Sequence[ImageContent] = ()) -> None:
         """Queue a message for when the agent would stop."""
-        self.queue.follow_up(_user_message(text, images))
+        self.queue.follow_up(user_message(text, images))
 
     def abort(self) -> None:
-        """Stop the run. What has been said and done so far is in `messages`; what is queued stays queued."""
+        """Stop the run. The work so far is in `messages`; queued messages stay queued."""
         if self._abort is not None:
             self._abort.abort()
 
     def subscribe(self, listener: EventListener) -> Callable[[], None]:
-        """Be told what happens; returns the way to stop listening."""
+        """Call `listener` with each event; the returned function unsubscribes it."""
         return self._owner.listeners.subscribe(listener)
 
     def configure(self, **changes: Any) -> None:
-        """Change what the next request is made with: any field of `Setup`, such as model, system or tools."""
+        """Change any field of `Setup`, such as model, system or tools, from the next request on."""
         self._owner.use(replace(self._owner.setup(), **changes))
 
     async def _run(self, message: UserMessage | None) -> Outcome:
         if self._abort is not None:
-            raise TauError("The agent is at work; steer it or queue a follow-up instead.")
+            raise TauError("The agent is busy; steer it or queue a follow-up instead.")
         self._abort = abort = Abort()
         try:
             if message is None:
-                return await run(self._owner, [], abort)
+                return await run_loop(self._owner, [], abort)
             taken = await self._owner.hooks.input(message)
             if taken is None:
                 return Outcome(message=None, messages=[])
-            return await run(self._owner, [taken], abort)
+            return await run_loop(self._owner, [taken], abort)
         finally:
             self._abort = None
 
@@ -131,7 +130,7 @@ class _Owner:
         self.hooks = hooks
         self.queue = queue
         self.messages = messages
-        self.listeners = Listeners()
+        self.listeners = EventBus()
         self._setup = setup
         self._stream = stream
         self._world = world
@@ -149,7 +148,7 @@ class _Owner:
         self.messages.append(message)
 
     async def make_room(self, abort: Abort) -> None:
-        """Nothing to do: who needs it takes a session."""
+        """Do nothing: only a session compacts."""
 
     def emit(self, event: AgentEvent) -> None:
         self.listeners.emit(event)
@@ -164,19 +163,12 @@ class _Owner:
 
 
 class _NoPort:
-    """Stands for a port that the agent was not given."""
+    """Replaces a port that the agent was not given."""
 
     def __getattr__(self, name: str) -> Any:
-        raise ToolError("This agent was made without a world, so its tools reach no files and no processes.")
+        raise ToolError("This agent was created without a world, so its tools cannot use files or processes.")
 
 
 def _no_world() -> World:
     missing: Any = _NoPort()
     return World(cwd=Path.cwd(), fs=missing, run=missing, artifacts=missing)
-
-
-def _user_message(text: str, images: Sequence[ImageContent] = ()) -> UserMessage:
-    """What a user says now."""
-    if not images:
-        return UserMessage(text, now_ms())
-    return UserMessage([TextContent(text), *images], now_ms())

@@ -1,4 +1,4 @@
-"""A tool's parameters as JSON schema, and a model's arguments decoded into them, with errors it can use."""
+"""JSON schemas of tool parameters, and decoding of a model's arguments with errors it can act on."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -21,19 +21,19 @@ _SHOWN_CHARS = 80
 
 @cache
 def json_schema(params: type[Struct]) -> _Schema:
-    """The schema of a parameter struct as it is sent with every request, without what tells a model nothing.
+    """The schema of a parameter struct as sent with every request, without what is useless to a model.
 
-    The result is shared between callers: treat it as frozen.
+    The result is cached: do not modify it.
     """
     schema = _full_schema(params)
     return {key: _compact(value) if key == "properties" else value for key, value in schema.items()}
 
 
 def decode_arguments(params: type[P], arguments: Mapping[str, Any]) -> tuple[P, list[str]]:
-    """The parameters, and the names that were sent but mean nothing here.
+    """The parameters, and the names of unknown arguments.
 
-    Models send "5" for 5, lists as JSON text and null for "not given": that is understood. A struct may carry
-    `aliases: ClassVar[dict[str, str]]`, names that models know from elsewhere. Raises ToolError.
+    Accepts what models send: "5" for 5, lists as JSON text, null for "not given". A struct may declare
+    `aliases: ClassVar[dict[str, str]]`, names that models know from other tools. Raises ToolError.
     """
     schema = _full_schema(params)
     known, ignored = _settle(params, schema, arguments)
@@ -50,7 +50,7 @@ def decode_arguments(params: type[P], arguments: Mapping[str, Any]) -> tuple[P, 
 def _settle(
     params: type[Struct], schema: _Schema, arguments: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
-    """The arguments under our names, without those that mean "not given"; and the names we do not know."""
+    """The arguments under our names, without those that mean "not given"; and the unknown names."""
     properties: _Schema = schema["properties"]
     aliases: Mapping[str, str] = getattr(params, "aliases", {})
     known: dict[str, Any] = {}
@@ -67,7 +67,7 @@ def _settle(
 
 
 def _unquoted(value: Any, schema: _Schema) -> Any:
-    """A list or object that came as JSON text, parsed; any other value as it is."""
+    """Parse a list or object sent as JSON text; return any other value as it is."""
     if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
         return value
     kinds = {option.get("type") for option in schema.get("anyOf", (schema,))}
@@ -102,7 +102,7 @@ def _wrong_fields(params: type[Struct], schema: _Schema, known: Mapping[str, Any
 
 
 def _wrong_text(name: str, value: Any, schema: _Schema, definitions: _Schema, error: str) -> str:
-    """One field's error. Inside lists and objects we follow the place that msgspec names while we can."""
+    """One field's error. Inside lists and objects, follow the path that msgspec names as far as possible."""
     message, steps = error_paths.split_place(error)
     where = f"`{name}{error_paths.spell(*steps)}`"
     for step in steps:
@@ -115,7 +115,7 @@ def _wrong_text(name: str, value: Any, schema: _Schema, definitions: _Schema, er
 
 
 def _opened(schema: _Schema, definitions: _Schema) -> _Schema:
-    """What stands behind a reference, or behind "this or null"."""
+    """Resolve a reference, or the type in "this or null"."""
     options = [option for option in schema.get("anyOf", ()) if option != {"type": "null"}]
     if len(options) == 1:
         schema = options[0]
@@ -178,7 +178,7 @@ def _bounds(schema: _Schema, low: str, high: str) -> str:
 
 @cache
 def _full_schema(params: type[Struct]) -> _Schema:
-    """msgspec's schema with references replaced by what they stand for, save where a type contains itself."""
+    """msgspec's schema with references inlined, except where a type contains itself."""
     raw = msgspec.json.schema(params)
     definitions: _Schema = raw.pop("$defs", {})
     needed: set[str] = set()
@@ -224,7 +224,7 @@ def _compact(properties: _Schema) -> _Schema:
 
 
 def _compact_field(field: _Schema) -> _Schema:
-    """Drop what tells a model nothing: empty defaults, and "or null" where leaving it out says the same."""
+    """Drop what is useless to a model: empty defaults, and "or null" where omitting it means the same."""
     field = dict(field)
     if "default" in field:
         if len(options := [o for o in field.get("anyOf", ()) if o != {"type": "null"}]) == 1:

@@ -1,4 +1,4 @@
-"""Runs the tool calls of one answer: in parallel, an exclusive tool alone, and every call gets a result."""
+"""Runs the tool calls of one answer: in parallel, exclusive tools alone. Every call gets a result."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
@@ -19,8 +19,8 @@ from tau.base.errors import ToolError
 from tau.base.tasks import spawn
 from tau.base.text import sentence
 
-MAX_SIDE_BY_SIDE = 16  # calls of one answer at work at the same time
-Take = Callable[[ToolResultMessage, e.ToolEnd], None]
+MAX_PARALLEL = 16  # calls of one answer
+TakeResult = Callable[[ToolResultMessage, e.ToolEnd], None]
 
 STOPPED = "The user interrupted this call; it may have done part of its work."
 UNFINISHED = "The user interrupted this call before it ended."
@@ -35,9 +35,9 @@ async def run_calls(
     broken: Mapping[str, str],
     abort: Abort,
     failed: FailedCalls,
-    take: Take,
+    take: TakeResult,
 ) -> None:
-    """Run the calls of `message`; `take` gets each result as soon as it is there."""
+    """Run the calls of `message`; `take` gets each result as soon as it is available."""
     tools = {tool.name: tool for tool in setup.tools}
     calls = _Calls(owner, setup, tools, broken, abort, failed, take)
     waiting = list(message.tool_calls)
@@ -48,15 +48,15 @@ async def run_calls(
             if len(batch) == 1:
                 await calls.run(batch[0])
             else:
-                await _side_by_side(calls, batch)
+                await _run_parallel(calls, batch)
     finally:
         for call in waiting:
             if call.id not in calls.answered:
                 calls.skip(call, NOT_STARTED)
 
 
-async def _side_by_side(calls: "_Calls", batch: list[ToolCall]) -> None:
-    """Run them all, so many at a time. A call never fails by itself; what can fail here is the recording."""
+async def _run_parallel(calls: "_Calls", batch: list[ToolCall]) -> None:
+    """Run all calls, up to MAX_PARALLEL at a time. A call never raises; recording its result can."""
     waiting = iter(batch)
 
     async def work() -> None:
@@ -67,14 +67,14 @@ async def _side_by_side(calls: "_Calls", batch: list[ToolCall]) -> None:
 
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in batch[:MAX_SIDE_BY_SIDE]:
+            for _ in batch[:MAX_PARALLEL]:
                 spawn(group, work())
     except BaseExceptionGroup as failures:
         raise failures.exceptions[0] from None
 
 
 def _batches(calls: list[ToolCall], tools: Mapping[str, Tool[Any]]) -> Iterator[list[ToolCall]]:
-    """Neighbours that may run side by side; an exclusive call is a batch of its own."""
+    """Group adjacent calls that may run in parallel; an exclusive call is its own batch."""
     batch: list[ToolCall] = []
     for call in calls:
         tool = tools.get(call.name)
@@ -100,7 +100,7 @@ class _Calls:
         broken: Mapping[str, str],
         abort: Abort,
         failed: FailedCalls,
-        take: Take,
+        take: TakeResult,
     ) -> None:
         self.owner = owner
         self.setup = setup
@@ -117,7 +117,7 @@ class _Calls:
         self.finish(call, ToolOutput.text(reason, is_error=True))
 
     async def run(self, call: ToolCall) -> None:
-        """Run it, unless a message of the user comes first: what has begun may end, the rest is left."""
+        """Run a call, or skip it if the user has steered: running calls finish, the rest are skipped."""
         if self.setup.interrupt_mode == "immediate" and self.owner.queue.has_steering:
             self.skip(call, SKIPPED)
             return
@@ -135,15 +135,15 @@ class _Calls:
         self.finish(call, output)
 
     def stopped(self, call: ToolCall) -> ToolOutput:
-        """What is told of a call that did not get to its end: how much it can have done."""
+        """The result of an interrupted call: how much it may have done."""
         effects = self.begun.get(call.id)
-        if effects is None:  # somebody was still asked whether it may run
+        if effects is None:  # its approval was still pending
             return ToolOutput.text(NOT_STARTED, is_error=True)
         changes = effects.writes or effects.runs or effects.network
         return ToolOutput.text(STOPPED if changes else UNFINISHED, is_error=True)
 
     async def output(self, call: ToolCall) -> ToolOutput:
-        """The call's output; whatever goes wrong in it becomes text that the model can read."""
+        """The call's output; any failure becomes text for the model."""
         try:
             output = await self.attempt(call)
         except ToolError as error:
@@ -183,7 +183,7 @@ class _Calls:
         return output
 
     async def nested(self, name: str, arguments: dict[str, Any]) -> ToolOutput:
-        """A call that another call makes. It has no result of its own in the conversation."""
+        """Run a call made by another call. It adds no result to the conversation."""
         return await self.output(ToolCall(new_call_id(), name, arguments))
 
     def updater(self, call: ToolCall) -> Callable[[ToolOutput], None]:
@@ -194,7 +194,7 @@ class _Calls:
         return update
 
     def finish(self, call: ToolCall, output: ToolOutput) -> None:
-        """Hand over the result: recorded first, then told."""
+        """Record the result, then report it."""
         self.answered.add(call.id)
         message = ToolResultMessage(
             tool_call_id=call.id,

@@ -1,4 +1,4 @@
-"""What a tool call would do, told without doing it."""
+"""What a tool call would do, declared without doing it."""
 
 from pathlib import Path
 

@@ -9,16 +9,16 @@ from tau.agent.loop import Outcome
 from tau.agent.owner import EventListener
 from tau.base.tasks import spawn
 
-MAX_BEHIND = 20_000  # events that a reader may lag before it gets no more pieces
+MAX_BEHIND = 20_000  # events that a reader may lag before message updates are dropped
 
 
-async def events_of(
+async def stream_events(
     subscribe: Callable[[EventListener], Callable[[], None]], work: Callable[[], Awaitable[Outcome]]
 ) -> AsyncGenerator[AgentEvent, None]:
-    """Do `work` and yield what is told meanwhile, in order; the error that it ends with is raised at the end.
+    """Do `work` and yield its events in order; raises its error at the end.
 
-    A reader who leaves early cancels the work, which is then recorded as interrupted. Leaving is sure to wait
-    for that with `async with aclosing(...)`; after a bare `break` it happens a moment later.
+    Leaving early cancels the work, which is then recorded as interrupted. Use `async with aclosing(...)` to
+    wait for that; after a bare `break` it happens a moment later.
     """
     inbox = _Inbox()
     stop_listening = subscribe(inbox.put)
@@ -28,7 +28,7 @@ async def events_of(
             try:
                 while (event := await inbox.next()) is not None:
                     yield event
-            except GeneratorExit:  # must not pass through the group, which would make an error of it
+            except GeneratorExit:  # must not pass through the group, which would raise it as an error
                 working.cancel()
                 return
     finally:
@@ -38,7 +38,7 @@ async def events_of(
 
 
 class _Inbox:
-    """Events between the one who tells them and the one who reads them, each at their own pace."""
+    """Buffers events between the emitter and the reader."""
 
     def __init__(self) -> None:
         self.error: Exception | None = None
@@ -48,7 +48,7 @@ class _Inbox:
         self._behind = False
 
     async def fill(self, work: Callable[[], Awaitable[Outcome]]) -> None:
-        """It never raises by itself: a failing task of the group would cancel the reader in its own code."""
+        """Never raises: a failing task in the group would cancel the reader's own code."""
         try:
             self.error = (await work()).error
         except Exception as error:
@@ -61,16 +61,14 @@ class _Inbox:
         if len(self._events) >= MAX_BEHIND and isinstance(event, MessageUpdate | ToolUpdate):
             if not self._behind:
                 self._behind = True
-                text = (
-                    "The reader of these events is far behind; pieces of messages are left out from here on."
-                )
+                text = "The reader of these events is too slow; message updates are dropped from here on."
                 self._events.append(Notice("warning", text))
             return
         self._events.append(event)
         self._news.set()
 
     async def next(self) -> AgentEvent | None:
-        """The next event; None when the work is done and all is read."""
+        """The next event; None when the work is done and all events are read."""
         while not self._events:
             if self._done:
                 return None

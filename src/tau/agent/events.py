@@ -1,4 +1,4 @@
-"""What happened, as facts. The tag is the name on the wire; consumers `match` on the class."""
+"""Events: facts about a run. The tag is the name on the wire; consumers `match` on the class."""
 
 from typing import Any, Literal, TypeAlias
 
@@ -60,7 +60,7 @@ class ToolUpdate(Struct, frozen=True, rename="camel", tag_field="type", tag="too
 
 
 class ToolEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="tool_execution_end"):
-    """`result` is a plain string where the call failed."""
+    """`result` is a plain string if the call failed."""
 
     tool_call_id: str
     tool_name: str
@@ -97,7 +97,7 @@ class FallbackSucceeded(
 
 
 class CompactionResult(Struct, frozen=True, rename="camel"):
-    """Both numbers of tokens are of the same measure: the server's, as far as it has counted."""
+    """Both token counts use the same measure: the server's, as far as it has counted."""
 
     summary: str
     first_kept_entry_id: str
@@ -121,7 +121,7 @@ class CompactionEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="
 
 
 class Compacted(Struct, frozen=True, rename="camel", tag_field="type", tag="compaction"):
-    """Told after each one; `auto` is there only where nobody asked for it."""
+    """Emitted after each compaction; `auto` is set only if the user did not ask for it."""
 
     summary: str
     tokens_before: int
@@ -136,7 +136,7 @@ class ThinkingLevelChanged(
 
 
 class QueueChanged(Struct, frozen=True, rename="camel", tag_field="type", tag="queue_update"):
-    """The texts that wait now."""
+    """The texts in the queue now."""
 
     steering: list[str]
     follow_up: list[str]
@@ -147,7 +147,7 @@ class BashEnd(Struct, frozen=True, rename="camel", tag_field="type", tag="bash_e
 
 
 class TodoReminder(Struct, frozen=True, rename="camel", tag_field="type", tag="todo_reminder"):
-    """The model stopped with these tasks open, and was told so."""
+    """The model stopped with these tasks open and was reminded."""
 
     todos: list[Any]
     attempt: int
@@ -155,7 +155,7 @@ class TodoReminder(Struct, frozen=True, rename="camel", tag_field="type", tag="t
 
 
 class TodoAutoClear(Struct, frozen=True, rename="camel", tag_field="type", tag="todo_auto_clear"):
-    """Tasks that were closed some time ago have left the list."""
+    """Tasks that were closed a while ago were removed from the list."""
 
 
 class Notice(Struct, frozen=True, rename="camel", tag_field="type", tag="notice"):

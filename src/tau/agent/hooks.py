@@ -1,4 +1,4 @@
-"""Questions that the loop and the session ask at named points. Whoever answers may change or refuse."""
+"""Hooks: awaited by the loop and the session at named points; each may change or refuse."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from tau.ai.wire import AppMessage, ToolCall, UserMessage
 
 
 class ToolQuestion(Struct, frozen=True):
-    """A call that is about to run: may it?"""
+    """A call that is about to run."""
 
     call: ToolCall
     tool: Tool[Any]
@@ -25,21 +25,21 @@ class ToolQuestion(Struct, frozen=True):
 
 
 class Hooks:
-    """The questions, each with the answer "as it is". Subclass and override what you care about."""
+    """All hooks, each leaving things as they are. Subclass and override the ones you need."""
 
     async def input(self, message: UserMessage) -> UserMessage | None:
-        """A user's message before it is recorded; None swallows it."""
+        """Change a user's message before it is recorded; None blocks it."""
         return message
 
     async def context(self, messages: list[AppMessage]) -> list[AppMessage]:
-        """The history as it goes into a request."""
+        """Change the history that goes into a request."""
         return messages
 
     async def before_request(self, request: Request) -> Request:
         return request
 
     async def before_tool(self, question: ToolQuestion) -> str | None:
-        """A sentence for the model refuses the call; None lets it run."""
+        """Return a sentence for the model to refuse the call, None to let it run."""
         return None
 
     async def after_tool(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
@@ -52,12 +52,12 @@ class Hooks:
         return True
 
     async def user_bash(self, command: str) -> str | None:
-        """The command to run in its place, or None to refuse it."""
+        """Return the command to run instead, or None to refuse it."""
         return command
 
 
 class HookChain(Hooks):
-    """Asks several in turn; each sees what the one before it made of the question."""
+    """Calls several hooks in turn; each sees the result of the one before."""
 
     def __init__(self, hooks: Sequence[Hooks]) -> None:
         self._hooks = list(hooks)

@@ -1,7 +1,7 @@
 """The loop: ask the model, run the tools it calls, repeat until it stops.
 
-It keeps nothing: history, settings and queues belong to its owner (a session). A message is recorded before
-it is reported as ended, every start has its end, every tool call gets a result, whatever happens in between.
+It holds no state between runs: history, settings and queues belong to its owner (a session). A message is
+recorded before its end is reported, every start gets its end and every tool call its result, come what may.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 class ModelAnswer(Struct, frozen=True):
-    """One answer of the model. `broken` names calls that cannot run, and why."""
+    """One answer of the model. `broken` maps the ids of calls that cannot run to the reason."""
 
     message: AssistantMessage
     broken: dict[str, str]
@@ -45,15 +45,15 @@ class ModelAnswer(Struct, frozen=True):
     cancelled: bool = False
 
 
-async def run(owner: Owner, prompts: Sequence[Prompt], abort: Abort) -> Outcome:
-    """Work on `prompts` (none: go on from where the history stands) until the model stops."""
-    loop = _Run(owner, abort)
+async def run_loop(owner: Owner, prompts: Sequence[Prompt], abort: Abort) -> Outcome:
+    """Work on `prompts`, or on the history as it is if there are none, until the model stops."""
+    run = _Run(owner, abort)
     owner.emit(e.AgentStart())
     try:
-        return await loop.until_done(list(prompts))
+        return await run.take_turns(list(prompts))
     finally:
         owner.queue.put_back()
-        owner.emit(e.AgentEnd(loop.messages))
+        owner.emit(e.AgentEnd(run.messages))
 
 
 class _Run:
@@ -66,13 +66,13 @@ class _Run:
         self.cut_off_turns = 0
         self.failed = FailedCalls()
 
-    async def until_done(self, prompts: list[Prompt]) -> Outcome:
+    async def take_turns(self, prompts: list[Prompt]) -> Outcome:
         queue, record = self.owner.queue, self.owner.record
         queue.release(record)
         while True:
             self.begin_turn(prompts)
-            answer, results = await self.turn()
-            queue.release(record)  # behind the results, never between a call and its result
+            answer, results = await self.take_turn()
+            queue.release(record)  # after the results, never between a call and its result
             message = answer.message
             if answer.error is not None or message.stop_reason in ("aborted", "error") or self.abort.aborted:
                 return Outcome(
@@ -88,21 +88,21 @@ class _Run:
             self.owner.queue.settle(prompt)
         self.owner.emit(e.TurnStart())
         for prompt in prompts:
-            self.tell(prompt)
+            self.report(prompt)
 
     def next_prompts(self, *, stopping: bool) -> list[Prompt]:
-        """What goes into the next turn: steering first; follow-ups only where the agent would stop."""
+        """Steering messages first; follow-ups only if the agent would stop."""
         queue = self.owner.queue
         prompts = queue.take_steering()
         if stopping and not prompts:
             return [*queue.take_asides(), *queue.take_follow_ups()]
         return [*prompts, *queue.take_asides()]
 
-    async def turn(self) -> tuple[ModelAnswer, list[ToolResultMessage]]:
-        """One answer and the results of its calls, told as one turn."""
+    async def take_turn(self) -> tuple[ModelAnswer, list[ToolResultMessage]]:
+        """Request one answer and run its tool calls."""
         await self.owner.make_room(self.abort)
         setup = self.owner.setup()
-        answer = await self.answer(setup)
+        answer = await self.request_answer(setup)
         results: list[ToolResultMessage] = []
         try:
             if answer.cancelled:
@@ -125,7 +125,7 @@ class _Run:
         return answer, results
 
     def check_cut_off(self, answer: ModelAnswer) -> ModelAnswer:
-        """Calls of an answer that was cut off never run; a model that keeps being cut off is stopped."""
+        """Never run the calls of a truncated answer, and stop a model whose answers keep being truncated."""
         if answer.message.stop_reason != "length" or not answer.message.tool_calls:
             self.cut_off_turns = 0
             return answer
@@ -142,7 +142,7 @@ class _Run:
             )
         return ModelAnswer(answer.message, broken, error)
 
-    async def answer(self, setup: Setup) -> ModelAnswer:
+    async def request_answer(self, setup: Setup) -> ModelAnswer:
         owner = self.owner
         assembler = Assembler(setup.model, now_ms())
         owner.emit(e.MessageStart(assembler.message("stop")))
@@ -151,7 +151,7 @@ class _Run:
         stop: StopReason = "error"
         try:
             async with self.abort.scope():
-                request = await self.request(setup)
+                request = await self.build_request(setup)
                 async with aclosing(owner.stream(setup.model, request)) as deltas:
                     async for delta in deltas:
                         for event in assembler.feed(delta):
@@ -176,7 +176,7 @@ class _Run:
         owner.emit(e.MessageEnd(message))
         return ModelAnswer(message, assembler.broken, error, cancelled)
 
-    async def request(self, setup: Setup) -> Request:
+    async def build_request(self, setup: Setup) -> Request:
         hooks = self.owner.hooks
         history = await hooks.context(self.owner.history())
         return await hooks.before_request(
@@ -194,8 +194,8 @@ class _Run:
         self.owner.record(message)
         self.messages.append(message)
 
-    def tell(self, message: AppMessage) -> None:
-        """Report a message that was complete from the start, and is recorded."""
+    def report(self, message: AppMessage) -> None:
+        """Emit the events of a recorded message that did not stream."""
         self.owner.emit(e.MessageStart(message))
         self.owner.emit(e.MessageEnd(message))
 
@@ -204,6 +204,6 @@ class _Run:
             self.record(message)
             results.append(message)
             self.owner.emit(end)
-            self.tell(message)
+            self.report(message)
 
         return take

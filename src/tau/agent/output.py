@@ -1,4 +1,4 @@
-"""What a tool call gives back."""
+"""The output of a tool call."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The owner of a loop: it keeps the history, the queue and the settings, and the loop asks it for them."""
+"""The owner of a loop: keeps the history, the queue and the settings that the loop asks for."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Any, Literal, Protocol
@@ -19,12 +19,12 @@ from tau.ai.wire import AppMessage, AssistantMessage, ToolCall
 
 InterruptMode = Literal["immediate", "wait"]
 EventListener = Callable[[AgentEvent], None]
-Complete = Callable[[Model, Request], Awaitable[AssistantMessage]]  # a request on the side, whole
+Complete = Callable[[Model, Request], Awaitable[AssistantMessage]]  # a side request, answered in one piece
 StreamFunction = Callable[[Model, Request], AsyncGenerator[Delta, None]]
 
 
 class Setup(Struct, frozen=True, kw_only=True):
-    """What the next request is made with. Asked for before each one: a user may change it between turns."""
+    """What the next request is made with. Requested before each one: a user may change it between turns."""
 
     model: Model
     thinking: ThinkingLevel
@@ -45,11 +45,11 @@ class Owner(Protocol):
     def setup(self) -> Setup: ...
     def history(self) -> list[AppMessage]: ...
     def record(self, message: AppMessage) -> None:
-        """Make it durable. An error here ends the run: better to stop than to go on unrecorded."""
+        """Make it durable. An error here ends the run: better to stop than to continue unrecorded."""
         ...
 
     async def make_room(self, abort: Abort) -> None:
-        """Called before each request: see to it that the history fits. It does not raise on an abort."""
+        """Make the history fit; called before each request. Does not raise on an abort."""
         ...
 
     def emit(self, event: AgentEvent) -> None: ...
@@ -57,5 +57,5 @@ class Owner(Protocol):
     def tool_context(
         self, call: ToolCall, update: Callable[[ToolOutput], None], nested: NestedCall
     ) -> ToolContext:
-        """`nested` runs a call that this call makes."""
+        """`nested` runs a call made by this call."""
         ...

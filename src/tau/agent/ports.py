@@ -12,7 +12,7 @@ from tau.base.run import Runner
 
 
 class Stat(Struct, frozen=True, kw_only=True):
-    """Enough to notice that a file is not the one we read: compare two of them for equality."""
+    """Compare two for equality to detect that a file has changed since it was read."""
 
     size: int
     mtime_ns: int
@@ -26,11 +26,11 @@ class FileSystem(Protocol):
 
     async def read(self, path: Path) -> bytes: ...
     async def read_part(self, path: Path, start: int, size: int) -> bytes:
-        """At most `size` bytes from `start` on; none at the end of the file."""
+        """Up to `size` bytes from `start`; empty at the end of the file."""
         ...
 
     async def write(self, path: Path, data: bytes, *, expect: Stat | None = None) -> Stat:
-        """Replace a file's content atomically, making its folders. With `expect`: ToolError if it changed."""
+        """Replace a file atomically, creating its folders. With `expect`: ToolError if it has changed."""
         ...
 
     async def stat(self, path: Path) -> Stat | None:
@@ -42,7 +42,7 @@ class FileSystem(Protocol):
 
 
 class Sink(Protocol):
-    """Takes the full output of a tool, of which the model sees a part."""
+    """Stores the full output of a tool, of which the model sees a part."""
 
     @property
     def id(self) -> str: ...
@@ -55,7 +55,7 @@ class Sink(Protocol):
 class Artifacts(Protocol):
     def create(self, tool: str) -> Sink: ...
     def open(self, id: str) -> Path:
-        """Where an artifact's bytes are. Raises ToolError for an unknown id."""
+        """The path of an artifact. Raises ToolError for an unknown id."""
         ...
 
 
@@ -72,15 +72,15 @@ class ToolContext(Protocol):
     def run(self) -> Runner: ...
     @property
     def ui(self) -> Ui | None:
-        """None in a face that cannot ask."""
+        """None in a mode that cannot ask."""
         ...
 
     @property
     def artifacts(self) -> Artifacts: ...
     def update(self, partial: ToolOutput) -> None:
-        """Show progress; the last word is what `run` returns."""
+        """Show progress; what `run` returns replaces it."""
         ...
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolOutput:
-        """Run another tool as if the model had called it: same checks, same questions to the person."""
+        """Run another tool as if the model had called it, with the same checks and approvals."""
         ...

@@ -1,36 +1,45 @@
-"""Messages that wait for their moment: steering between turns, asides with it, follow-ups at the stop."""
+"""Queued messages: steering and asides go in between turns, follow-ups when the agent would stop."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tau.ai.wire import BashExecutionMessage, CustomMessage, PythonExecutionMessage, UserMessage, text_of
+from tau.ai.wire import (
+    BashExecutionMessage,
+    CustomMessage,
+    ImageContent,
+    PythonExecutionMessage,
+    TextContent,
+    UserMessage,
+    text_of,
+)
+from tau.base.clock import now_ms
 from tau.base.errors import TauError
 
 TakeMode = Literal["one-at-a-time", "all"]
 _Kind = Literal["steering", "followUp", "aside", "held"]
 Prompt: TypeAlias = UserMessage | CustomMessage
-QueueRunner: TypeAlias = BashExecutionMessage | PythonExecutionMessage
+UserExecution: TypeAlias = BashExecutionMessage | PythonExecutionMessage
 
 MAX_WAITING = 1000
 _TYPED = ("steering", "followUp")
 
 
 class QueuedMessage(Struct, frozen=True, rename="camel"):
-    """A message and what it waits for. `held` is what the user ran meanwhile: it waits for the turn's end."""
+    """A message and when to send it. `held` is code the user ran during a turn, recorded after it."""
 
     kind: _Kind
-    message: Prompt | QueueRunner
+    message: Prompt | UserExecution
 
     @property
     def text(self) -> str:
-        return spoken_text(self.message)
+        return typed_text(self.message)
 
 
-def spoken_text(message: Prompt | QueueRunner) -> str:
-    """What somebody typed: the words of a message, or what was run."""
+def typed_text(message: Prompt | UserExecution) -> str:
+    """The text of a message, or the code that was run."""
     match message:
         case BashExecutionMessage(command=text) | PythonExecutionMessage(code=text):
             return text
@@ -38,16 +47,17 @@ def spoken_text(message: Prompt | QueueRunner) -> str:
             return content if isinstance(content, str) else text_of(content)
 
 
-def nobody() -> None:
-    """Listens to a queue to which nobody else does."""
+def user_message(text: str, images: Sequence[ImageContent] = ()) -> UserMessage:
+    """A message that the user sends now."""
+    return UserMessage([TextContent(text), *images] if images else text, now_ms())
 
 
 class Queue:
-    """Messages leave it through `take_*` (for the loop), `take_back` and `clear` (for the user) only.
+    """Messages leave only through `take_*` (for the loop), `take_back` and `clear` (for the user).
 
-    What the loop has taken is kept until it is settled, which means recorded; what is not goes back to its
-    place. No two messages have the same timestamp, so that one can be told from another with the same words.
-    `on_change` is called whenever something came or went, and must not raise.
+    A message that the loop took stays here until it is settled, that is, recorded; otherwise it returns to
+    its place. Timestamps are unique, so that messages with the same text can be told apart. `on_change` is
+    called after each change and must not raise.
     """
 
     def __init__(
@@ -55,13 +65,13 @@ class Queue:
     ) -> None:
         self.steering_mode: TakeMode = steering_mode
         self.follow_up_mode: TakeMode = follow_up_mode
-        self.on_change: Callable[[], None] = nobody
-        self._waiting: list[QueuedMessage] = []  # as they came
+        self.on_change: Callable[[], None] = lambda: None
+        self._waiting: list[QueuedMessage] = []  # in order of arrival
         self._taken: list[QueuedMessage] = []
         self._newest_ms = 0
 
     def __len__(self) -> int:
-        """The user's messages that wait."""
+        """The number of queued user messages."""
         return sum(item.kind in _TYPED for item in self._waiting)
 
     @property
@@ -69,11 +79,11 @@ class Queue:
         return any(item.kind == "steering" for item in self._waiting)
 
     def waiting(self) -> list[QueuedMessage]:
-        """What waits, in the order in which it came."""
+        """All queued messages, in order of arrival."""
         return list(self._waiting)
 
     def unsettled(self) -> list[QueuedMessage]:
-        """What must not be lost: all that waits, and what was taken but is not recorded yet."""
+        """What must not be lost: queued messages, and those taken but not yet recorded."""
         return [*self._taken, *self._waiting]
 
     def steer(self, message: UserMessage) -> None:
@@ -83,15 +93,15 @@ class Queue:
         self._put("followUp", message)
 
     def aside(self, message: Prompt) -> None:
-        """Something that a background job has to say: it goes along with what comes next."""
+        """Queue a background job's message to be sent along with the next one."""
         self._put("aside", message)
 
-    def hold(self, message: QueueRunner) -> None:
-        """What the user ran during a turn: `release` records it behind the turn's results."""
+    def hold(self, message: UserExecution) -> None:
+        """Keep what the user ran during a turn; `release` records it after the turn's results."""
         self._put("held", message)
 
     def restore(self, items: Iterable[QueuedMessage]) -> None:
-        """Put back what waited in an earlier life of the session, before all that waits now."""
+        """Put messages from an earlier process in front of those queued now."""
         self._waiting[:0] = items
         self._newest_ms = max([self._newest_ms, *(item.message.timestamp for item in self._waiting)])
         self.on_change()
@@ -105,15 +115,15 @@ class Queue:
     def take_follow_ups(self) -> list[Prompt]:
         return self._take("followUp", self.follow_up_mode)
 
-    def release(self, record: Callable[[QueueRunner], object]) -> None:
-        """Record what is held. An error ends this, and what is not recorded stays."""
+    def release(self, record: Callable[[UserExecution], object]) -> None:
+        """Record what is held. On an error, what is not yet recorded stays held."""
         for item in tuple(self._waiting):
             if not isinstance(item.message, Prompt):
                 record(item.message)
                 self.settle(item.message)
 
-    def settle(self, message: Prompt | QueueRunner) -> None:
-        """This message is recorded; the queue no longer answers for it. One of somebody else's is ignored."""
+    def settle(self, message: Prompt | UserExecution) -> None:
+        """Forget a message that is now recorded. One that is not from this queue is ignored."""
         before = len(self._taken) + len(self._waiting)
         self._taken = [item for item in self._taken if item.message is not message]
         self._waiting = [item for item in self._waiting if item.message is not message]
@@ -121,14 +131,14 @@ class Queue:
             self.on_change()
 
     def put_back(self) -> None:
-        """What was taken and never settled waits again, first in its line."""
+        """Return messages that were taken but never settled to the front of their lines."""
         if self._taken:
             self._waiting[:0] = self._taken
             self._taken = []
             self.on_change()
 
     def take_back(self) -> UserMessage | None:
-        """The message that the user queued last, out of the queue again."""
+        """Remove and return the message that the user queued last."""
         for place in range(len(self._waiting) - 1, -1, -1):
             item = self._waiting[place]
             if item.kind in _TYPED and isinstance(item.message, UserMessage):
@@ -138,7 +148,7 @@ class Queue:
         return None
 
     def clear(self) -> list[UserMessage]:
-        """All that the user has queued, out of the queue again, in order; what jobs have to say stays."""
+        """Remove and return all messages of the user, in order; those of jobs stay."""
         cleared = [
             item.message
             for item in self._waiting
@@ -149,11 +159,9 @@ class Queue:
             self.on_change()
         return cleared
 
-    def _put(self, kind: _Kind, message: Prompt | QueueRunner) -> None:
+    def _put(self, kind: _Kind, message: Prompt | UserExecution) -> None:
         if len(self._waiting) >= MAX_WAITING:
-            raise TauError(
-                f"{MAX_WAITING} messages are waiting already; wait for the agent or take some back."
-            )
+            raise TauError(f"The queue is full ({MAX_WAITING} messages); wait for the agent or remove some.")
         self._newest_ms = max(self._newest_ms + 1, message.timestamp)
         if message.timestamp != self._newest_ms:
             message = replace(message, timestamp=self._newest_ms)

@@ -1,4 +1,4 @@
-"""Notices a model that sends the same failing call again and again."""
+"""Detects a model that repeats the same failing call."""
 
 from tau.agent.output import ToolOutput
 from tau.ai.wire import TextContent, ToolCall
@@ -10,14 +10,14 @@ MAX_COUNTED = 1000
 
 
 class FailedCalls:
-    """Counts failures of the same call with nothing that succeeds in between. `error` ends the run."""
+    """Counts consecutive failures of the same call. `error` ends the run."""
 
     def __init__(self) -> None:
         self.error: TauError | None = None
         self._counts: dict[int, int] = {}
 
     def judge(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
-        """The output, with a word for the model where it does not learn from its failures."""
+        """Add a hint to the output if the model keeps repeating a failing call."""
         if not output.is_error:
             self._counts.clear()
             return output
@@ -33,7 +33,7 @@ class FailedCalls:
                 "in a row."
             )
         word = TextContent(
-            f"[This call has failed {count} times in a row with the same arguments, and sending it again "
-            "will not help. Change the arguments, take another way, or tell the user what is in the way.]"
+            f"[This call has failed {count} times in a row with the same arguments; sending it again "
+            "will not help. Change the arguments, try another way, or tell the user what blocks you.]"
         )
         return ToolOutput([*output.content, word], output.details, output.is_error)

@@ -1,4 +1,4 @@
-"""What a tool is: described parameters, declared effects, one coroutine. It never draws."""
+"""The base class of tools: described parameters, declared effects, one coroutine. A tool never draws."""
 
 import sys
 from functools import cached_property
@@ -18,12 +18,12 @@ P = TypeVar("P", bound=Struct)
 class Tool(Generic[P]):
     """Subclass as `class Read(Tool[ReadParams])`; the prompt is the `.md` file beside the module.
 
-    A tool whose schema is not a struct of ours (MCP, host tools) overrides `spec` and `decode`.
+    A tool whose schema is not one of our structs (MCP, host tools) overrides `spec` and `decode`.
     """
 
     name: str
     label: str
-    exclusive: bool = False  # runs alone, never beside another call
+    exclusive: bool = False  # never runs in parallel with another call
     params: type[P]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -52,5 +52,5 @@ class Tool(Generic[P]):
         return Effects()
 
     async def run(self, params: P, ctx: Any) -> ToolOutput:
-        """Do the work. `ctx` is a `ToolContext`; a tool of the coding agent is given a `CodingContext`."""
+        """Do the work. `ctx` is a `ToolContext`, or a `CodingContext` in the coding agent."""
         raise NotImplementedError

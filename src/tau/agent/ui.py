@@ -1,4 +1,4 @@
-"""Questions to the person and signs on their screen. A face implements it, or has none."""
+"""Dialogs and status on the user's screen. A mode implements this, or has none."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, Protocol
@@ -7,7 +7,7 @@ NoticeLevel = Literal["info", "warning", "error"]
 
 
 class Ui(Protocol):
-    """Each question returns None when the person cancels or the time is up."""
+    """Each dialog returns None if the user cancels or it times out."""
 
     async def select(
         self, title: str, options: Sequence[str], *, timeout: float | None = None
@@ -22,5 +22,5 @@ class Ui(Protocol):
     def widget(self, key: str, lines: Sequence[str] | None) -> None: ...
     def title(self, text: str) -> None: ...
     async def custom(self, component: Any) -> Any:
-        """A screen part of an extension's own; only a face with a screen can show it, others return None."""
+        """Show an extension's own component; modes without a screen return None."""
         ...

@@ -1,4 +1,4 @@
-"""The ports put together: the world that a session's tools see, and the view that one call gets of it."""
+"""The ports that a session's tools share, and the view of them that one call gets."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -17,7 +17,7 @@ NestedCall: TypeAlias = Callable[[str, dict[str, Any]], Awaitable[ToolOutput]]
 
 
 class World(Struct, frozen=True, kw_only=True):
-    """The ports that tools get to see."""
+    """The ports that tools may use."""
 
     cwd: Path
     fs: FileSystem

@@ -8,7 +8,7 @@ from tau.agent.abort import Aborted
 from tau.base.errors import TauError
 from tau.base.late import late
 from tau.coding.session.session import Session
-from tau.coding.session.tree_rows import drawn
+from tau.coding.session.tree_rows import draw_row
 from tau.modes.plain_transcript import PlainTranscript
 
 COMMANDS = """\
@@ -125,7 +125,7 @@ class ConsoleCommands:
         if first:
             self._transcript.line(f"{first} earlier rows are not shown; /tree WORDS finds them.")
         for place in range(first, len(rows)):
-            self._transcript.line(f"{rows[place].id}  {drawn(rows, place)}")
+            self._transcript.line(f"{rows[place].id}  {draw_row(rows, place)}")
         if not rows:
             self._transcript.line("There is nothing yet." if not words else "Nothing has these words.")
 

@@ -1,10 +1,11 @@
-"""Puts a session together: files, models, tools and a log."""
+"""Builds a session from files, models, tools and a log."""
 
 import stat
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any
 
+from tau.agent.event_bus import EventBus
 from tau.agent.events import Notice
 from tau.agent.hooks import HookChain, Hooks
 from tau.agent.owner import Complete, StreamFunction
@@ -25,11 +26,11 @@ from tau.coding.pending_changes import PendingChanges
 from tau.coding.plan.mode import PlanHook, PlanMode
 from tau.coding.prompts.system import SystemPrompt
 from tau.coding.resources import open_resources
-from tau.coding.session.session import Session
-from tau.coding.session.session_loop import SessionParts
-from tau.coding.session.stats import booked
+from tau.coding.session.activities import Activities
+from tau.coding.session.session import Session, SessionParts
+from tau.coding.session.stats import record_costs
 from tau.coding.session.storage.log import SessionLog
-from tau.coding.session.trackers import make_boards
+from tau.coding.session.trackers import make_trackers
 from tau.coding.tools import create_tools
 from tau.coding.tools.from_settings import tool_settings_of
 from tau.coding.undo.recorder import Recorder
@@ -40,7 +41,7 @@ from tau.config.settings import Settings
 from tau.sdk.environment import make_jobs, make_recorder, open_artifacts, open_world
 from tau.sdk.models import open_models
 from tau.sdk.options import SessionOptions
-from tau.sdk.storage import open_log, remember
+from tau.sdk.storage import open_log, track_last_session
 
 setting_values = late("tau.config.setting_values")
 completion = late("tau.ai.complete")
@@ -60,56 +61,60 @@ async def compose(
     queue = Queue(settings.steering_mode, settings.follow_up_mode)
     tool_settings = tool_settings_of(settings, environ, models.found.model, can_ask=options.ui is not None)
     jobs = make_jobs(queue, settings, artifacts, tool_settings.command_output)
-    boards = make_boards(conversation, queue, settings, lambda: session)
-    services.callback(boards.todos.close)
-    recorder = make_recorder(conversation, artifacts, runner, lambda: session)
-    await services.enter_async_context(recorder)
+    events, activities, previews = EventBus(), Activities(), PendingChanges()
+    plan = PlanMode(conversation, artifacts, models.roles, previews, enabled=settings.plan.enabled)
+    trackers = make_trackers(conversation, queue, settings, events, activities, plan)
+    services.callback(trackers.todos.close)
+    recorder = await services.enter_async_context(make_recorder(conversation, artifacts, runner, events.emit))
     fs = recorder.fs(LocalFileSystem())
     world = await open_world(
-        options.cwd, fs, runner, artifacts, models.roles, options.ui, jobs, boards, services
+        options.cwd, fs, runner, artifacts, models.roles, options.ui, jobs, trackers, services
     )
-    previews = PendingChanges()
-    plan = PlanMode(conversation, artifacts, models.roles, previews, enabled=settings.plan.enabled)
+    events.watch(recorder.saw)
     outside = await open_resources(options.cwd, runner, paths, settings, environ, services)
     stream = options.stream or models.client.stream
     complete = _complete(stream)
-    paid = booked(complete, conversation)
+    paid = record_costs(complete, conversation)
     tools = create_tools(options.tools, tool_settings, paid, outside=outside, previews=previews)
     prompt, problems = _prompt(options, paths, settings)
     problems += [*loaded.warnings, *models.warnings, *conversation.warnings, *outside.warnings]
     hooks = _hooks(options, paths, settings, environ, plan, recorder, problems)
-    notices = [Notice("warning", problem) for problem in problems]
-    session: Session = Session(
+    session = Session(
         SessionParts(
             log=conversation,
             thinking=_thinking(options, models.found, conversation, settings),
             system=prompt,
-            tools=_with_own(tools, options.add_tools),
+            tools=_add_custom_tools(tools, options.add_tools),
             stream=stream,
             world=world,
             hooks=hooks,
             plan=plan,
-            todos=boards.todos,
+            todos=trackers.todos,
             recorder=recorder,
-            watchers=(*boards.watchers, recorder.saw),
             queue=queue,
-            outside=outside,
+            events=events,
+            activities=activities,
+            resources=outside,
             settings=settings,
             complete=complete,
             command_output=tool_settings.command_output,
             resolve_model=models.resolve,
-            notices=notices + [Notice("info", notice) for notice in models.found.notices],
+            notices=_notices(problems, models.found.notices),
         )
     )
-    plan.changed = lambda on: None if on else session.note_changes()
-    models.client.warn = lambda warning: session.emit(Notice("warning", warning))
-    session.subscribe(remember(session, paths))
-    session.note_changes()
+    plan.changed = lambda on: None if on else session.record_changes()
+    models.client.warn = lambda warning: events.emit(Notice("warning", warning))
+    session.subscribe(track_last_session(session, paths))
+    session.record_changes()
     return session
 
 
+def _notices(warnings: Sequence[str], remarks: Sequence[str]) -> list[Notice]:
+    return [Notice("warning", text) for text in warnings] + [Notice("info", text) for text in remarks]
+
+
 def _complete(stream: StreamFunction) -> Complete:
-    """A whole answer to a request on the side."""
+    """Complete a side request."""
 
     def complete(model: Model, request: Request) -> Awaitable[AssistantMessage]:
         return completion.complete(stream, model, request)
@@ -117,27 +122,27 @@ def _complete(stream: StreamFunction) -> Complete:
     return complete
 
 
-def _with_own(tools: Sequence[Tool[Any]], own: Sequence[Tool[Any]]) -> list[Tool[Any]]:
-    """All of them, each under a name of its own: a model calls them by name. Raises UsageError."""
+def _add_custom_tools(tools: Sequence[Tool[Any]], own: Sequence[Tool[Any]]) -> list[Tool[Any]]:
+    """Add custom tools; names must be unique. Raises UsageError."""
     for tool in own:
         try:
             _ = tool.spec
         except Exception as error:
             raise UsageError(
-                f"The tool {type(tool).__name__} cannot be described to a model; it needs a name, a label, "
+                f"The tool {type(tool).__name__} is incomplete; it needs a name, a label, "
                 f"a description and parameters: {error}"
             ) from error
     names = [tool.name for tool in (*tools, *own)]
     double = sorted({name for name in names if names.count(name) > 1})
     if double:
-        raise UsageError(f"There are two tools with the name {double[0]}; give yours another one.")
+        raise UsageError(f"Two tools are named {double[0]}; rename yours.")
     return [*tools, *own]
 
 
 def _thinking(
     options: SessionOptions, found: ResolvedModel, conversation: SessionLog, settings: Settings
 ) -> ThinkingLevel:
-    """The flag, the suffix of the model's name, what the session used, the setting: in this order."""
+    """In order: the flag, the model name's suffix, the session's last level, the setting."""
     kept = thinking_level(conversation.context().thinking)
     return options.thinking or found.thinking or kept or settings.default_thinking_level
 
@@ -151,14 +156,14 @@ def _prompt(
         cwd=options.cwd,
         add_dirs=options.add_dirs,
         context_files=find_context_files(options.cwd, paths, warnings.append) if wanted else (),
-        replacement=_text_or_file(options.system_prompt),
-        addition=_text_or_file(options.append_system_prompt),
+        replacement=_read_text_or_file(options.system_prompt),
+        addition=_read_text_or_file(options.append_system_prompt),
     )
     return prompt, warnings
 
 
-def _text_or_file(value: str | None) -> str | None:
-    """A prompt given as text, or as the path of a file that holds it."""
+def _read_text_or_file(value: str | None) -> str | None:
+    """Return the prompt, reading it if the value is the path of a file."""
     if value is None or "\n" in value or len(value) > 4096:
         return value
     path = typed_path(value)
@@ -177,9 +182,9 @@ def _hooks(
     recorder: Recorder,
     problems: list[str],
 ) -> Hooks:
-    """A person is not asked about a call that another hook refuses; what is refused is not recorded.
+    """Ask no approval for calls that another hook blocks, and do not record blocked calls.
 
-    What is wrong with the patterns of the user's own is added to `problems`.
+    Errors in the user's allow rules are added to `problems`.
     """
     roots = (options.cwd, *options.add_dirs, temporary_folder(environ))
     workspace = Workspace.of(roots, protected=(paths.home,))
@@ -187,7 +192,7 @@ def _hooks(
         workspace,
         settings.tools.approval_mode,
         settings.tools.allow,
-        remember=lambda patterns: setting_values.add_allowed(paths, patterns),
+        remember=lambda patterns: setting_values.add_allow_rules(paths, patterns),
     )
     problems += approval.problems
     return HookChain((*options.hooks, PlanHook(plan), approval, recorder))

@@ -1,11 +1,11 @@
-"""What the tools of a session work with: files, processes, artifacts, jobs, URLs of our own."""
+"""What a session's tools work with: files, processes, artifacts, jobs, internal URLs."""
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import cache
 from pathlib import Path
 
-from tau.agent.events import Notice
+from tau.agent.events import AgentEvent, Notice
 from tau.agent.ports import FileSystem
 from tau.agent.queue import Queue
 from tau.agent.ui import Ui
@@ -17,7 +17,6 @@ from tau.coding.files.seen_files import SeenFiles
 from tau.coding.internal_urls.router import SchemeRouter
 from tau.coding.jobs.session_jobs import SessionJobs
 from tau.coding.output import OutputLimits
-from tau.coding.session.session import Session
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.trackers import SessionTrackers
 from tau.coding.todo.list import MemoryTodos
@@ -77,7 +76,7 @@ def open_artifacts(folder: Path | None, services: AsyncExitStack) -> FolderArtif
 def make_jobs(
     queue: Queue, settings: Settings, artifacts: FolderArtifacts, limits: OutputLimits
 ) -> SessionJobs:
-    """What runs in the background tells its end to the conversation."""
+    """Background jobs report their end to the conversation."""
     return SessionJobs(
         lambda job: delivery.put_result(queue, job),
         retract=lambda id: delivery.take_back_result(queue, id),
@@ -88,9 +87,12 @@ def make_jobs(
 
 
 def make_recorder(
-    conversation: SessionLog, artifacts: FolderArtifacts, runner: LocalRunner, session: Callable[[], Session]
+    conversation: SessionLog,
+    artifacts: FolderArtifacts,
+    runner: LocalRunner,
+    emit: Callable[[AgentEvent], None],
 ) -> Recorder:
-    """Keeps what files were before the agent changed them, beside the session."""
+    """Saves files before the agent changes them, next to the session."""
 
     def folder() -> Path:
         kept = conversation.artifacts_folder
@@ -100,4 +102,4 @@ def make_recorder(
         assert scratch is not None
         return scratch.with_name("history")
 
-    return Recorder(folder, runner, warn=lambda text: session().emit(Notice("warning", text)))
+    return Recorder(folder, runner, warn=lambda text: emit(Notice("warning", text)))

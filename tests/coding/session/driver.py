@@ -1,4 +1,4 @@
-"""A session's work over the scripted model, with what surrounds it in plain sight."""
+"""The runner and its recovery over the scripted model, with a fake compaction."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -8,11 +8,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from tau.agent.abort import Abort
+from tau.agent.event_bus import EventBus
 from tau.agent.events import AgentEvent, Notice
 from tau.agent.hooks import Hooks
 from tau.agent.loop import Outcome
 from tau.agent.queue import Queue
-from tau.ai.complete import complete
 from tau.ai.faux import FAUX_MODEL, Faux, FauxStep
 from tau.ai.model import Model
 from tau.ai.wire import ImageContent, TextContent, UserMessage
@@ -23,12 +23,14 @@ from tau.coding.context import CodingWorld, ModelRoles
 from tau.coding.files.local_fs import LocalFileSystem
 from tau.coding.files.seen_files import SeenFiles
 from tau.coding.internal_urls.router import SchemeRouter
+from tau.coding.plan.mode import PlanMode
 from tau.coding.session.fallback import Fallbacks
-from tau.coding.session.session_loop import SessionLoop, SessionParts
+from tau.coding.session.recovery import CompactContext, RoomReason, RunRecovery
+from tau.coding.session.request_setup import RequestSetup
+from tau.coding.session.runner import AgentRunner
 from tau.coding.session.storage.log import SessionLog
-from tau.coding.session.supervisor import RoomReason
 from tau.coding.todo.list import MemoryTodos
-from tau.config.settings import RetrySettings, Settings
+from tau.config.settings import RetrySettings
 from tests.agent.world import Echo, names
 
 QUICK = RetrySettings(max_retries=2, base_delay_ms=1)
@@ -44,7 +46,10 @@ def other_model(name: str) -> Model:
 
 
 class Driver:
-    """`asked` are the reasons for which room was wanted; `room` answers them in turn, the last one stays."""
+    """`asked` lists the reasons of compactions; `room` answers them in turn, its last item repeatedly.
+
+    `compact` replaces that fake.
+    """
 
     def __init__(
         self,
@@ -55,6 +60,7 @@ class Driver:
         model: Model = FAUX_MODEL,
         find: Callable[[str], Model | None] = other_model,
         room: Sequence[bool] | None = None,
+        compact: CompactContext | None = None,
     ) -> None:
         self.faux = Faux(script)
         self.log = log or SessionLog.new(None, Path("/"))
@@ -62,15 +68,18 @@ class Driver:
         self.events: list[AgentEvent] = []
         self.asked: list[RoomReason] = []
         self._room = list(room or ())
+        if room is not None:
+            compact = self._make_room
 
         async def resolve(pattern: str) -> Model | None:
             return find(pattern)
 
+        artifacts = TemporaryArtifacts()
         world = CodingWorld(
             cwd=Path("/"),
             fs=LocalFileSystem(),
             run=LocalRunner(),
-            artifacts=TemporaryArtifacts(),
+            artifacts=artifacts,
             urls=SchemeRouter(),
             snapshots=SeenFiles(),
             models=self.models,
@@ -78,29 +87,43 @@ class Driver:
             todos=MemoryTodos(),
             conflicts=lambda: None,  # type: ignore[arg-type,return-value]
         )
-        self.work = SessionLoop(
-            SessionParts(
-                log=self.log,
-                thinking="off",
-                system=lambda model: "",
-                tools=[Echo()],
-                stream=self.faux.stream,
-                world=world,
-                hooks=Hooks(),
-                queue=Queue(),
-                settings=Settings(retry=retry),
-                complete=lambda model, request: complete(self.faux.stream, model, request),
-                resolve_model=resolve,
-            )
+        self.bus = EventBus()
+        setup = RequestSetup(
+            log=self.log,
+            models=self.models,
+            thinking="off",
+            system=lambda model: "",
+            tools=[Echo()],
+            interrupt_mode="immediate",
+            plan=PlanMode(self.log, artifacts, self.models),
         )
-        self.work.subscribe(self.events.append)
-        if room is not None:
-            self.work.runs.make_room = self._make_room
-
-    @property
-    def fallbacks(self) -> Fallbacks:
-        assert self.work.runs.fallbacks is not None
-        return self.work.runs.fallbacks
+        self.fallbacks = Fallbacks(
+            retry,
+            self.log,
+            model=setup.model,
+            use_model=setup.switch_model,
+            emit=self.bus.emit,
+            resolve=resolve,
+        )
+        self.recovery = RunRecovery(
+            log=self.log,
+            settings=retry,
+            model=setup.model,
+            emit=self.bus.emit,
+            compact=compact,
+            fallbacks=self.fallbacks if retry.fallback_chains else None,
+        )
+        self.runner = AgentRunner(
+            log=self.log,
+            queue=Queue(),
+            hooks=Hooks(),
+            setup=setup,
+            recovery=self.recovery,
+            stream=self.faux.stream,
+            world=world,
+            emit=self.bus.emit,
+        )
+        self.bus.subscribe(self.events.append)
 
     @property
     def told(self) -> list[str]:
@@ -112,7 +135,7 @@ class Driver:
 
     async def prompt(self, text: str = "go", *images: ImageContent, abort: Abort | None = None) -> Outcome:
         content: Any = [TextContent(text), *images] if images else text
-        return await self.work.run([UserMessage(content, 1)], abort or Abort())
+        return await self.runner.run_prompt(UserMessage(content, 1), abort or Abort())
 
     async def _make_room(self, abort: Abort, *, reason: RoomReason) -> bool:
         if reason == "threshold":

@@ -29,7 +29,7 @@ def test_there_is_one_run_of_the_agent_at_a_time() -> None:
     async def main() -> None:
         activities = Activities()
         with activities.begin(run=True):
-            with pytest.raises(TauError, match="is at work"), activities.begin(run=True):
+            with pytest.raises(TauError, match="is busy"), activities.begin(run=True):
                 pass
             assert activities.running
 

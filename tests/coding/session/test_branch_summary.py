@@ -24,7 +24,7 @@ from tau.coding.session.branch_summary import (
     Branch,
     BranchSummaryResult,
     budget_tokens,
-    summarise,
+    summarize_branch,
     summary_request,
 )
 from tau.coding.session.compaction.estimate import request_tokens
@@ -59,7 +59,7 @@ def summary_of(
         return await complete(faux.stream, model, request)
 
     branch = Branch(messages=messages, cwd="/project", before=before)
-    return asyncio.run(summarise(ask, FAUX_MODEL, branch, reserve_tokens=16_384)), faux
+    return asyncio.run(summarize_branch(ask, FAUX_MODEL, branch, reserve_tokens=16_384)), faux
 
 
 def test_the_budget_is_the_window_without_the_reserve_and_half_of_a_small_one() -> None:
@@ -157,4 +157,6 @@ def test_an_answer_that_failed_is_an_error_with_the_servers_words() -> None:
         return AssistantMessage([], "faux", "faux", "faux", Usage(), "error", 0, "It broke.")
 
     with pytest.raises(ProviderError, match="It broke"):
-        asyncio.run(summarise(fail, FAUX_MODEL, Branch(messages=[user("Hi")], cwd="/"), reserve_tokens=0))
+        asyncio.run(
+            summarize_branch(fail, FAUX_MODEL, Branch(messages=[user("Hi")], cwd="/"), reserve_tokens=0)
+        )

@@ -1,12 +1,10 @@
 """Checkpoints of a session: what a rewind takes out of the conversation, and what it leaves."""
 
-import asyncio
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from tau.agent.abort import Abort
 from tau.agent.events import AgentEvent, MessageEnd, Notice
 from tau.ai.apis import anthropic_body, openai_body
 from tau.ai.faux import Act, Say, Use
@@ -44,7 +42,7 @@ def test_what_was_left_stays_in_the_tree(tmp_path: Path) -> None:
     work.go()
     [entry] = [e for _, e in work.log.entries() if isinstance(e, BranchSummaryEntry)]
     left = [node.id for node in work.log.branch(entry.from_id)]
-    assert entry.from_id in left and len(left) == 7
+    assert entry.from_id in left and len(left) == 9  # the first two: model and thinking level
     assert entry.details["kind"] == "rewind" and entry.details["goal"] == "find the leak"
 
 
@@ -124,7 +122,7 @@ def test_the_warnings_end_and_the_user_is_told(tmp_path: Path) -> None:
     warnings = [m for m in work.log.messages() if isinstance(m, CustomMessage)]
     assert len(warnings) == MAX_WARNINGS
     told = [event.message for event in work.events if isinstance(event, Notice)]
-    assert told == ["The model ended without a rewind; its checkpoint stays active."]
+    assert told == ["The model stopped without a rewind; its checkpoint stays active."]
     assert work.checkpoints.active is not None and not work.queue.waiting()
 
 
@@ -200,15 +198,13 @@ def test_a_full_disk_leaves_the_conversation_where_it_is(
     assert [type(m) for m in work.log.messages()][-1] is AssistantMessage
     assert any("a very long log" in text for text in work.sent())
     told = [event.message for event in work.events if isinstance(event, Notice)]
-    assert told == ["The conversation stays where it is. The disk is full."]
+    assert told == ["The rewind failed; the conversation is unchanged. The disk is full."]
 
 
 def test_an_abort_after_the_rewind_still_goes_back(tmp_path: Path) -> None:
     work = Wired([[MARK], [LOOK], [BACK], [Say("never")]], tmp_path)
-    abort = Abort()
-    work.subscribe(lambda event: abort.abort() if _ends(event, "rewind") else None)
-    asyncio.run(work.run([UserMessage("go", 1)], abort))
-    work.artifacts.close()
+    work.subscribe(lambda event: work.abort() if _ends(event, "rewind") else None)
+    assert work.go().aborted
     assert "It leaks" in summary(work)
 
 

@@ -23,6 +23,7 @@ from tau.ai.wire import (
     Usage,
     UserMessage,
 )
+from tau.coding.export.json import pi_lines
 from tau.coding.session.entries import (
     BranchSummaryEntry,
     CompactionEntry,
@@ -36,7 +37,6 @@ from tau.coding.session.entries import (
     SessionInfo,
     ThinkingLevelChange,
 )
-from tau.coding.session.export_pi import pi_lines
 from tau.coding.session.storage.blobs import MIN_CHARS
 from tau.coding.session.storage.fork import fork
 from tau.coding.session.storage.log import SessionLog

@@ -15,7 +15,7 @@ from tau.ai.model import Model
 from tau.ai.wire import AssistantMessage
 from tau.base.errors import ProviderError, UsageError
 from tau.base.run import LocalRunner
-from tau.coding.session.fallback import resolver
+from tau.coding.session.fallback import make_resolver
 from tau.coding.session.storage.log import SessionLog
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
@@ -39,7 +39,7 @@ def test_only_models_with_a_key_are_found(tmp_path: Path) -> None:
     environ = {"SOME_VAR": "value"}
     run = LocalRunner(shell="/bin/sh")
     credentials = KeyCredentials(catalog, AuthFile(tmp_path / "auth.json"), run, environ)
-    resolve = resolver(catalog, credentials, environ, run)
+    resolve = make_resolver(catalog, credentials, environ, run)
 
     async def found(pattern: str) -> Model | None:
         return await resolve(pattern)
@@ -76,7 +76,7 @@ def test_when_patience_ends_the_next_model_of_the_chain_goes_on() -> None:
         "to": "other/a",
         "role": "default",
     }
-    assert driver.told == ["busy, come back. Going on with other/a."]
+    assert driver.told == ["busy, come back. Switching to other/a."]
     assert driver.log.context().model == ("other", "a")
 
 
@@ -216,7 +216,7 @@ def test_a_users_own_choice_of_a_model_ends_it() -> None:
         go(driver)
         driver.models.default = other_model("a" if same else "mine")
         if same:
-            driver.work.runs.user_chose_model()
+            driver.recovery.user_chose_model()
         driver.fallbacks._clock_ms = lambda: 10**15
         go(driver)
         assert used(driver)[-1] == ("a" if same else "mine")

@@ -66,7 +66,7 @@ def test_what_waits_is_back_when_the_session_is_opened_again(life: Life) -> None
     assert again.waiting == [("steering", "steer"), ("followUp", "see"), ("aside", "done"), ("held", "ls")]
     assert [item.message for item in again.queue.waiting()][1] == IMAGE
     assert [notice.message for notice in again.notices] == [
-        "2 messages that waited when the session ended will follow your next message."
+        "2 messages queued when the session ended will be sent after your next message."
     ]
     assert again.file.stat().st_mode & 0o777 == 0o600
     again.log.close()
@@ -160,7 +160,7 @@ def test_a_disk_that_cannot_be_written_is_told_once_and_the_message_stays(
         life.queue.steer(UserMessage("two", 3))
     warnings = [event for event in life.told if isinstance(event, Notice)]
     assert len(warnings) == 1 and warnings[0].level == "warning"
-    assert "cannot. It stays queued" in warnings[0].message
+    assert "cannot. Queued messages would be lost" in warnings[0].message
     assert len(life.queue) == 2
 
     life.queue.follow_up(UserMessage("three", 4))  # there is room again

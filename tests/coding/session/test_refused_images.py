@@ -29,7 +29,7 @@ def test_the_request_goes_again_without_the_picture_and_so_does_the_next_turn(tm
     first, second = driver.faux.requests
     assert (pictures(first.messages), pictures(second.messages)) == (1, 0)
     note = (
-        "[An image was here (image/png, 9 bytes), but the server refused it: "
+        "[An image was here (image/png, 9 bytes); the server refused it: "
         "acme answered 400: Could not process image.]"
     )
     assert second.messages[0].content == [TextContent("What is it?"), TextContent(note)]

@@ -3,7 +3,7 @@
 import pytest
 
 from tau.base.errors import ProviderError
-from tau.coding.session.retry import LONGEST_BACKOFF_MS, asks_too_much, backoff_ms, retry_delay_ms
+from tau.coding.session.retry import LONGEST_BACKOFF_MS, backoff_ms, exceeds_max_delay, retry_delay_ms
 from tau.config.settings import RetrySettings
 
 RETRY = RetrySettings()
@@ -37,7 +37,7 @@ def test_what_the_server_asks_for_counts_and_after_a_failure_the_longer_of_both(
 def test_a_wait_that_is_too_long_is_not_waited_for() -> None:
     assert retry_delay_ms(RETRY, 1, busy(300)) == 300_000
     assert retry_delay_ms(RETRY, 1, busy(300.1)) is None
-    assert asks_too_much(RETRY, busy(301)) and not asks_too_much(RETRY, busy())
+    assert exceeds_max_delay(RETRY, busy(301)) and not exceeds_max_delay(RETRY, busy())
 
 
 @pytest.mark.parametrize(

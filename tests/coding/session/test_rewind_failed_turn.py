@@ -93,7 +93,7 @@ def test_what_is_queued_meanwhile_is_worked_on_too(tmp_path: Path) -> None:
 
 def test_nothing_is_sent_again_that_has_not_failed(tmp_path: Path) -> None:
     async def test(session: Session, faux: Faux) -> None:
-        with pytest.raises(TauError, match="nothing to send again yet"):
+        with pytest.raises(TauError, match="nothing to retry yet"):
             await session.go_on()
         await session.prompt("hello")
         leaf = session.log.leaf
@@ -108,7 +108,7 @@ def test_a_session_that_works_or_is_closed_sends_nothing_again(tmp_path: Path) -
     async def test(session: Session, faux: Faux) -> None:
         running = asyncio.create_task(session.prompt("hello"))
         await until(lambda: len(faux.requests) == 1)
-        with pytest.raises(TauError, match="The agent is at work"):
+        with pytest.raises(TauError, match="The agent is busy"):
             await session.go_on()
         await session.close()
         assert (await running).aborted

@@ -191,7 +191,7 @@ def test_a_busy_session_takes_no_second_prompt(tmp_path: Path) -> None:
         async with opening as session, asyncio.TaskGroup() as group:
             group.create_task(session.prompt("one"))
             await asyncio.sleep(0)
-            with pytest.raises(TauError, match="at work"):
+            with pytest.raises(TauError, match="is busy"):
                 await session.prompt("two")
             session.follow_up("three")
 

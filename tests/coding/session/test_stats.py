@@ -24,7 +24,7 @@ from tau.ai.wire import (
     UserMessage,
 )
 from tau.coding.session import entries as s
-from tau.coding.session.stats import ModelUsage, UsageStats, added, booked, cache_hit_rate, counts
+from tau.coding.session.stats import ModelUsage, UsageStats, add_usage, cache_hit_rate, counts, record_costs
 from tau.coding.session.storage.fork import fork
 from tau.coding.session.storage.log import SessionLog
 from tests.coding.session.rig import scripted
@@ -168,7 +168,7 @@ def test_any_tree_adds_up(steps: list[tuple[int, int, Usage]]) -> None:
                 log.append(s.CompactionEntry(summary="s", first_kept_entry_id="x", usage=used))
             case _:
                 log.append(s.BranchSummaryEntry(from_id="x", summary="s", usage=used))
-        expected = added(expected, used)
+        expected = add_usage(expected, used)
     stats = UsageStats(log)
     assert stats.usage == expected
     for parts in (stats.turns, stats.models):
@@ -218,7 +218,7 @@ def test_a_real_session_with_a_tool_call_shows_what_its_answers_cost(tmp_path: P
             ]
             total = Usage()
             for used in answers:
-                total = added(total, used)
+                total = add_usage(total, used)
             assert len(answers) == 2
             assert session.stats.usage == total
             assert session.stats.summary().tool_calls == 1
@@ -233,6 +233,8 @@ def test_what_a_tool_asks_on_the_side_is_counted(tmp_path: Path) -> None:
         return AssistantMessage([], "a", "p", "m", Usage(input=7, output=2), "stop", 1)
 
     asyncio.run(
-        booked(complete, log, "handoff")(FAUX_MODEL, Request(system="", messages=[], tools=[], max_tokens=1))
+        record_costs(complete, log, "handoff")(
+            FAUX_MODEL, Request(system="", messages=[], tools=[], max_tokens=1)
+        )
     )
     assert (UsageStats(log).usage.input, UsageStats(log).usage.output) == (7, 2)

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from tau.agent.abort import Abort
 from tau.agent.events import AgentEvent, TurnEnd
 from tau.ai.faux import Act, Fail, Say, Stop, Use
 from tau.ai.wire import CustomMessage, UserMessage
@@ -147,7 +146,7 @@ def test_a_failed_call_is_brought_to_mind_in_the_next_turn(tmp_path: Path) -> No
     work = Wired([[INIT], [Use("todo", ops=[{"op": "done", "task": "z"}])], [DONE], [Say("ok")]], tmp_path)
     work.go()
     assert len(hidden(work, "todo-error-reminder")) == 1
-    assert work.sent(2)[-1].startswith("The last call of todo reported an error")
+    assert work.sent(2)[-1].startswith("The last todo call reported an error")
 
 
 def test_closed_tasks_leave_the_list_after_a_while(tmp_path: Path) -> None:
@@ -196,7 +195,7 @@ def test_an_edit_of_the_user_is_kept_and_told_to_the_model(tmp_path: Path) -> No
     work.todos.edit((TodoPhase("Mine", (TodoItem("c"), TodoItem("d", "abandoned"))),))
     assert states(work) == {"c": "in_progress", "d": "abandoned"}
     assert hidden(work, "todo-edit") == [
-        "The user has changed the todo list. It is now:\n- [in_progress] c (Mine)\n- [abandoned] d (Mine)"
+        "The user changed the todo list. It is now:\n- [in_progress] c (Mine)\n- [abandoned] d (Mine)"
     ]
     work.log.close()
     assert work.log.path is not None
@@ -214,7 +213,7 @@ def test_an_edit_during_a_run_waits_for_its_turn(tmp_path: Path) -> None:
     edit = Act(lambda: work.todos.edit((TodoPhase("Mine", (TodoItem("c"),)),)))
     work.follow([[edit, Use("echo", text="x")], [Say("ok")]])
     work.go()
-    assert work.sent(1)[-1].startswith("The user has changed the todo list.")
+    assert work.sent(1)[-1].startswith("The user changed the todo list.")
     assert states(work) == {"c": "in_progress"}
 
 
@@ -227,16 +226,11 @@ def test_an_edit_that_is_too_large_is_refused(tmp_path: Path) -> None:
 
 def test_a_reminder_that_came_too_late_is_taken_back(tmp_path: Path) -> None:
     work = Wired([[INIT], [Say("Enough.")]], tmp_path)
-    abort = Abort()
 
     def stop(event: AgentEvent) -> None:
         if isinstance(event, TurnEnd) and not event.tool_results:
-            abort.abort()
-
-    async def main() -> None:
-        await work.run([UserMessage("go", 1)], abort)
+            work.abort()
 
     work.subscribe(stop)
-    asyncio.run(main())
-    work.artifacts.close()
+    work.go()
     assert len(reminders(work)) == 1 and not work.queue.waiting()

@@ -357,7 +357,7 @@ def test_a_conversation_that_went_on_meanwhile_is_not_torn_away() -> None:
     first = user(log, "Start")
     answer(log, "Plan")
     tree, _, _ = tree_of(log, [[Act(lambda: user(log, "Quick")), Say("## Done\nIt.")]])
-    with pytest.raises(SessionError, match="went on meanwhile"):
+    with pytest.raises(SessionError, match="continued meanwhile"):
         goto(tree, first, summarize=True)
     assert isinstance(message := log.messages()[-1], UserMessage) and message.content == "Quick"
 

@@ -32,8 +32,8 @@ from tau.coding.session.tree_rows import (
     SessionTree,
     TreeFilter,
     TreeRow,
-    current,
-    drawn,
+    current_row,
+    draw_row,
     labels_of,
     prefix,
 )
@@ -91,7 +91,7 @@ def ids(rows: Sequence[TreeRow]) -> list[str]:
 
 
 def drawing(rows: Sequence[TreeRow]) -> list[str]:
-    return [drawn(rows, place) for place in range(len(rows))]
+    return [draw_row(rows, place) for place in range(len(rows))]
 
 
 def texts(log: SessionLog, filter: TreeFilter = "default", query: str = "") -> list[str]:
@@ -150,7 +150,7 @@ def test_parents_in_a_circle_or_later_in_the_file_become_roots() -> None:
 
 def test_an_empty_session_has_no_rows() -> None:
     assert SessionTree(memory_log()).rows("all") == []
-    assert current([]) == -1
+    assert current_row([]) == -1
 
 
 def test_the_filters_show_what_they_are_named_for() -> None:
@@ -283,7 +283,7 @@ def test_what_is_between_found_rows_is_left_out_and_the_lines_close_up() -> None
     user(log, "other")
     rows = SessionTree(log).rows("default", "x")
     assert drawing(rows) == ["• user: x root", "├─ user: x one", "└─ user: x two"]
-    assert rows[current(rows)].id == root
+    assert rows[current_row(rows)].id == root
 
 
 def test_a_row_is_short_one_line_and_harmless() -> None:
@@ -482,7 +482,7 @@ def test_lines_lead_from_every_row_to_its_siblings(log: Lines, filter: TreeFilte
 @given(forests())
 def test_the_active_branch_ends_at_the_leaf(log: Lines) -> None:
     rows = SessionTree(log).rows("all")
-    place = current(rows)
+    place = current_row(rows)
     assert [row.id for row in rows if row.leaf] == ([log.leaf] if log.leaf in ids(rows) else [])
     assert (rows[place].id if place >= 0 else None) == (log.leaf if log.leaf in ids(rows) else None)
     path = set()

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from tau.coding.session_index.index import SessionIndex
-from tau.coding.session_index.labels import age_text, folder_text, of_folder, speaker, title_of
+from tau.coding.session_index.labels import age_text, folder_text, sessions_in, speaker, title_of
 from tau.coding.session_index.preview import SessionPreview, preview
 from tau.coding.session_index.records import SessionSummary
 from tests.coding.session_index.session_files import answer, user, write
@@ -26,7 +26,7 @@ def test_a_folder_is_written_as_people_write_it() -> None:
     assert folder_text("/home/me", "/home/me") == "~"
     assert folder_text("/home/meadow", "/home/me") == "/home/meadow"
     assert folder_text("/srv\x07", "/home/me") == "/srv"
-    assert folder_text("") == "(no folder is known)"
+    assert folder_text("") == "(unknown folder)"
     assert folder_text(f"{Path.home()}/src") == "~/src"
 
 
@@ -60,5 +60,5 @@ def test_a_look_into_a_session_has_its_first_prompts_and_its_last_answer(tmp_pat
         assert preview(index, b"/no/such.jsonl") == SessionPreview((), 0, "")
         elsewhere = replace(row, summary=replace(row.summary, cwd="/elsewhere"))
         nowhere = replace(row, summary=replace(row.summary, cwd=""))
-        assert of_folder([elsewhere, nowhere], "/elsewhere") == [elsewhere, nowhere]
-        assert of_folder([elsewhere, nowhere], "/here") == [nowhere]
+        assert sessions_in([elsewhere, nowhere], "/elsewhere") == [elsewhere, nowhere]
+        assert sessions_in([elsewhere, nowhere], "/here") == [nowhere]

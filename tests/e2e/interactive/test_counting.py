@@ -79,7 +79,7 @@ def test_handoff_goes_on_in_a_new_session_with_what_matters(desk: Desk) -> None:
 
 
 def test_handoff_with_nothing_to_hand_over_says_so(desk: Desk) -> None:
-    desk.start().send("/handoff").see("There is nothing to hand over yet.")
+    desk.start().send("/handoff").see("There is nothing to hand off yet.")
 
 
 def test_a_message_that_waits_for_a_compaction_comes_back_when_that_is_stopped(desk: Desk) -> None:

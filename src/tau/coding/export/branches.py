@@ -12,7 +12,7 @@ from tau.base.text import plain
 from tau.coding.export.secrets import Masker
 from tau.coding.session import entries as s
 from tau.coding.session.context import EntryNode
-from tau.coding.session.snippets import spoken
+from tau.coding.session.snippets import message_text
 from tau.coding.session.storage.blobs import Blobs
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.titles import first_words
@@ -74,7 +74,7 @@ class ExportedSession:
         for node in self.log.nodes():
             entry = self.entry(node) if node.type == "message" else None
             if isinstance(entry, s.MessageEntry) and isinstance(entry.message, UserMessage):
-                return first_words(spoken(entry.message.content))
+                return first_words(message_text(entry.message.content))
         return "Session"
 
     def segments(self) -> list[BranchSegment]:

@@ -25,7 +25,7 @@ from tau.coding.export.markdown_html import prose
 from tau.coding.export.page import money_text, tokens_text
 from tau.coding.export.syntax_colors import escape as escape_text
 from tau.coding.session import entries as s
-from tau.coding.session.snippets import one_line, spoken
+from tau.coding.session.snippets import message_text, one_line
 from tau.coding.session.stats import counts
 
 ROW_CHARS = 120
@@ -80,7 +80,7 @@ def messages(entry: s.KnownEntry) -> tuple[str, bool] | None:
     """What the outline says of an entry, and whether a turn begins with it; None: nothing."""
     match entry:
         case s.MessageEntry(message=UserMessage(content=content)):
-            return one_line(spoken(content), ROW_CHARS) or "(nothing)", True
+            return one_line(message_text(content), ROW_CHARS) or "(nothing)", True
         case s.MessageEntry(message=AssistantMessage() as message):
             calls = ", ".join(call.name for call in message.tool_calls[:5])
             return one_line(message.text or calls or f"({message.stop_reason})", ROW_CHARS), False

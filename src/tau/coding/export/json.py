@@ -1,4 +1,4 @@
-"""A session as one plain JSON document: its header, all entries with their images, and what it has used."""
+"""A session as one JSON document with its images and usage, or as the JSON lines that pi reads."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,8 +7,10 @@ import msgspec
 
 from tau.coding.export.branches import ExportedSession
 from tau.coding.session import entries as s
-from tau.coding.session.export_pi import pi_lines
+from tau.coding.session.context import EntryNode
 from tau.coding.session.stats import UsageStats
+from tau.coding.session.storage.blobs import Blobs
+from tau.coding.session.storage.log import SessionLog
 
 MARK = b'{"header":{"type":"session"'
 
@@ -30,9 +32,33 @@ def json_document(story: ExportedSession, stats: UsageStats) -> Iterator[bytes]:
 
 
 def pi_document(story: ExportedSession) -> Iterator[bytes]:
-    """The lines of a session file as pi reads it."""
+    """A session file for pi."""
     for line in pi_lines(story.log):
         yield _masked(story, line) + b"\n"
+
+
+def pi_lines(log: SessionLog) -> Iterator[bytes]:
+    """Lines without newlines, with large images inlined; entries unknown to pi stay as they are."""
+    yield s.encode(log.header)
+    blobs = Blobs(log.blobs)
+    for node in log.nodes():
+        yield _pi_line(node, blobs.inlined(log.line(node), log.warn))
+
+
+def _pi_line(node: EntryNode, line: bytes) -> bytes:
+    """Translate omp's model changes; pi would take the model of another role for the conversation's."""
+    if node.type != "model_change":
+        return line
+    change: dict[str, Any] = msgspec.json.decode(line)
+    model, role = change.get("model"), change.get("role", "default")
+    if "modelId" in change or not isinstance(model, str):
+        return line
+    if role != "default":
+        return msgspec.json.encode(
+            {**change, "type": "custom", "customType": "model_change", "data": {"model": model, "role": role}}
+        )
+    provider, _, id = model.partition("/")
+    return msgspec.json.encode({**change, "provider": provider, "modelId": id})
 
 
 def _masked(story: ExportedSession, line: bytes) -> bytes:

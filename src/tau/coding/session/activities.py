@@ -1,4 +1,4 @@
-"""What a session is doing right now, so that a user can stop it."""
+"""The activities of a session, each of which the user can stop."""
 
 import asyncio
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from tau.base.errors import TauError
 
 
 class Activities:
-    """A stack: the innermost activity is the last. `running` says that the agent itself is at work."""
+    """A stack: the innermost activity is the last. `running` means that the agent itself is busy."""
 
     def __init__(self) -> None:
         self._run: Abort | None = None
@@ -28,20 +28,20 @@ class Activities:
 
     @property
     def innermost_is_run(self) -> bool:
-        """Whether `abort` would stop the agent, and not something beside it."""
+        """Whether `abort` would stop the agent rather than another activity."""
         return bool(self._aborts) and self._aborts[-1] is self._run
 
     @contextmanager
     def quietly(self) -> Iterator[Abort]:
-        """Something that nobody sees and waits for: it ends with the session, and no key means it."""
+        """An invisible activity: it ends with the session, and no key stops it."""
         with self._noted(self._quiet) as abort:
             yield abort
 
     @contextmanager
     def begin(self, *, run: bool = False) -> Iterator[Abort]:
-        """Something that can be stopped. Where it is a run of the agent, there is no other one beside it."""
+        """An activity that can be stopped. Only one `run` of the agent is allowed at a time."""
         if run and self.running:
-            raise TauError("The agent is at work; steer it, queue a follow-up, or stop it first.")
+            raise TauError("The agent is busy; steer it, queue a follow-up, or stop it first.")
         with self._noted(self._aborts) as abort:
             if run:
                 self._run = abort
@@ -52,12 +52,12 @@ class Activities:
                     self._run = None
 
     def abort(self) -> None:
-        """Stop the innermost one."""
+        """Stop the innermost activity."""
         if self._aborts:
             self._aborts[-1].abort()
 
     def abort_run(self) -> None:
-        """Stop the agent, whatever else goes on."""
+        """Stop the agent, whatever else is running."""
         if self._run is not None:
             self._run.abort()
 
@@ -66,7 +66,7 @@ class Activities:
             abort.abort()
 
     async def end(self) -> None:
-        """Stop everything, and what begins meanwhile, and wait until nothing is left."""
+        """Stop all activities, including those that start meanwhile, and wait until none is left."""
         while self._aborts or self._quiet:
             self.abort_all()
             await self._idle.wait()

@@ -1,4 +1,4 @@
-"""The newest entry of a kind on the branch: state that is kept in the log and follows the branch."""
+"""State stored in the log that follows the branch: the newest entry of a kind."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -10,13 +10,13 @@ from tau.coding.session.storage.log import SessionLog
 
 T = TypeVar("T")
 
-LOOKED_AT_BEHIND = 2_000  # entries before a stop: nothing may have been said again behind it
+LOOKED_AT_BEHIND = 2_000  # entries to search before a stop, in case nothing was recorded again after it
 
 
 class BranchState(Generic[T]):
-    """`read` makes of an entry what it means, or None. Only what is new since the last time is looked at.
+    """`read` returns an entry's value, or None. Only entries since the last call are searched.
 
-    An entry of the type `stop` ends the search soon: a session can be very long.
+    An entry of the type `stop` ends the search soon, because a session can be very long.
     """
 
     def __init__(self, log: SessionLog, read: Callable[[EntryNode], T | None], stop: str = "") -> None:
@@ -28,7 +28,7 @@ class BranchState(Generic[T]):
 
     def get(self) -> T | None:
         place = self._log.leaf
-        left: int | None = None  # how many entries are still looked at
+        left: int | None = None  # how many more entries to search
         while place is not None and place != self._at and left != 0:
             node = self._log.node(place)
             found = None if node is None else self._read(node)
@@ -42,7 +42,7 @@ class BranchState(Generic[T]):
         return self._note(self._found if place == self._at else None)
 
     def behind_stop(self) -> T | None:
-        """The newest of the whole branch, wherever the search usually ends."""
+        """The newest value on the whole branch, ignoring stops."""
         for node in reversed(self._log.branch()):
             if (found := self._read(node)) is not None:
                 return found
@@ -54,7 +54,7 @@ class BranchState(Generic[T]):
 
 
 def tool_result(log: SessionLog, node: EntryNode, *tools: str) -> ToolResultMessage | None:
-    """The result of a call of one of these tools that an entry holds, told without decoding all others."""
+    """The entry's tool result if it is of one of these tools, without decoding other entries."""
     if node.type != "message":
         return None
     line = log.line(node)

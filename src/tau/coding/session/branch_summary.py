@@ -1,4 +1,4 @@
-"""The summary of a branch that the user leaves: which part of it is sent to a model, and what comes back."""
+"""Summarizes a branch that the user leaves."""
 
 import re
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ from tau.base.errors import ProviderError
 from tau.coding.session.compaction.file_ops import FileOps, file_lists, file_ops, without_file_lists
 from tau.coding.session.compaction.summary import record_text
 
-FILES_TOKENS = 2_000  # of the lists of files behind the summary
+FILES_TOKENS = 2_000  # of the file lists after the summary
 ANSWER_TOKENS = 4_096
-TRIES = 3  # each with half of the one before, where a server finds the record too large
-NOTHING = "(nothing)"  # what the record of an empty branch is
+TRIES = 3  # each with half the budget, if a server finds the record too large
+NOTHING = "(nothing)"  # the record of an empty branch
 
 
 class BranchSummaryResult(Struct, frozen=True):
-    """`details` names the files that were read and changed."""
+    """`details` lists the files read and changed."""
 
     text: str
     details: dict[str, list[str]]
@@ -31,19 +31,19 @@ class BranchSummaryResult(Struct, frozen=True):
 
 
 class Branch(Struct, frozen=True, kw_only=True):
-    """What is left behind. `before` are the files that summaries on it have noted down."""
+    """The branch being left. `before` are the files listed by summaries on it."""
 
     messages: Sequence[AppMessage]
     cwd: str
     before: Sequence[FileOps] = ()
 
 
-async def summarise(
+async def summarize_branch(
     complete: Complete, model: Model, branch: Branch, *, reserve_tokens: int, instructions: str | None = None
 ) -> BranchSummaryResult | None:
-    """What a model makes of a branch; None where there is nothing on it to tell.
+    """Summarize a branch; None if there is nothing on it to summarize.
 
-    Raises ProviderError where the model fails or says nothing.
+    Raises ProviderError if the model fails or returns nothing.
     """
     budget = budget_tokens(model, reserve_tokens)
     for attempt in range(1, TRIES + 1):
@@ -58,18 +58,18 @@ async def summarise(
             budget //= 2
             continue
         return _summary(answer, file_ops(branch.messages, branch.cwd, branch.before))
-    raise AssertionError("The last try returns or raises.")
+    raise AssertionError("The last attempt returns or raises.")
 
 
 def budget_tokens(model: Model, reserve_tokens: int) -> int:
-    """How much of a branch is sent: the window without the reserve, or half of a window that is small."""
+    """How much of a branch to send: the window minus the reserve, or half of a small window."""
     return max(model.context_window - reserve_tokens, model.context_window // 2)
 
 
 def summary_request(
     model: Model, messages: Sequence[AppMessage], budget: int, instructions: str | None = None
 ) -> Request | None:
-    """The request for a summary: what fits of the branch, the newest first; None if nothing is on it."""
+    """The request for a summary of what fits of the branch, newest first; None if it is empty."""
     system = Path(__file__).with_name("branch_summary.md").read_text(encoding="utf-8").strip()
     if instructions and instructions.strip():
         system = f"{system}\n\nFor this summary the user asks:\n{instructions.strip()}"
@@ -89,5 +89,5 @@ def _summary(answer: AssistantMessage, files: FileOps) -> BranchSummaryResult:
         raise ProviderError(answer.error_message or "The model did not finish the summary of the branch.")
     text = without_file_lists(re.sub(r"(?s)^\s*<think(?:ing)?>.*?</think(?:ing)?>", "", answer.text))
     if not text:
-        raise ProviderError("The model wrote no summary of the branch; try again, or leave it without one.")
+        raise ProviderError("The model wrote no summary of the branch; try again, or leave without one.")
     return BranchSummaryResult(text + file_lists(files, FILES_TOKENS), files.details(), answer.usage)

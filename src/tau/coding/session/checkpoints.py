@@ -1,4 +1,4 @@
-"""The session's checkpoints: what is active is read from the log, and a rewind moves the branch back."""
+"""The session's checkpoints: the active one is read from the log; a rewind moves the branch back."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -24,26 +24,26 @@ from tau.coding.ports import Checkpoint
 from tau.coding.session.branch_state import BranchState, tool_result
 from tau.coding.session.context import EntryNode
 from tau.coding.session.entries import BranchSummaryEntry, MessageEntry
-from tau.coding.session.reminders import goes_on, is_last_word, remind, withdraw
+from tau.coding.session.reminders import has_next_prompt, is_last_word, remind, withdraw
 from tau.coding.session.storage.log import SessionLog
 
 file_ops = late("tau.coding.session.compaction.file_ops")
 
-MAX_WARNINGS = 3  # to a model that stops without a rewind, after one message of the user
-MAX_SAID_CHARS = 2_000  # kept of each message of the user
+MAX_WARNINGS = 3  # to a model that stops without a rewind, per user message
+MAX_SAID_CHARS = 2_000  # kept of each user message
 KIND = "rewind"
 
-NOTHING_YET = "The checkpoint was made in this same answer, so there is nothing to go back from yet."
+NOTHING_YET = "The checkpoint was made in this same answer, so there is nothing to rewind yet."
 WARNING = (
-    "A checkpoint is active. Call rewind with a report of what you found out before you end your answer; "
-    "without it, nothing of this investigation can be taken out of the conversation."
+    "A checkpoint is active. Call rewind with a report of your findings before you end your answer; "
+    "without it, this investigation stays in the conversation."
 )
 
 T = TypeVar("T", bound=Struct)
 
 
 class _Mark(Struct, frozen=True, kw_only=True):
-    """What an entry says about checkpoints: one was made, a rewind was asked for, or it was done."""
+    """What an entry says about checkpoints: one was made, a rewind was requested, or it was done."""
 
     id: str
     made: Checkpoint | None = None
@@ -55,10 +55,10 @@ class _Report(Struct, frozen=True):
 
 
 class SessionCheckpoints:
-    """The `Checkpoints` of one session; `saw` is told every event.
+    """The `Checkpoints` of one session; `saw` gets every event.
 
-    Nothing is kept beside the log, so that a resumed session, or another branch, knows what is active. A
-    rewind that was asked for is done at the end of its turn; after a crash, when the next run begins.
+    All state is in the log, so that a resumed session or another branch knows what is active. A requested
+    rewind happens at the end of its turn, or after a crash when the next run starts.
     """
 
     def __init__(self, log: SessionLog, queue: Queue, emit: Callable[[Any], None]) -> None:
@@ -74,14 +74,14 @@ class SessionCheckpoints:
         return None if mark is None else mark.made
 
     def mark(self, checkpoint: Checkpoint) -> None:
-        """The tool's result says it in the log; there is nothing else to keep."""
+        """Nothing to do: the tool's result records it."""
         self._warnings = 0
 
     def rewind(self, report: str) -> str | None:
         return NOTHING_YET if self._boundary(self._log.branch()) is None else None
 
     def saw(self, event: object) -> None:
-        """Called with every event of the session, after the todo list has recorded what it has."""
+        """Called with every event, after the todo list is recorded."""
         match event:
             case AgentStart():
                 self._finish()
@@ -96,7 +96,7 @@ class SessionCheckpoints:
                 withdraw(self._queue, "rewind-reminder")
 
     def _finish(self) -> None:
-        """Go back, where that was asked for and is not done."""
+        """Do a requested rewind that is not done yet."""
         asked = self._newest.get()
         if asked is None or asked.report is None or self._is_done(asked.id):
             return
@@ -124,17 +124,17 @@ class SessionCheckpoints:
         except SessionError as error:
             self._log.move(old)
             logfile.error("A rewind could not be recorded.", error)
-            self._emit(Notice("warning", f"The conversation stays where it is. {error}"))
+            self._emit(Notice("warning", f"The rewind failed; the conversation is unchanged. {error}"))
             return
         told = BranchSummaryMessage(entry.summary, old, now_ms())
         self._emit(MessageStart(told))
         self._emit(MessageEnd(told))
 
     def _warn(self) -> None:
-        if goes_on(self._queue) or self.active is None:
+        if has_next_prompt(self._queue) or self.active is None:
             return
         if self._warnings == MAX_WARNINGS:
-            text = "The model ended without a rewind; its checkpoint stays active."
+            text = "The model stopped without a rewind; its checkpoint stays active."
             self._emit(Notice("warning", text))
         elif self._warnings < MAX_WARNINGS:
             remind(self._queue, "rewind-reminder", WARNING)
@@ -153,7 +153,7 @@ class SessionCheckpoints:
         return None if asked is None else _Mark(id=node.id, report=asked.report)
 
     def _boundary(self, branch: Sequence[EntryNode]) -> tuple[Checkpoint, int] | None:
-        """The checkpoint, and the place of the last entry that stays: what precedes the next answer."""
+        """The checkpoint, and the index of the last entry that stays."""
         answer: int | None = None
         for place in range(len(branch) - 1, -1, -1):
             mark = self._read(branch[place])
@@ -165,7 +165,7 @@ class SessionCheckpoints:
         return None
 
     def _is_done(self, rewind: str) -> bool:
-        """Whether this rewind was done before: then somebody went back to what it had left, on purpose."""
+        """Whether this rewind was done before and the user has returned to that branch since."""
         return any(
             self._details(node).get("rewindId") == rewind
             for node in self._log.nodes()
@@ -183,10 +183,10 @@ class SessionCheckpoints:
 
 
 def summary_text(checkpoint: Checkpoint, report: str, left: Sequence[AppMessage]) -> str:
-    """The report, and what the user said meanwhile: that is not the model's to forget."""
+    """The report, and what the user said meanwhile, which must not be lost."""
     parts = [
-        f'The investigation "{shortened(checkpoint.goal, 500)}" is over, its checkpoint is closed, and what '
-        "was said in it has been taken out of the conversation. Files and processes are as it left them. "
+        f'The investigation "{shortened(checkpoint.goal, 500)}" is over, its checkpoint is closed, and its '
+        "messages were removed from the conversation. Files and processes are as it left them. "
         f"Your report:\n\n{report}"
     ]
     said = [_words(message) for message in left if isinstance(message, UserMessage)]

@@ -1,4 +1,4 @@
-"""What a model is told of a session: the branch that ends in the leaf, as messages, with the state beside."""
+"""The context: the messages of the branch that ends in the leaf, and its model, thinking level and mode."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
@@ -35,14 +35,14 @@ Decode = Callable[[EntryNode], s.KnownEntry | None]
 
 
 class ContextItem(Struct, frozen=True, gc=False):
-    """A message, and the entry that it comes from."""
+    """A message and the id of its entry."""
 
     id: str
     message: AppMessage
 
 
 class Context(Struct, frozen=True, kw_only=True):
-    """`items` are in order: the summary of the latest compaction, what it kept, what came later."""
+    """`items` are in order: the summary of the latest compaction, the messages it kept, later ones."""
 
     items: list[ContextItem]
     model: tuple[str, str] | None = None  # provider and id
@@ -56,7 +56,7 @@ class Context(Struct, frozen=True, kw_only=True):
 
 
 def build_context(branch: Sequence[EntryNode], decode: Decode) -> Context:
-    """`branch` goes from the root to the leaf. Only what is needed of it is decoded."""
+    """`branch` goes from the root to the leaf. Only the needed entries are decoded."""
     compaction, kept = _visible(branch, decode)
     items = [] if compaction is None else [ContextItem(compaction.id, _compaction_message(compaction))]
     items.extend(_items(kept, decode))
@@ -69,8 +69,8 @@ def build_context(branch: Sequence[EntryNode], decode: Decode) -> Context:
     )
 
 
-def extended(context: Context, entry: s.KnownEntry) -> Context | None:
-    """The context after one more entry; None where it has to be built anew."""
+def extend_context(context: Context, entry: s.KnownEntry) -> Context | None:
+    """The context after one more entry; None if it must be rebuilt."""
     match entry:
         case s.MessageEntry(message=message):
             context.items.append(ContextItem(entry.id, message))
@@ -92,9 +92,9 @@ def extended(context: Context, entry: s.KnownEntry) -> Context | None:
 
 
 def _after(context: Context, edit: s.ContextEdit) -> Context | None:
-    """Only where the new content takes the place of whatever stands there: an earlier edit may have, too.
+    """Apply an edit, if its content replaces the current one completely, as an earlier edit may have.
 
-    It has another list: who counts the tokens of the old one sees that it does not hold any more.
+    The result has a new list, so that a token count of the old one is seen to be outdated.
     """
     place = next((i for i, item in enumerate(context.items) if item.id == edit.target_id), None)
     if place is None or edit.replacement is None:
@@ -163,7 +163,7 @@ def _compaction_message(entry: s.CompactionEntry) -> CompactionSummaryMessage:
 
 
 def _edited(message: AppMessage, content: Any) -> AppMessage:
-    """The message with another content; one that cannot hold it stays as it is."""
+    """The message with other content; unchanged if it cannot hold it."""
     match message:
         case AssistantMessage() | ToolResultMessage() if isinstance(content, str):
             return message
@@ -177,7 +177,7 @@ def _edited(message: AppMessage, content: Any) -> AppMessage:
 
 
 def _model(branch: Sequence[EntryNode], decode: Decode) -> tuple[str, str] | None:
-    """The model that was last in use: chosen, or the one that answered."""
+    """The model last used: the one chosen, or the one that answered."""
     for node in reversed(branch):
         if node.type == "model_change" and isinstance(change := decode(node), s.ModelChange):
             if (model := _model_of(change)) is not None:

@@ -21,7 +21,7 @@ class SessionHeader(Struct, frozen=True, rename="camel", tag_field="type", tag="
 
 
 class SessionEntryBase(Struct, frozen=True, rename="camel"):
-    """What places an entry in the tree, whatever it is. The log fills these in when it appends one."""
+    """The place of any entry in the tree. The log fills in these fields when it appends one."""
 
     id: str = ""
     parent_id: str | None = None
@@ -37,7 +37,7 @@ class MessageEntry(
 class ModelChange(
     SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="model_change"
 ):
-    """`model` is how omp writes it: `provider/id`."""
+    """`model` is omp's form: `provider/id`."""
 
     provider: str = ""
     model_id: str = ""
@@ -58,7 +58,7 @@ class TierChange(
 
 
 class UsageEntry(SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="usage"):
-    """What a request beside the conversation has cost: a title, for instance."""
+    """The cost of a side request: for a title, for instance."""
 
     kind: str
     provider: str
@@ -70,7 +70,7 @@ class UsageEntry(SessionEntryBase, frozen=True, kw_only=True, rename="camel", ta
 class CompactionEntry(
     SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="compaction"
 ):
-    """`summary` takes the place of all that comes before `first_kept_entry_id` on this branch."""
+    """`summary` replaces everything before `first_kept_entry_id` on this branch."""
 
     summary: str
     first_kept_entry_id: str
@@ -96,7 +96,7 @@ class BranchSummaryEntry(
 class ContextEdit(
     SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="context_edit"
 ):
-    """From here on, another content (None: nothing) of an earlier entry is sent to the model."""
+    """From here on, the model sees this replacement (None: nothing) of an earlier entry's content."""
 
     target_id: str
     replacement: "ContentReplacement | None" = None
@@ -109,7 +109,7 @@ class ContentReplacement(Struct, frozen=True, rename="camel"):
 class CustomEntry(
     SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="custom"
 ):
-    """State that somebody keeps here. No model sees it."""
+    """State stored by tau or an extension. No model sees it."""
 
     custom_type: str
     data: Any = UNSET
@@ -118,7 +118,7 @@ class CustomEntry(
 class CustomMessageEntry(
     SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="custom_message"
 ):
-    """What somebody other than user and model has said to the model."""
+    """A message to the model that is not from the user."""
 
     custom_type: str
     content: str | list[UserContent]
@@ -127,7 +127,7 @@ class CustomMessageEntry(
 
 
 class LabelEntry(SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="label"):
-    """No label: the target's label is taken away."""
+    """Without a label, the target's label is removed."""
 
     target_id: str
     label: str | UnsetType | None = UNSET
@@ -163,7 +163,7 @@ class McpToolSelection(
 class SessionInit(
     SessionEntryBase, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="session_init"
 ):
-    """What a session that works for another one was started with."""
+    """What a subagent session was started with."""
 
     system_prompt: str
     task: str
@@ -199,10 +199,10 @@ def decode_header(line: bytes) -> SessionHeader:
 
 
 def decode_known(line: bytes) -> KnownEntry | None:
-    """The whole entry, or None if its kind or its message is unknown to us."""
+    """The whole entry, or None if its kind or its message is unknown."""
     try:
         return _known_decoder.decode(line)
-    except ValueError:  # not what we know, or not even UTF-8
+    except ValueError:  # unknown, or not even UTF-8
         return None
 
 
@@ -214,5 +214,5 @@ def encode(entry: SessionHeader | KnownEntry) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """Tools may put anything into `details`; what JSON has no word for is written as its text."""
+    """Tools may put anything into `details`; values unknown to JSON are written as text."""
     return str(value)

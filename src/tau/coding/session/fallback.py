@@ -1,4 +1,4 @@
-"""Other models to go on with while one cannot be used, and the way back to it."""
+"""Fallback models to use while the first one fails, and the return to it."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from fnmatch import fnmatchcase
@@ -18,17 +18,17 @@ from tau.coding.session.storage.log import SessionLog
 from tau.config.credentials import KeyCredentials
 from tau.config.settings import RetrySettings
 
-COOLDOWN_MS = 5 * 60_000  # where the server names no wait
+COOLDOWN_MS = 5 * 60_000  # if the server names no delay
 DEFAULT_ROLE = "default"
 ENTRY_TYPE = "model_fallback"
 
 _Resolve = Callable[[str], Awaitable[Model | None]]
 
 
-def resolver(
+def make_resolver(
     catalog: Catalog, credentials: KeyCredentials, environ: Mapping[str, str], run: Runner
 ) -> _Resolve:
-    """Finds the model that a pattern means among those that can be used here."""
+    """Make a function that finds the usable model for a pattern."""
 
     async def resolve(pattern: str) -> Model | None:
         model = pick_model(catalog, pattern, prefer=credentials.providers_with_keys()).model
@@ -41,11 +41,11 @@ def resolver(
 
 
 class Fallbacks:
-    """The chains of the setting retry.fallbackChains, and which model is being stood in for.
+    """The chains of the setting retry.fallbackChains, and the model currently replaced.
 
-    `resolve` finds the model of a pattern, None where there is none or its key is missing. `use_model` makes
-    it the session's. `role_of` names the role that a model plays; its chain counts if the model has none.
-    What is stood in for is written to the log too, so that a resumed session finds its way back.
+    `resolve` finds a model by pattern; None if there is none or its key is missing. `use_model` switches the
+    session to it. `role_of` returns a model's role, whose chain applies if the model has none of its own.
+    The replaced model is also logged, so that a resumed session can return to it.
     """
 
     def __init__(
@@ -68,11 +68,11 @@ class Fallbacks:
         self._resolve = resolve
         self._role_of = role_of
         self._clock_ms = clock_ms
-        self._first: Model | None = None  # the one that is being stood in for
+        self._first: Model | None = None  # the model being replaced
         self._substitute: Model | None = None
         self._role = ""
         self._unproven = False
-        self._resting: dict[str, int] = {}  # until when a model is left alone
+        self._resting: dict[str, int] = {}  # until when not to use a model
         self._tried: set[str] = set()  # since the last answer
         self._recalled = False
 
@@ -81,7 +81,7 @@ class Fallbacks:
         return self._retry.enabled and self._retry.model_fallback
 
     async def apply(self, error: ProviderError) -> bool:
-        """Go on with the next model of the chain; False where there is none left."""
+        """Switch to the next model of the chain; False if none is left."""
         failed = self._model()
         if not self._on:
             return False
@@ -109,18 +109,18 @@ class Fallbacks:
             )
         )
         self._emit(FallbackApplied(failed.key, other.key, self._role))
-        self._emit(Notice("warning", f"{sentence(str(error))} Going on with {other.key}."))
+        self._emit(Notice("warning", f"{sentence(str(error))} Switching to {other.key}."))
         return True
 
     def answered(self) -> None:
-        """The model in use has answered."""
+        """Note that the current model has answered."""
         self._tried.clear()
         if self._unproven and self._substitute is not None:
             self._unproven = False
             self._emit(FallbackSucceeded(self._substitute.key, self._role))
 
     async def before_prompt(self) -> None:
-        """Return to the first model once it has rested; the user's own choice of a model ends all this."""
+        """Return to the first model after its cooldown, unless the user has chosen another model."""
         self._tried.clear()
         if not self._on:
             return
@@ -140,7 +140,7 @@ class Fallbacks:
             self._emit(Notice("info", f"Back to {first.key}."))
 
     def user_chose(self) -> None:
-        """The user has named a model, perhaps the very one that stands in: there is nothing to return to."""
+        """Stay on the model that the user chose, even if it is the fallback."""
         if self._substitute is not None:
             self._log.append(CustomEntry(custom_type=ENTRY_TYPE, data={}))
         self._forget()
@@ -152,7 +152,7 @@ class Fallbacks:
         self._unproven = False
 
     def _chain(self, model: Model) -> tuple[str, list[str]]:
-        """The name of the chain and its patterns: the model's own, one whose pattern fits, its role's."""
+        """The chain's name and patterns: the model's own, one whose pattern matches, or its role's."""
         chains = self._retry.fallback_chains
         names = [name for name in (model.key, model.id) if name in chains]
         names += [name for name in chains if fnmatchcase(model.key, name) or fnmatchcase(model.id, name)]
@@ -169,7 +169,7 @@ class Fallbacks:
         return model if self._clock_ms() >= self._resting.get(model.key, 0) else None
 
     async def _recall(self) -> None:
-        """What an earlier life of this session stood in for, if it still does."""
+        """Restore the replaced model from the log, if its fallback is still in use."""
         for node in reversed(self._log.branch()):
             if node.type != "custom":
                 continue

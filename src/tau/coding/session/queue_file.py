@@ -1,4 +1,4 @@
-"""What waits in the queue survives a crash: a small file beside the session's artifacts."""
+"""Persists the queue, so that it survives a crash, in a small file next to the session's artifacts."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -8,14 +8,14 @@ import msgspec
 from msgspec import Struct
 
 from tau.agent.events import AgentEvent, Notice, QueueChanged
-from tau.agent.queue import Prompt, Queue, QueuedMessage, QueueRunner, spoken_text
+from tau.agent.queue import Prompt, Queue, QueuedMessage, UserExecution, typed_text
 from tau.ai.normalization import cleaned
 from tau.base.files import make_private, write_atomic
 from tau.coding.session.entries import MessageEntry
 from tau.coding.session.storage.log import SessionLog
 
 FILE_NAME = "queue.json"
-# Entries at the end of the log among which a message is looked for that may have been recorded already.
+# How many entries at the end of the log to search for messages that were already recorded.
 TAIL_ENTRIES = 5_000
 
 
@@ -25,10 +25,9 @@ class _Kept(Struct, frozen=True, rename="camel"):
 
 
 def persist_queue(queue: Queue, log: SessionLog, emit: Callable[[AgentEvent], None]) -> list[Notice]:
-    """Bring back what waited when the session was last open, and keep on disk what waits from now on.
+    """Restore the queue from the last time the session was open, and save it to disk from now on.
 
-    What to tell the user about it is returned. A session in memory, or one that another process writes,
-    keeps nothing.
+    Returns notices for the user. An in-memory session, or one that another process is writing, saves nothing.
     """
     kept = _KeptQueue(queue, log, emit)
     notices = kept.restore()
@@ -38,7 +37,7 @@ def persist_queue(queue: Queue, log: SessionLog, emit: Callable[[AgentEvent], No
 
 
 class _KeptQueue:
-    """Writes the queue's file after each change: first a message is in the log, then it leaves the file."""
+    """Writes the file after each change. A message leaves the file only after it is in the log."""
 
     def __init__(self, queue: Queue, log: SessionLog, emit: Callable[[AgentEvent], None]) -> None:
         self._queue = queue
@@ -56,7 +55,7 @@ class _KeptQueue:
             self._emit(QueueChanged(*texts))
 
     def save(self) -> None:
-        """A disk that is full is told, once; it is no reason to stop what runs."""
+        """Save the queue. A full disk is reported once and does not stop the run."""
         path = self._path
         waiting = self._queue.unsettled()
         if path is None or waiting == self._saved:
@@ -67,7 +66,7 @@ class _KeptQueue:
                 write_atomic(path, _encode(_Kept(waiting)), mode=0o600)
             else:
                 path.unlink(missing_ok=True)
-                with suppress(OSError):  # there are artifacts in it
+                with suppress(OSError):  # it contains artifacts
                     path.parent.rmdir()
         except OSError as error:
             if not self._failing:
@@ -89,17 +88,17 @@ class _KeptQueue:
             aside = path.with_name(f"{FILE_NAME}.damaged")
             with suppress(OSError):
                 path.replace(aside)
-            text = f"Messages that waited when the session ended cannot be read; they are in {aside}. {error}"
+            text = f"The messages queued when the session ended cannot be read; they are in {aside}. {error}"
             return [Notice("warning", text)]
         self._saved = kept.waiting
         waiting = _unrecorded(kept.waiting, self._log)
         self._queue.restore(waiting)
-        self._told = self._texts()  # faces look at the queue when they open a session
+        self._told = self._texts()  # modes read the queue when they open a session
         count = len(self._queue)
         if not count:
             return []
         what = "1 message" if count == 1 else f"{count} messages"
-        return [Notice("info", f"{what} that waited when the session ended will follow your next message.")]
+        return [Notice("info", f"{what} queued when the session ended will be sent after your next message.")]
 
     @property
     def _path(self) -> Path | None:
@@ -113,13 +112,13 @@ class _KeptQueue:
 
 
 def _unrecorded(waiting: list[QueuedMessage], log: SessionLog) -> list[QueuedMessage]:
-    """Without what was recorded just before the crash. Timestamps in a queue are unique."""
+    """Leave out what was recorded just before the crash. Timestamps in a queue are unique."""
     recorded: set[tuple[int, str]] = set()
     for node in list(log.nodes())[-TAIL_ENTRIES:]:
         if node.type == "message" and isinstance(entry := log.decode(node), MessageEntry):
             message = entry.message
-            if isinstance(message, Prompt | QueueRunner):
-                recorded.add((message.timestamp, spoken_text(message)))
+            if isinstance(message, Prompt | UserExecution):
+                recorded.add((message.timestamp, typed_text(message)))
     return [item for item in waiting if (item.message.timestamp, item.text) not in recorded]
 
 
@@ -132,6 +131,6 @@ def _encode(kept: _Kept) -> bytes:
 
 def _not_saved(path: Path, error: OSError) -> str:
     return (
-        f"What waits in the queue cannot be saved to {path}: {error.strerror or error}. "
-        "It stays queued, but would be lost if tau ended now."
+        f"The queue cannot be saved to {path}: {error.strerror or error}. "
+        "Queued messages would be lost if tau ended now."
     )

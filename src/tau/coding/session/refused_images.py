@@ -1,4 +1,4 @@
-"""Takes images that a server has refused out of what the model is told; the log keeps them."""
+"""Removes images that a server refused from the context; the log keeps them."""
 
 from collections.abc import Iterable, Sequence
 
@@ -25,10 +25,9 @@ MAX_REASON_CHARS = 300
 
 
 def quarantine(log: SessionLog, model: Model, error: ProviderError) -> Notice | None:
-    """Put notes in the place of the images that are to blame; what to tell the user, None if there are none.
+    """Replace the suspect images with notes. Returns a notice for the user, None if there are no images.
 
-    A server seldom says which image it means. Those that it has not answered to yet are the ones to suspect;
-    if there are none, all of them are.
+    A server rarely says which image it means. Suspects are the images since its last answer, or else all.
     """
     items = log.context().items
     suspects = list(_with_images(items[_answered(items, model) :])) or list(_with_images(items))
@@ -47,7 +46,7 @@ def quarantine(log: SessionLog, model: Model, error: ProviderError) -> Notice | 
 
 
 def _answered(items: Sequence[ContextItem], model: Model) -> int:
-    """The place behind the latest answer that this model has finished."""
+    """The index after the latest complete answer of this model."""
     for place in range(len(items) - 1, -1, -1):
         message = items[place].message
         if (
@@ -79,4 +78,4 @@ def _noted(part: UserContent, reason: str) -> UserContent:
     if not isinstance(part, ImageContent):
         return part
     size = format_bytes(len(part.data) * 3 // 4)
-    return TextContent(f"[An image was here ({part.mime_type}, {size}), but the server refused it: {reason}]")
+    return TextContent(f"[An image was here ({part.mime_type}, {size}); the server refused it: {reason}]")

@@ -1,4 +1,4 @@
-"""Hidden words to the model that make it go on: they come with the next turn, or not at all."""
+"""Hidden messages that make the model continue: sent with the next turn or not at all."""
 
 from contextlib import suppress
 from typing import Literal
@@ -12,22 +12,22 @@ _Kind = Literal["todo-reminder", "todo-error-reminder", "rewind-reminder"]
 
 
 def is_last_word(message: AssistantMessage) -> bool:
-    """Whether the model has ended by itself, with words and without calls."""
+    """Whether the model has stopped normally, with text and without calls."""
     return message.stop_reason == "stop" and not message.tool_calls and bool(message.text.strip())
 
 
 def remind(queue: Queue, kind: _Kind, text: str) -> None:
-    with suppress(TauError):  # so many messages wait that this one is not missed
+    with suppress(TauError):  # the queue is full, so this reminder is not missed
         queue.aside(CustomMessage(kind, text, display=False, timestamp=now_ms()))
 
 
-def goes_on(queue: Queue) -> bool:
-    """Whether something waits that the model is told next anyway."""
+def has_next_prompt(queue: Queue) -> bool:
+    """Whether another message will be sent next anyway."""
     return any(item.kind != "held" for item in queue.waiting())
 
 
 def withdraw(queue: Queue, *kinds: _Kind) -> None:
-    """Take out what was not said before the run ended: it would come too late."""
+    """Remove reminders not sent before the run ended: they would come too late."""
     for item in queue.waiting():
         if isinstance(item.message, CustomMessage) and item.message.custom_type in kinds:
             queue.settle(item.message)

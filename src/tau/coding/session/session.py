@@ -1,30 +1,48 @@
-"""A session: one conversation with a model, its tools, and its log. Every face holds one."""
+"""A session: one conversation with a model, its tools and its log. Every mode drives one."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tau.agent.events import AgentEvent, CompactionResult, ThinkingLevelChanged
+from msgspec import Struct
+
+from tau.agent.event_bus import EventBus
+from tau.agent.events import AgentEvent, CompactionResult, Notice, ThinkingLevelChanged
+from tau.agent.hooks import Hooks
 from tau.agent.loop import Outcome
+from tau.agent.owner import Complete, StreamFunction
+from tau.agent.queue import Queue, user_message
+from tau.agent.tool import Tool
 from tau.ai.model import Model, ThinkingLevel
-from tau.ai.wire import BashExecutionMessage, ImageContent, PythonExecutionMessage, TextContent, UserMessage
-from tau.base.clock import now_ms
+from tau.ai.wire import BashExecutionMessage, ImageContent, PythonExecutionMessage
 from tau.base.errors import TauError
 from tau.base.late import late
+from tau.coding.context import CodingWorld
+from tau.coding.output import OutputLimits
+from tau.coding.resources import SessionResources
 from tau.coding.session.activities import Activities
 from tau.coding.session.compaction.compactor import Compactor
 from tau.coding.session.queue_file import persist_queue
-from tau.coding.session.session_loop import SessionLoop, SessionParts
+from tau.coding.session.recovery import RunRecovery
+from tau.coding.session.request_setup import RequestSetup
+from tau.coding.session.runner import AgentRunner
 from tau.coding.session.stats import UsageStats
+from tau.coding.session.storage.log import SessionLog
+from tau.config.settings import Settings
 
 if TYPE_CHECKING:
+    from tau.coding.plan.mode import PlanMode
+    from tau.coding.session.fallback import Fallbacks
     from tau.coding.session.titles import SessionTitle
+    from tau.coding.session.todos import Todos
     from tau.coding.session.tree_navigation import Move, TreeNavigator
     from tau.coding.session.user_python import UserPython
     from tau.coding.session.user_shell import UserShell
+    from tau.coding.undo.recorder import Recorder
 
+fallback = late("tau.coding.session.fallback")
 retry = late("tau.coding.session.retry")
 tree_navigation = late("tau.coding.session.tree_navigation")
 event_stream = late("tau.agent.event_stream")
@@ -32,28 +50,49 @@ titles = late("tau.coding.session.titles")
 user_python = late("tau.coding.session.user_python")
 user_shell = late("tau.coding.session.user_shell")
 
-CLOSED = "This session is closed; open it again to go on."
-CLOSE_S = 5  # for what runs to end and be recorded
+CLOSED = "This session is closed; open it again to continue."
+CLOSE_TIMEOUT_S = 5  # for running activities to end and be recorded
+
+
+class SessionParts(Struct, frozen=True, kw_only=True):
+    """What a session is composed of.
+
+    `system` makes the system prompt for a model. `resolve_model` finds a fallback model by its pattern, or
+    None if there is none or its key is missing.
+    """
+
+    log: SessionLog
+    thinking: ThinkingLevel
+    system: Callable[[Model], str]
+    tools: Sequence[Tool[Any]]
+    stream: StreamFunction
+    complete: Complete
+    world: CodingWorld
+    hooks: Hooks
+    queue: Queue
+    events: EventBus
+    activities: Activities
+    plan: "PlanMode"
+    todos: "Todos"
+    recorder: "Recorder | None" = None  # of file changes
+    settings: Settings = Settings()
+    command_output: OutputLimits = OutputLimits()
+    resources: SessionResources = SessionResources()
+    resolve_model: Callable[[str], Awaitable[Model | None]] | None = None
+    notices: list[Notice] = []
 
 
 class Session:
-    """Its parts are for faces: `log`, `models`, `queue`, `tree`, `names`, `compaction`, `retry`, `stats`,
-    `plan`, `todos`, `recorder`, `jobs`, `tools`, `settings`; `setup` is what the next request is made of.
+    """Owns its parts. Modes use `log`, `models`, `queue`, `tree`, `names`, `compaction`, `retry`, `stats`,
+    `plan`, `todos`, `recorder`, `jobs`, `tools` and `settings`; `setup` returns the next request's setup.
 
-    What can be stopped takes its abort from `activities`; `abort` stops the innermost of them, and what has
-    been said and done so far is recorded. `subscribe` tells a listener what happens, and returns the way to
-    stop listening.
+    A prompt goes from `prompt` through `AgentRunner.run_prompt` to the agent's `run_loop`.
+    Each activity that can be stopped takes its abort from `activities`; `abort` stops the innermost one, and
+    the work done so far is recorded. `subscribe` registers a listener and returns a function that removes it.
     """
 
     def __init__(self, parts: SessionParts) -> None:
         self._parts = parts
-        self._work = SessionLoop(parts)
-        self.subscribe = self._work.subscribe
-        self.emit = self._work.emit
-        self.note_changes = self._work.note_changes
-        self.setup = self._work.setup
-        self.activities = Activities()
-        self.abort = self.activities.abort
         self._closed = False
         self.cwd = parts.world.cwd
         self.log = parts.log
@@ -62,21 +101,52 @@ class Session:
         self.tools = parts.tools
         self.settings = parts.settings
         self.queue = parts.queue
-        self.stats = UsageStats(parts.log)
-        assert parts.plan is not None and parts.todos is not None
         self.plan = parts.plan
         self.todos = parts.todos
         self.recorder = parts.recorder
-        self.retry = self._work.runs
+        self.activities = parts.activities
+        self.abort = parts.activities.abort
+        self.subscribe = parts.events.subscribe
+        self.emit = parts.events.emit
+        self.stats = UsageStats(parts.log)
+        self._setup = RequestSetup(
+            log=parts.log,
+            models=self.models,
+            thinking=parts.thinking,
+            system=parts.system,
+            tools=parts.tools,
+            interrupt_mode=parts.settings.interrupt_mode,
+            plan=parts.plan,
+        )
+        self.setup = self._setup.build
+        self.record_changes = self._setup.record_changes
         self.compaction = Compactor(
             log=parts.log,
             settings=parts.settings.compaction,
             complete=parts.complete,
-            setup=self._work.setup,
+            setup=self.setup,
             emit=self.emit,
             hooks=parts.hooks,
         )
-        self.retry.make_room = self.compaction.make_room
+        self.retry = RunRecovery(
+            log=parts.log,
+            settings=parts.settings.retry,
+            model=self._setup.model,
+            emit=self.emit,
+            compact=self.compaction.make_room,
+            fallbacks=_make_fallbacks(parts, self._setup),
+        )
+        self._runner = AgentRunner(
+            log=parts.log,
+            queue=parts.queue,
+            hooks=parts.hooks,
+            setup=self._setup,
+            recovery=self.retry,
+            stream=parts.stream,
+            world=parts.world,
+            emit=self.emit,
+            recorder=parts.recorder,
+        )
         self.notices = [*parts.notices, *persist_queue(parts.queue, parts.log, self.emit)]
 
     @property
@@ -85,7 +155,7 @@ class Session:
 
     @property
     def thinking(self) -> ThinkingLevel:
-        return self._work.thinking
+        return self._setup.thinking
 
     @property
     def busy(self) -> bool:
@@ -93,7 +163,7 @@ class Session:
 
     @cached_property
     def tree(self) -> "TreeNavigator":
-        """The tree of entries; `goto` moves in it."""
+        """The tree of entries."""
         parts = self._parts
         return tree_navigation.TreeNavigator(
             self.log, parts.hooks, parts.complete, lambda: self.model, parts.settings.branch_summary
@@ -110,7 +180,7 @@ class Session:
 
     @cached_property
     def _lines(self) -> "tuple[UserShell, UserPython | None]":
-        """What runs the lines that begin with `!` and with `$`."""
+        """Run the lines that start with `!` and `$`."""
         parts = self._parts
 
         def busy() -> bool:
@@ -124,100 +194,108 @@ class Session:
             emit=self.emit,
             busy=busy,
             limits=parts.command_output,
-            shell=parts.outside.shell,
+            shell=parts.resources.shell,
         )
-        if parts.outside.kernels is None:
+        if parts.resources.kernels is None:
             return shell, None
         python = user_python.UserPython(
-            kernels=parts.outside.kernels, cwd=self.cwd, log=self.log, queue=self.queue, busy=busy
+            kernels=parts.resources.kernels, cwd=self.cwd, log=self.log, queue=self.queue, busy=busy
         )
         return shell, python
 
     async def prompt(self, text: str, images: Sequence[ImageContent] = ()) -> Outcome:
-        """Send a message and work until the model stops. While it works, use `steer` or `follow_up`."""
+        """Send a message and work until the model stops. While busy, use `steer` or `follow_up`."""
         if self._closed:
             raise TauError(CLOSED)
         with self.activities.begin(run=True) as abort:
-            return await self._work.send(_user_message(text, images), abort)
+            return await self._runner.run_prompt(user_message(text, images), abort)
 
     async def go_on(self, *, moved: Callable[[], None] | None = None) -> Outcome:
-        """Send the last request again, which failed or was stopped; the log gets the new answer only.
+        """Retry the last request, which failed or was stopped; only the new answer is logged.
 
-        Half an answer is left behind on a branch of its own; `moved` is called then. Raises TauError where
-        there is nothing to send again.
+        A partial answer stays on its own branch; `moved` is called in that case. Raises TauError if there is
+        nothing to retry.
         """
         if self._closed:
             raise TauError(CLOSED)
         with self.activities.begin(run=True) as abort:
             if retry.rewind_failed_turn(self.log) and moved is not None:
                 moved()
-            return await self._work.send(None, abort)
+            return await self._runner.run_prompt(None, abort)
 
     def stream(self, text: str, images: Sequence[ImageContent] = ()) -> AsyncGenerator[AgentEvent, None]:
-        """`prompt`, as the events that it causes. Who leaves early stops the run."""
-        return event_stream.events_of(self.subscribe, lambda: self.prompt(text, images))
+        """Prompt and yield the events. Leaving early stops the run."""
+        return event_stream.stream_events(self.subscribe, lambda: self.prompt(text, images))
 
     async def abort_and_prompt(self, text: str, images: Sequence[ImageContent] = ()) -> Outcome:
-        """Stop what runs, wait until it is recorded, then send this; what is queued stays queued."""
+        """Stop all activities, wait until they are recorded, then prompt; the queue stays as it is."""
         await self.activities.end()
         return await self.prompt(text, images)
 
     def steer(self, text: str, images: Sequence[ImageContent] = ()) -> None:
-        """Put a message in between turns of the run that is under way."""
-        self.queue.steer(_user_message(text, images))
+        """Send a message between turns of the current run."""
+        self.queue.steer(user_message(text, images))
 
     def follow_up(self, text: str, images: Sequence[ImageContent] = ()) -> None:
         """Queue a message for when the agent would stop."""
-        self.queue.follow_up(_user_message(text, images))
+        self.queue.follow_up(user_message(text, images))
 
     async def bash(
         self, command: str, *, exclude: bool = False, show: Callable[[str], None] | None = None
     ) -> BashExecutionMessage:
-        """A command of the user's own. The model is told of it with the next prompt, unless `exclude`."""
+        """Run a user's command. The model sees it with the next prompt, unless `exclude`."""
         with self.activities.begin() as abort:
             return await self._lines[0].run(command, exclude=exclude, abort=abort, show=show)
 
     async def python(
         self, code: str, *, exclude: bool = False, show: Callable[[str], None] | None = None
     ) -> PythonExecutionMessage:
-        """Python of the user's own, in the kernel of the tool eval."""
+        """Run a user's Python code in the kernel of the eval tool."""
         runs = self._lines[1]
         if runs is None:
-            raise TauError("This session has no Python to run code in.")
+            raise TauError("This session has no Python kernel.")
         with self.activities.begin() as abort:
             return await runs.run(code, exclude=exclude, abort=abort, show=show)
 
     async def compact(self, focus: str = "") -> CompactionResult:
-        """Put a summary in the place of the older part of the conversation. Raises TauError or Aborted."""
+        """Summarize older messages to free up context. Raises TauError or Aborted."""
         with self.activities.begin(run=True) as abort:
             return await self.compaction.compact(focus, abort)
 
     async def goto(self, target: str, *, summarize: bool = False, instructions: str | None = None) -> "Move":
-        """Go on from another entry of the tree; see `TreeNavigator.goto`."""
+        """Continue from another entry of the tree; see `TreeNavigator.goto`."""
         with self.activities.begin(run=True) as abort:
             return await self.tree.goto(target, summarize=summarize, instructions=instructions, abort=abort)
 
     def use_model(self, model: Model) -> None:
-        """Go on with another model from the next request on."""
+        """Switch models from the next request on."""
         self.models.default = model
         self.retry.user_chose_model()
-        self.note_changes()
+        self.record_changes()
 
     def use_thinking(self, level: ThinkingLevel) -> None:
-        self._work.thinking = level
-        self.note_changes()
+        self._setup.thinking = level
+        self.record_changes()
         self.emit(ThinkingLevelChanged(level))
 
     async def close(self) -> None:
-        """Stop what runs, wait until it is recorded, and give the log back."""
+        """Stop all activities, wait until they are recorded, and release the log."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(CLOSE_S):
+            async with asyncio.timeout(CLOSE_TIMEOUT_S):
                 await self.activities.end()
         self._closed = True
         self.log.close()
 
 
-def _user_message(text: str, images: Sequence[ImageContent]) -> UserMessage:
-    if not images:
-        return UserMessage(text, now_ms())
-    return UserMessage([TextContent(text), *images], now_ms())
+def _make_fallbacks(parts: SessionParts, setup: RequestSetup) -> "Fallbacks | None":
+    """None unless the user has configured fallback chains."""
+    if not parts.settings.retry.fallback_chains or parts.resolve_model is None:
+        return None
+    return fallback.Fallbacks(
+        parts.settings.retry,
+        parts.log,
+        model=setup.model,
+        use_model=setup.switch_model,
+        emit=parts.events.emit,
+        resolve=parts.resolve_model,
+    )

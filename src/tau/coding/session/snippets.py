@@ -1,4 +1,4 @@
-"""An entry in a few words: what a tree shows of it, and what it is searched for."""
+"""Short texts of entries: what a tree shows of them, and what a search matches."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -25,16 +25,16 @@ from tau.base.text import plain
 from tau.coding.session import entries as s
 
 SHOWN_CHARS = 200  # of an entry's text, on one line
-CALL_CHARS = 100  # of what a tool was called with
-SEARCHED_CHARS = 500  # of an entry's text; of a tool's output only the first SHOWN_CHARS
-UNKNOWN = "(this version of tau does not know it)"
+CALL_CHARS = 100  # of a tool call's arguments
+SEARCHED_CHARS = 500  # of an entry's text; of tool output only the first SHOWN_CHARS
+UNKNOWN = "(unknown to this version of tau)"
 
-# What says most about a call, if it is there.
+# The most telling arguments of a call.
 _TELLING = ("command", "path", "file_path", "pattern", "query", "url", "input", "code", "prompt", "task")
 
 
 class Snippet(Struct, frozen=True, gc=False):
-    """`words` are in lower case. `quiet`: an answer without words that only calls tools, as it should."""
+    """`words` are in lower case. `quiet`: an answer without text that only calls tools."""
 
     role: str
     text: str
@@ -43,11 +43,11 @@ class Snippet(Struct, frozen=True, gc=False):
     quiet: bool = False
 
 
-Calls = dict[str, str]  # what the calls say that have no result yet, by their ids
+Calls = dict[str, str]  # the lines of calls that have no result yet, by call id
 
 
 def snippet(entry: s.KnownEntry | None, calls: Calls) -> Snippet:
-    """What to show of an entry; None is one that we cannot read. `calls` lets a result show its call."""
+    """What to show of an entry; None is an unreadable one. `calls` lets a result show its call."""
     if entry is None:
         return Snippet("", UNKNOWN, "")
     if type(entry) is s.MessageEntry:
@@ -57,14 +57,14 @@ def snippet(entry: s.KnownEntry | None, calls: Calls) -> Snippet:
         if type(message) is ToolResultMessage:
             return _result(message, calls)
         if type(message) is UserMessage:
-            return _said("user", spoken(message.content))
+            return _said("user", message_text(message.content))
         return _SAY[type(message)](message)
     show = _SHOW.get(type(entry))
     return _note(str(entry.__struct_config__.tag)) if show is None else show(entry)
 
 
 def one_line(text: str, max_chars: int) -> str:
-    """The beginning of a text on one line, harmless to a terminal."""
+    """The start of a text on one line, safe for a terminal."""
     line = text[:max_chars]
     if not line.isprintable() or "  " in line or line[:1] == " ":
         beginning = text[: max_chars + max_chars // 2]
@@ -81,8 +81,8 @@ def one_line(text: str, max_chars: int) -> str:
     return f"{line[: max_chars - 1].rstrip()}…"
 
 
-def spoken(content: str | Sequence[UserContent]) -> str:
-    """The words of a message; a message of images only says so."""
+def message_text(content: str | Sequence[UserContent]) -> str:
+    """The text of a message, or a note if it has only images."""
     if isinstance(content, str):
         return content
     return text_of(content) or ("(image)" if content else "")
@@ -129,7 +129,7 @@ def _assistant(message: AssistantMessage, calls: Calls) -> Snippet:
 
 
 def _wordless(message: AssistantMessage, called: str, failed: bool) -> str:
-    """What to show of an answer without text: its error, its calls, or what it is instead."""
+    """What to show of an answer without text: its error, its calls, or its state."""
     if failed and message.error_message:
         return f"{message.error_message} {called}"
     if called:
@@ -151,11 +151,11 @@ def _ran(role: str, code: str, message: BashExecutionMessage | PythonExecutionMe
 
 
 def _custom(type: str, content: str | Sequence[UserContent]) -> Snippet:
-    return _said("custom", f"{type}: {spoken(content)}")
+    return _said("custom", f"{type}: {message_text(content)}")
 
 
 def _note(kind: str, *parts: object) -> Snippet:
-    """An entry that nobody has said: its kind is a word to search for."""
+    """An entry that is not a message: its kind is searchable."""
     text = " ".join(str(part) for part in parts if part and not isinstance(part, UnsetType))
     return Snippet("", one_line(text, SHOWN_CHARS), f"{kind} {text[:SEARCHED_CHARS]}".lower())
 

@@ -1,4 +1,4 @@
-"""What a session has used so far: all of its tree, whatever branch one is on."""
+"""Usage of a session so far, over its whole tree."""
 
 from collections.abc import Callable, Iterable
 from itertools import islice
@@ -26,7 +26,7 @@ class _Part(Struct, frozen=True, gc=False):
 
 
 class _Said(Struct, frozen=True, rename="camel"):
-    """Of a message, what is counted; the rest of it is skipped, not built."""
+    """The counted fields of a message; the rest is skipped when decoding."""
 
     role: str = ""
     content: str | list[_Part] = ""
@@ -37,7 +37,7 @@ class _Said(Struct, frozen=True, rename="camel"):
 
 
 class UsageRecord(Struct, frozen=True, rename="camel"):
-    """Any line of a session file, as far as usage is concerned."""
+    """The usage fields of any line of a session file."""
 
     type: str
     id: str = ""
@@ -56,9 +56,9 @@ _decoder = msgspec.json.Decoder(UsageRecord)
 
 
 class RequestCost(Struct, frozen=True, gc=False):
-    """One request and what it has cost. `turn` is the entry of the user's message that it was made for.
+    """One request and its cost. `turn` is the entry of the user message it was made for.
 
-    `kind` is "answer", "compaction", "branch_summary", or what a request on the side says it was.
+    `kind` is "answer", "compaction", "branch_summary", or the kind of a side request.
     """
 
     turn: str
@@ -71,9 +71,9 @@ class RequestCost(Struct, frozen=True, gc=False):
 
 
 class CostLedger:
-    """Takes the lines of one session in the order of its file, and says what each of them has cost.
+    """Takes the lines of one session in file order and returns the cost of each.
 
-    A summary does not say which model wrote it: it is put down to the one that its branch was using.
+    A summary does not name its model: its cost goes to the model that its branch was using.
     """
 
     def __init__(self) -> None:
@@ -146,7 +146,7 @@ class Tally:
 
 
 class TurnUsage(Struct, frozen=True, rename="camel"):
-    """`id` is the entry of the user's message; "" for what came before the first one."""
+    """`id` is the entry of the user message; "" before the first one."""
 
     id: str
     requests: int
@@ -169,7 +169,7 @@ class TokenCounts(Struct, frozen=True, rename="camel"):
 
 
 class SessionStats(Struct, frozen=True, rename="camel", kw_only=True):
-    """What a face shows of a session's use. Messages are those of all branches."""
+    """Usage as modes show it. Messages of all branches count."""
 
     session_file: str | UnsetType = UNSET
     session_id: str
@@ -184,7 +184,7 @@ class SessionStats(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 def cache_hit_rate(usage: Usage) -> float:
-    """How much of what was sent came from the provider's cache, from 0 to 1."""
+    """The share of the input that came from the provider's cache, from 0 to 1."""
     sent = usage.input + usage.cache_read + usage.cache_write
     return usage.cache_read / sent if sent > 0 else 0.0
 
@@ -199,9 +199,9 @@ def _no_children() -> Iterable[ModelUsage]:
 
 
 class UsageStats:
-    """Counts each entry once, when it is first asked for after that entry came.
+    """Counts each entry once, on demand.
 
-    `children` tells what sessions have used that work for this one; they are part of every sum but `turns`.
+    `children` returns the usage of subagent sessions, which is part of every sum except `turns`.
     """
 
     def __init__(self, log: SessionLog, children: Callable[[], Iterable[ModelUsage]] = _no_children) -> None:
@@ -216,19 +216,19 @@ class UsageStats:
 
     @property
     def usage(self) -> Usage:
-        """All tokens and all money, failed and aborted answers and summaries included: they were paid for."""
+        """All tokens and costs, including failed and aborted answers and summaries: they were paid for."""
         self._count()
         children = list(self.children())
         if not children:
             return self._total.usage
         total = self._total.usage
         for child in children:
-            total = added(total, child.usage)
+            total = add_usage(total, child.usage)
         return total
 
     @property
     def turns(self) -> list[TurnUsage]:
-        """In the order in which they were first paid for."""
+        """In order of their first request."""
         tallies: dict[str, Tally] = {}
         ledger = CostLedger()
         for node in self._log.nodes():
@@ -238,7 +238,7 @@ class UsageStats:
 
     @property
     def models(self) -> list[ModelUsage]:
-        """The most expensive first."""
+        """Most expensive first."""
         self._count()
         tallies: dict[tuple[str, str], Tally] = {}
         own = (ModelUsage(*name, tally.requests, tally.usage) for name, tally in self._models.items())
@@ -275,8 +275,8 @@ class UsageStats:
                 self._models.setdefault((paid.provider, paid.model), Tally()).add(paid.usage)
 
     def _line(self, node: EntryNode) -> UsageRecord:
-        """What counts of an entry, with the name that the log has for it: another copy would be kept here."""
-        line = decoded(self._log.line(node)) if node.type in _COUNTED else None
+        """The usage of an entry, with the log's own id string, to avoid keeping a copy."""
+        line = decode_usage(self._log.line(node)) if node.type in _COUNTED else None
         if line is None:
             return UsageRecord(node.type, node.id, node.parent_id)
         return replace(line, id=node.id)
@@ -287,22 +287,22 @@ class UsageStats:
             self._calls += sum(part.type == "toolCall" for part in said.content)
 
 
-def decoded(line: bytes) -> UsageRecord | None:
+def decode_usage(line: bytes) -> UsageRecord | None:
     try:
         return _decoder.decode(line)
     except (ValueError, RecursionError):
         return None
 
 
-def added(one: Usage, other: Usage) -> Usage:
+def add_usage(one: Usage, other: Usage) -> Usage:
     tally = Tally()
     tally.add(one)
     tally.add(other)
     return tally.usage
 
 
-def booked(complete: Complete, log: SessionLog, kind: str = "tool") -> Complete:
-    """The same, with what each request has cost noted in the log, where no other entry tells it."""
+def record_costs(complete: Complete, log: SessionLog, kind: str = "tool") -> Complete:
+    """Wrap `complete` so that the cost of each request is logged, if no other entry records it."""
 
     async def ask(model: Model, request: Request) -> AssistantMessage:
         answer = await complete(model, request)

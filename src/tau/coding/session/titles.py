@@ -1,4 +1,4 @@
-"""What a session is called: a name that the user types, or a title that a small model makes."""
+"""Session titles: typed by the user or made by a small model."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,17 +15,17 @@ from tau.base.errors import SessionError, TauError
 from tau.base.late import late
 from tau.base.text import clean_line
 from tau.coding.session import entries as s
-from tau.coding.session.snippets import one_line, spoken
+from tau.coding.session.snippets import message_text, one_line
 from tau.coding.session.storage.log import SessionLog
 
 re = late("re")
 
 
 TITLE_CHARS = 60
-NAME_CHARS = 200  # of a name that the user types
-READ_CHARS = 2_000  # of the message that the title is made from
+NAME_CHARS = 200  # of a name typed by the user
+READ_CHARS = 2_000  # of the message to make a title from
 NONSENSE_CHARS = 120  # a longer line is an answer, not a title
-ANSWER_TOKENS = 1_024  # a title takes ten; some models cannot help thinking first
+ANSWER_TOKENS = 1_024  # a title takes ten, but some models always think first
 UNTITLED = "Untitled session"
 
 _TALK = (
@@ -44,9 +44,9 @@ _TALK = (
 
 
 async def make_title(complete: Complete, model: Model, first_message: str) -> tuple[str, Usage]:
-    """A title for a conversation that begins like this, and what it has cost.
+    """A title for a conversation that starts with this message, and its usage.
 
-    Where the model fails or says something that is no title, the message's first words take its place.
+    If the model fails or its answer is not a title, use the first words of the message.
     """
     request = Request(
         system=Path(__file__).with_name("title.md").read_text(encoding="utf-8").strip(),
@@ -66,7 +66,7 @@ async def make_title(complete: Complete, model: Model, first_message: str) -> tu
 
 
 def clean_title(text: str) -> str | None:
-    """The title in a model's answer: one line, without decoration, not too long; None if there is none."""
+    """Extract the title from a model's answer: one short line without decoration; None if there is none."""
     text = re.sub(r"(?s)<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", " ", text)
     lines = (clean_line(line) for line in text.splitlines())
     line = next((line for line in lines if any(letter.isalnum() for letter in line)), "")
@@ -91,7 +91,7 @@ def first_words(message: str) -> str:
 
 
 def _cut(line: str) -> str:
-    """At most `TITLE_CHARS`, cut between words where there are any."""
+    """At most `TITLE_CHARS`, cut between words if possible."""
     if len(line) <= TITLE_CHARS:
         return line
     kept = line[: TITLE_CHARS - 1]
@@ -100,13 +100,13 @@ def _cut(line: str) -> str:
 
 
 def _beginning(message: str) -> str:
-    return message if len(message) <= READ_CHARS else f"{message[:READ_CHARS]}\n[the rest is left out]"
+    return message if len(message) <= READ_CHARS else f"{message[:READ_CHARS]}\n[rest omitted]"
 
 
 class SessionTitle:
-    """The part of a session that names it. `model` gives the small model at the time it is needed.
+    """Names a session. `model` returns the small model when it is needed.
 
-    `enabled` is for faces: whether the user wants a session to be named by itself.
+    `enabled` tells modes whether to name sessions automatically.
     """
 
     def __init__(
@@ -123,16 +123,16 @@ class SessionTitle:
         return self._log.name
 
     def rename(self, text: str) -> str | None:
-        """Call the session `text` from now on; an empty text takes its name away. Returns the name it has."""
+        """Rename the session; an empty text removes its name. Returns the new name."""
         name = one_line(text, NAME_CHARS)
         if name != (self._log.name or ""):
             self._log.append(s.SessionInfo(name=name))
         return name or None
 
     async def suggest(self, abort: Abort) -> str | None:
-        """Let the small model name the session, once, if nobody has; the title, or None if none was given.
+        """Let the small model name an unnamed session, once. Returns the title, or None if it set none.
 
-        What goes wrong is logged, never raised. After an abort it may be asked again.
+        Errors are logged, never raised. After an abort it may be called again.
         """
         first = None if self._suggested or self._is_named() else self._first_message()
         if first is None:
@@ -155,7 +155,7 @@ class SessionTitle:
             return None
 
     def _give(self, title: str, model: Model, usage: Usage) -> str | None:
-        """Write the title, unless the user has typed a name meanwhile, and what it has cost in any case."""
+        """Log the title, unless the user has typed a name meanwhile, and the usage in any case."""
         named = self._is_named()
         if not named:
             self._log.append(s.SessionInfo(name=title))
@@ -164,12 +164,12 @@ class SessionTitle:
         return None if named else title
 
     def _is_named(self) -> bool:
-        """Whether there is a name, or the user has taken it away and wants none."""
+        """Whether there is a name, or the user has removed it."""
         return self._log.name is not None or any(n.type == "session_info" for n in self._log.nodes())
 
     def _first_message(self) -> str | None:
         for node in self._log.nodes():
             entry = self._log.decode(node) if node.type == "message" else None
             if isinstance(entry, s.MessageEntry) and isinstance(entry.message, UserMessage):
-                return spoken(entry.message.content)
+                return message_text(entry.message.content)
         return None

@@ -1,4 +1,4 @@
-"""The session's todo list: kept in the log, follows the branch, cleared when done, and brought to mind."""
+"""The session's todo list: stored in the log, follows the branch, cleared when done, with reminders."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from tau.base.errors import SessionError, TauError
 from tau.coding.session.branch_state import BranchState, tool_result
 from tau.coding.session.context import EntryNode
 from tau.coding.session.entries import CustomEntry, CustomMessageEntry
-from tau.coding.session.reminders import goes_on, is_last_word, remind, withdraw
+from tau.coding.session.reminders import has_next_prompt, is_last_word, remind, withdraw
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.todo.list import (
     Phases,
@@ -36,13 +36,13 @@ USER_EDIT, STATE = "user_todo_edit", "todo_state"
 SHOWN_TASKS = 20  # in a reminder
 
 FAILED = (
-    "The last call of todo reported an error, so the list that the user sees may not show your progress. "
-    "Correct it with another call."
+    "The last todo call reported an error, so the list the user sees may not show your progress. "
+    "Fix it with another call."
 )
 
 
 class TodoRules(Struct, frozen=True, kw_only=True):
-    """What the user's settings say. A negative delay clears nothing, 0 clears at once."""
+    """From the settings. A negative delay never clears, 0 clears at once."""
 
     reminders: bool = True
     max_reminders: int = 3
@@ -56,21 +56,21 @@ class _Timer(Protocol):
 Later = Callable[[float, Callable[[], None]], _Timer]
 
 
-def later(seconds: float, action: Callable[[], None]) -> _Timer:
+def call_later(seconds: float, action: Callable[[], None]) -> _Timer:
     return asyncio.get_running_loop().call_later(seconds, action)
 
 
 class _Kept(Struct, frozen=True):
-    """What a result of the tool and an edit of the user have in common."""
+    """The fields shared by tool results and user edits."""
 
     phases: Phases
 
 
 class Todos:
-    """A `TodoBoard` over the log. `saw` is told every event; `quiet` says that nobody is to be reminded.
+    """A `TodoBoard` over the log. `saw` gets every event; `quiet` suppresses reminders.
 
-    The list is what the newest result of the tool, or the newest edit of the user, on this branch says. Of
-    a list that comes from the log, not from this process, only the open tasks are taken.
+    The list is that of the newest tool result or user edit on this branch. Only the open tasks of a list
+    that an earlier process logged are used.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Todos:
         *,
         running: Callable[[], bool] = lambda: False,
         quiet: Callable[[], bool] = lambda: False,
-        later: Later = later,
+        later: Later = call_later,
     ) -> None:
         self._log = log
         self._queue = queue
@@ -92,9 +92,9 @@ class Todos:
         self._quiet = quiet
         self._later = later
         self._newest = BranchState(log, self._read, stop="compaction")
-        self._recorded: Phases | None = None  # what the log said when it was last looked at
+        self._recorded: Phases | None = None  # the list in the log when last read
         self._phases: Phases = ()
-        self._kept: Phases | None = None  # what is to be in the log when the turn is over
+        self._kept: Phases | None = None  # the list that must be in the log after the turn
         self._clearing: dict[str, _Timer] = {}
         self._attempt = 0
 
@@ -109,7 +109,7 @@ class Todos:
 
     @property
     def recorded(self) -> Phases:
-        """The list with all that was completed and dropped, for people."""
+        """The list with completed and dropped tasks, for people."""
         return self._newest.get() or ()
 
     @property
@@ -117,12 +117,12 @@ class Todos:
         return "memory" if self._log.path is None else "session"
 
     def keep(self, phases: Phases) -> None:
-        """The tool's new list, which is recorded with its result."""
+        """Set the tool's new list, which is recorded with its result."""
         self._kept = phases
         self._set(phases)
 
     def edit(self, phases: Phases) -> None:
-        """The user's new list: recorded at once, and the model is told. Raises TauError."""
+        """Set the user's new list: record it and tell the model. Raises TauError."""
         problem = too_large(phases)
         if problem is not None:
             raise TauError(problem)
@@ -133,14 +133,14 @@ class Todos:
         self._tell_of_edit()
 
     def change(self, ops: Sequence[TodoOp]) -> list[str]:
-        """The same by operations, on the list that people see; what was wrong with some of them."""
+        """Apply operations to the list that people see; returns the problems."""
         phases, errors = apply_ops(self.recorded, ops)
         if phases != self.recorded:
             self.edit(phases)
         return errors
 
     def saw(self, event: object) -> None:
-        """Called with every event of the session, after everybody else and before the checkpoints."""
+        """Called with every event, after all subscribers and before the checkpoints."""
         match event:
             case MessageEnd(message=UserMessage()):
                 self._attempt = 0
@@ -149,7 +149,7 @@ class Todos:
                 if any(result.tool_name == "todo" and result.is_error for result in results):
                     remind(self._queue, "todo-error-reminder", FAILED)
                 elif is_last_word(message) and not message.text.rstrip().endswith("?"):
-                    self._remind()  # one that asks the user something is right to wait
+                    self._remind()  # an answer that asks the user something may stop
             case Compacted():
                 self._carry_over()
             case AgentEnd():
@@ -161,13 +161,13 @@ class Todos:
         self._clearing.clear()
 
     def _carry_over(self) -> None:
-        """What stood before a compaction is not looked for any more: say it again behind it."""
+        """Record the list again after a compaction, since the search stops there."""
         phases = self._newest.behind_stop()
         if phases:
             self._record(phases)
 
     def _make_sure(self) -> None:
-        """A call that another call made, or that was stopped, has left no result with the list in it."""
+        """Record the list if no result has it: after a nested or stopped call."""
         kept, self._kept = self._kept, None
         if kept is None:
             return
@@ -212,7 +212,7 @@ class Todos:
         rules = self._rules
         if not rules.reminders or self._attempt >= rules.max_reminders:
             return
-        if goes_on(self._queue) or self._quiet():
+        if has_next_prompt(self._queue) or self._quiet():
             return
         tasks = open_tasks(self.phases)
         if tasks:
@@ -222,7 +222,7 @@ class Todos:
 
     def _tell_of_edit(self) -> None:
         lines = [f"- [{task.status}] {task.content} ({phase.name})" for phase, task in tasks_of(self._phases)]
-        text = "\n".join(["The user has changed the todo list. It is now:", *(lines or ["(empty)"])])
+        text = "\n".join(["The user changed the todo list. It is now:", *(lines or ["(empty)"])])
         if self._running():
             self._queue.aside(CustomMessage("todo-edit", text, display=False, timestamp=now_ms()))
         else:
@@ -237,7 +237,7 @@ def reminder_text(tasks: Sequence[TodoItem], attempt: int, most: int) -> str:
         [
             f"You stopped, but the todo list has open tasks (reminder {attempt} of {most}):",
             *lines,
-            "Go on with them. Mark those that are done, drop those that are no longer needed; "
+            "Continue with them. Mark those that are done, drop those no longer needed; "
             "if you need the user for one, say what you need.",
         ]
     )

@@ -1,41 +1,37 @@
-"""What the agent keeps in mind beside the conversation: its todo list and its checkpoints."""
+"""What the agent tracks besides the conversation: its todo list and its checkpoints."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from tau.agent.events import AgentEvent
-from tau.agent.owner import EventListener
+from tau.agent.event_bus import EventBus
 from tau.agent.queue import Queue
+from tau.coding.session.activities import Activities
 from tau.coding.session.checkpoints import SessionCheckpoints
 from tau.coding.session.storage.log import SessionLog
 from tau.coding.session.todos import TodoRules, Todos
 from tau.config.settings import Settings
 
 if TYPE_CHECKING:
-    from tau.coding.session.session import Session
+    from tau.coding.plan.mode import PlanMode
 
 
 class SessionTrackers(Struct, frozen=True):
-    """What the agent keeps in mind, as the conversation's log has it."""
+    """The todo list and the checkpoints, as recorded in the log."""
 
     todos: Todos
     checkpoints: SessionCheckpoints
-    watchers: tuple[
-        EventListener, ...
-    ]  # in this order: the list is recorded before a rewind moves the branch
 
 
-def make_boards(
-    conversation: SessionLog, queue: Queue, settings: Settings, session: Callable[[], "Session"]
+def make_trackers(
+    log: SessionLog,
+    queue: Queue,
+    settings: Settings,
+    events: EventBus,
+    activities: Activities,
+    plan: "PlanMode",
 ) -> SessionTrackers:
-    """`session` gives the one that these are made for, once it is there."""
-
-    def emit(event: AgentEvent) -> None:
-        session().emit(event)
-
-    checkpoints = SessionCheckpoints(conversation, queue, emit)
+    checkpoints = SessionCheckpoints(log, queue, events.emit)
     reminders = settings.todo.reminders
     rules = TodoRules(
         reminders=reminders.enabled,
@@ -43,12 +39,14 @@ def make_boards(
         clear_delay_s=settings.tasks.todo_clear_delay,
     )
     todos = Todos(
-        conversation,
+        log,
         queue,
-        emit,
+        events.emit,
         rules,
-        running=lambda: session().activities.running,
-        quiet=lambda: session().plan.on or (settings.checkpoint.enabled and checkpoints.active is not None),
+        running=lambda: activities.running,
+        quiet=lambda: plan.on or (settings.checkpoint.enabled and checkpoints.active is not None),
     )
-    watchers = (todos.saw, checkpoints.saw) if settings.checkpoint.enabled else (todos.saw,)
-    return SessionTrackers(todos, checkpoints, watchers)
+    events.watch(todos.saw)
+    if settings.checkpoint.enabled:
+        events.watch(checkpoints.saw)  # after the list, which is recorded before a rewind moves the branch
+    return SessionTrackers(todos, checkpoints)

@@ -1,8 +1,8 @@
-"""The tree of a session as a part of it: rows, labels, and going on from another entry.
+"""Navigation in a session's tree: rows, labels, and continuing from another entry.
 
-Going somewhere moves the leaf in memory and writes nothing, unless the branch that is left gets a summary.
-The place is on disk with the next entry, which names it as its parent. Somebody who only looks around, and
-then closes tau or loses power, finds the session where it was last written to; nothing said is lost.
+A move changes the leaf in memory and writes nothing, unless the branch being left gets a summary. The next
+entry, which names its parent, puts the new place on disk. After a move without an entry, a restart opens the
+session where it was last written to; nothing is lost.
 """
 
 from collections.abc import Callable
@@ -27,16 +27,16 @@ branch_summary = late("tau.coding.session.branch_summary")
 file_ops = late("tau.coding.session.compaction.file_ops")
 
 
-ROOT = "root"  # how a summary calls the place before the first entry
+ROOT = "root"  # the id that a summary uses for the place before the first entry
 
-# Notes about the session as a whole: whoever stands behind one is still where the note was written.
+# Notes about the whole session: an entry of these types does not change the position.
 _NOTES = frozenset({"label", "session_info", "usage"})
 
 
 class Move(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What came of going somewhere. Where it was `cancelled`, by a hook or by the user, nothing has moved.
+    """The result of a move. If it was `cancelled`, by a hook or by the user, nothing has moved.
 
-    `editor_text` and `images` are what to edit and send again; `leaf` is where the session stands now.
+    `editor_text` and `images` are to be edited and sent again; `leaf` is the session's leaf now.
     """
 
     old_leaf: str | None
@@ -50,7 +50,7 @@ class Move(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class BranchPoint(Struct, frozen=True, rename="camel"):
-    """A message of the user, from which a branch can begin."""
+    """A user message from which a branch can start."""
 
     entry_id: str
     text: str
@@ -58,7 +58,7 @@ class BranchPoint(Struct, frozen=True, rename="camel"):
 
 
 class TreeNavigator:
-    """`model` gives the model that summarises; `moved` is told of every move."""
+    """`model` returns the model that summarizes; `moved` is called after every move."""
 
     def __init__(
         self,
@@ -84,11 +84,11 @@ class TreeNavigator:
         return labels_of(self._log)
 
     def rows(self, filter: TreeFilter = "default", query: str = "") -> list[TreeRow]:
-        """What a face shows, from top to bottom; `tree.drawn` and `tree.prefix` draw it."""
+        """The visible rows from top to bottom; `tree_rows.draw_row` and `tree_rows.prefix` draw them."""
         return self._tree.rows(filter, query)
 
     def branch_points(self) -> list[BranchPoint]:
-        """The messages of the user on all branches, in the order in which they were sent."""
+        """The user's messages on all branches, in the order they were sent."""
         points = []
         for node in self._log.nodes():
             if node.type == "message" and (found := _to_edit(s.decode_known(self._log.line(node)))):
@@ -98,11 +98,11 @@ class TreeNavigator:
         return points
 
     def to_edit(self, target: str) -> tuple[str, list[ImageContent]]:
-        """What to edit and send again of an entry: its text and its images; nothing if it is no message."""
+        """The text and images of an entry to edit and send again; empty if it is not a message."""
         return _to_edit(self._log.decode(self._node(target))) or ("", [])
 
     def label(self, target: str, text: str | None) -> str | None:
-        """Set the label of an entry; None or an empty text takes it away. The label that it has now."""
+        """Set the label of an entry; None or an empty text removes it. Returns the new label."""
         self._node(target)
         label = one_line(text or "", LABEL_CHARS)
         if label != self.labels.get(target, ""):
@@ -117,10 +117,10 @@ class TreeNavigator:
         instructions: str | None = None,
         abort: Abort | None = None,
     ) -> Move:
-        """Go on from `target`, or, where it is a message to be edited, from the entry before it.
+        """Continue from `target`, or from the entry before it if it is a message to be edited.
 
-        With `summarize`, what is left behind is summarised at the new place, if there is anything to tell. A
-        failure of the model is raised, an abort is told by the result; neither moves anything.
+        With `summarize`, add a summary of the branch being left, if there is anything to summarize. Raises if
+        the model fails; an abort is reported in the result. Neither moves anything.
         """
         node = self._node(target)
         old = self._log.leaf
@@ -136,10 +136,10 @@ class TreeNavigator:
                     summary = await self._summarise(target, instructions)
         except Aborted:
             return Move(old_leaf=old, leaf=self._log.leaf, cancelled=True, aborted=True)
-        if abort is not None and abort.aborted:  # it came when the work was just done
+        if abort is not None and abort.aborted:  # the abort came just after the summary was done
             return Move(old_leaf=old, leaf=self._log.leaf, cancelled=True, aborted=True)
         if not self.is_at(old):
-            raise SessionError("The conversation went on meanwhile, so the session stays where it is.")
+            raise SessionError("The conversation continued meanwhile, so the session did not move.")
         summary_id = self._move(node.id if editing is None else node.parent_id, summary)
         text, images = editing or (None, [])
         move = Move(old_leaf=old, leaf=self._log.leaf, editor_text=text, images=images, summary_id=summary_id)
@@ -148,25 +148,25 @@ class TreeNavigator:
         return move
 
     def abandoned(self, target: str) -> list[EntryNode]:
-        """What going to `target` would leave behind: from the common ancestor to the leaf, in order."""
+        """The entries that a move to `target` leaves behind: from the common ancestor to the leaf."""
         kept = {node.id for node in self._log.branch(target)}
         return [node for node in self._log.branch() if node.id not in kept]
 
     async def _summarise(self, target: str, instructions: str | None) -> s.BranchSummaryEntry | None:
         left = self.abandoned(target)
         ids = {node.id for node in left}
-        # The context leaves out what no model is to see: what was edited away, what a compaction stands for.
+        # The context omits what no model should see: content edited away or compacted.
         messages = [item.message for item in self._log.context().items if item.id in ids]
         if not messages:
             return None
-        summary = await branch_summary.summarise(
+        summary = await branch_summary.summarize_branch(
             self._complete,
             self._model(),
             branch_summary.Branch(
                 messages=messages,
                 cwd=self._log.header.cwd,
                 before=[
-                    file_ops.earlier(entry.details)
+                    file_ops.earlier_file_ops(entry.details)
                     for node in left
                     if node.type in ("compaction", "branch_summary")
                     and isinstance(entry := self._log.decode(node), s.CompactionEntry | s.BranchSummaryEntry)
@@ -182,7 +182,7 @@ class TreeNavigator:
         )
 
     def _move(self, leaf: str | None, summary: s.BranchSummaryEntry | None) -> str | None:
-        """Move, and write the summary there; where it cannot be written, the session stays where it was."""
+        """Move and write the summary there; if it cannot be written, move back."""
         old = self._log.leaf
         self._log.move(leaf)
         if summary is None:
@@ -200,7 +200,7 @@ class TreeNavigator:
         return node
 
     def is_at(self, id: str | None) -> bool:
-        """Whether the session stands at this entry, with nothing but notes behind it."""
+        """Whether the session is at this entry, with nothing but notes after it."""
         place = self._log.leaf
         while place != id and place is not None:
             node = self._log.node(place)
@@ -211,7 +211,7 @@ class TreeNavigator:
 
 
 def _to_edit(entry: s.KnownEntry | None) -> tuple[str, list[ImageContent]] | None:
-    """Text and images of a message that can be edited and sent again; None if it is no such message."""
+    """Text and images of a message that can be edited and sent again; None for other entries."""
     content: str | list[UserContent]
     match entry:
         case s.MessageEntry(message=UserMessage(content=content)):

@@ -1,9 +1,9 @@
-"""A session as a tree of rows: what is shown under a filter and a search, in which order, with which lines.
+"""A session as a tree of rows: filtered, searched, ordered, with connecting lines.
 
-Every face draws from these rows: the tree selector of the terminal, RPC, HTTP. Each entry is decoded once.
-A session may be one branch of any length, so nothing here calls itself.
+Every mode draws from these rows. Each entry is decoded once. A branch may have any length, so nothing here is
+recursive.
 
-A row is indented only where the tree branches, so that a long conversation stays at the margin:
+Rows are indented only where the tree branches, so that a long conversation stays at the margin:
 
     user: Start
     assistant: Plan
@@ -28,9 +28,9 @@ TreeFilter = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
 TREE_FILTERS: tuple[TreeFilter, ...] = get_args(TreeFilter)
 
 LABEL_CHARS = 100
-MAX_LEVELS = 12  # of branches that are drawn; deeper ones show the nearest
+MAX_LEVELS = 12  # of branches drawn; deeper rows show the nearest
 
-# Notes and settings: no place to go to, so they are shown only by `all`.
+# Notes and settings: not targets of a move, so only `all` shows them.
 BOOKKEEPING = frozenset(
     {
         *("label", "custom", "model_change", "thinking_level_change", "service_tier_change", "mode_change"),
@@ -40,16 +40,16 @@ BOOKKEEPING = frozenset(
 
 
 class TreeRow(Struct, frozen=True, gc=False, rename="camel"):
-    """An entry that is shown. `parent` and `head` are places in the list of rows; -1 is none.
+    """A visible entry. `parent` and `head` are indexes of rows; -1 is none.
 
-    `parent` is the nearest entry above that is shown, `head` the first row of the run without branches that
-    this one stands in. `connector` is "├" or "└" for a row that has siblings, the last of which has "└".
+    `parent` is the nearest visible entry above, `head` the first row of the unbranched run that this row is
+    part of. `connector` is "├" for a row with siblings, "└" for the last of them.
     """
 
     id: str
     kind: str  # the entry's type
     role: str  # of a message, else ""
-    text: str  # on one line, cut
+    text: str  # one line, truncated
     label: str | None
     timestamp: str
     failed: bool
@@ -62,14 +62,14 @@ class TreeRow(Struct, frozen=True, gc=False, rename="camel"):
 
     @property
     def title(self) -> str:
-        """The row's words, as `[label] user: text`."""
+        """The row's text, as `[label] user: text`."""
         name = self.role or self.kind
         words = f"{name}: {self.text}" if self.text else name
         return words if self.label is None else f"[{self.label}] {words}"
 
 
 class TreeLog(Protocol):
-    """What a tree needs of a session's log."""
+    """The part of a session's log that a tree needs."""
 
     leaf: str | None
 
@@ -78,13 +78,13 @@ class TreeLog(Protocol):
 
 
 class SessionTree:
-    """The entries of a log, decoded once. What is appended later is taken in when it is asked for."""
+    """The entries of a log, decoded once. Later entries are decoded on demand."""
 
     def __init__(self, log: TreeLog) -> None:
         self._log = log
         self._nodes: list[EntryNode] = []
         self._places: dict[str, int] = {}
-        self._parents: list[int] = []  # places; -1 for a root
+        self._parents: list[int] = []  # indexes; -1 for a root
         self._times: list[str] = []
         self._snippets: list[Snippet] = []
         self._labels: dict[str, str] = {}
@@ -92,7 +92,7 @@ class SessionTree:
         self._order: list[int] | None = None
 
     def rows(self, filter: TreeFilter = "default", query: str = "") -> list[TreeRow]:
-        """What is shown, from top to bottom. All words of `query` must be found, in any case of letters."""
+        """The visible rows from top to bottom. All words of `query` must match, ignoring case."""
         self._take_in()
         if self._order is None:
             self._order = _preorder(self._parents, self._times)
@@ -122,7 +122,7 @@ class SessionTree:
         return rows
 
     def _take_in(self) -> None:
-        """Decode what has been appended since the last time; all of it, if the log was written anew."""
+        """Decode what was appended since the last call; everything if the log was rewritten."""
         count = len(self._nodes)
         rest = islice(self._log.nodes(), max(count - 1, 0), None)
         last = next(rest, None) if count else None
@@ -132,10 +132,10 @@ class SessionTree:
         places, calls = self._places, self._calls
         time = self._times[-1] if self._times else ""
         for node in rest:
-            entry = s.decode_known(self._log.line(node))  # without the images that stand in other files
-            if entry is not None:  # what has no time of its own came after what stands before it
+            entry = s.decode_known(self._log.line(node))  # without images stored in other files
+            if entry is not None:  # an entry without a time came after the one before it
                 time = entry.timestamp
-            # A parent that comes later, or never, is damage; as a root, such an entry is in no circle.
+            # A parent that comes later, or never, means damage; making the entry a root avoids cycles.
             self._parents.append(-1 if node.parent_id is None else places.get(node.parent_id, -1))
             places[node.id] = len(self._nodes)
             self._nodes.append(node)
@@ -181,7 +181,7 @@ class SessionTree:
 
 
 def labels_of(log: TreeLog) -> dict[str, str]:
-    """The label of every entry that has one now: the latest counts, an empty one takes it away."""
+    """The current label of every labeled entry: the latest wins, an empty one removes it."""
     labels: dict[str, str] = {}
     for node in log.nodes():
         if node.type == "label" and isinstance(entry := s.decode_known(log.line(node)), s.LabelEntry):
@@ -198,7 +198,7 @@ def _set_label(labels: dict[str, str], entry: s.LabelEntry) -> None:
 
 
 def prefix(rows: Sequence[TreeRow], place: int, max_levels: int = MAX_LEVELS) -> str:
-    """The lines in front of a row, three columns to a level."""
+    """The lines before a row, three columns per level."""
     row = rows[place]
     cells = [f"{row.connector}─ "] if row.connector else []
     above = row.parent if row.connector else place
@@ -210,19 +210,19 @@ def prefix(rows: Sequence[TreeRow], place: int, max_levels: int = MAX_LEVELS) ->
     return ("… " if row.depth > len(cells) else "") + "".join(reversed(cells))
 
 
-def drawn(rows: Sequence[TreeRow], place: int, max_levels: int = MAX_LEVELS) -> str:
-    """A row as plain text: lines, a bullet if it is on the active branch, label, words."""
+def draw_row(rows: Sequence[TreeRow], place: int, max_levels: int = MAX_LEVELS) -> str:
+    """A row as plain text: lines, a bullet if it is on the active branch, label, text."""
     row = rows[place]
     return f"{prefix(rows, place, max_levels)}{'• ' if row.active else ''}{row.title}"
 
 
-def current(rows: Sequence[TreeRow]) -> int:
-    """The row to begin at: the leaf's, or that of the nearest shown entry above it; -1 if there is none."""
+def current_row(rows: Sequence[TreeRow]) -> int:
+    """The row to start at: the leaf's, or that of the nearest visible entry above; -1 if there is none."""
     return next((place for place in range(len(rows) - 1, -1, -1) if rows[place].active), -1)
 
 
 def _preorder(parents: Sequence[int], times: Sequence[str]) -> list[int]:
-    """Every entry after its parent and before its parent's next child; children by time, the oldest first."""
+    """Entries in preorder, children by time, oldest first."""
     only = [-1] * len(parents)  # the child of an entry that has one
     several: dict[int, list[int]] = {-1: []}
     for place, parent in enumerate(parents):
@@ -254,10 +254,10 @@ def _preorder(parents: Sequence[int], times: Sequence[str]) -> list[int]:
 def _contract(
     order: Sequence[int], parents: Sequence[int], shown: Callable[[int], bool]
 ) -> tuple[list[int], list[int]]:
-    """The entries that are shown, and for each the row of the nearest shown entry above it, or -1."""
+    """The visible entries, and for each the row of the nearest visible entry above it, or -1."""
     above = [-1] * (
         len(parents) + 1
-    )  # of each entry, its own row or the nearest one above; the last is no entry
+    )  # each entry's own row or the nearest above; the last item is not an entry
     places: list[int] = []
     rows: list[int] = []
     for place in order:
@@ -272,7 +272,7 @@ def _contract(
 
 
 def _lines(parents: Sequence[int]) -> list[tuple[int, str, int, int]]:
-    """Depth, connector, parent and head of each row, from the row that each hangs on."""
+    """Depth, connector, parent and head of each row, from the parents."""
     first: dict[int, int] = {}
     last: dict[int, int] = {}
     for row, parent in enumerate(parents):

@@ -1,4 +1,4 @@
-"""The user's own Python: `$code` is told to the model, `$$code` is only kept in the log."""
+"""The user's Python code: the model sees `$code`; `$$code` is only logged."""
 
 import asyncio
 from codecs import getincrementaldecoder
@@ -24,9 +24,9 @@ _Show = Callable[[str], None]
 
 
 class UserPython:
-    """Runs a cell in the kernel that the model's own cells use, so that both see the same variables.
+    """Runs a cell in the same kernel as the model's cells, so that both see the same variables.
 
-    One that ends while the agent is at work is recorded behind the results of the turn, as shell lines are.
+    If it ends while the agent is busy, it is recorded after the results of the turn, as shell commands are.
     """
 
     def __init__(
@@ -41,9 +41,9 @@ class UserPython:
     async def run(
         self, code: str, *, exclude: bool = False, abort: Abort, show: _Show | None = None
     ) -> PythonExecutionMessage:
-        """Run it to its end and record it; `show` gets the output as it comes. Raises TauError."""
+        """Run the code and record it; `show` gets the output as it arrives. Raises TauError."""
         if not code.strip():
-            raise TauError("There is no code to run; type some behind the dollar sign.")
+            raise TauError("There is no code to run; type some after the dollar sign.")
         output = _Output(show)
         end: cells.CellEnd | None = None
         stopped: BaseException | None = None
@@ -76,7 +76,7 @@ class UserPython:
 
 
 class _Output:
-    """What a cell has shown, as text."""
+    """A cell's output as text."""
 
     def __init__(self, show: _Show | None) -> None:
         self.text = ""
@@ -93,7 +93,7 @@ class _Output:
             case cells.MarkdownOutput(text) | cells.HtmlOutput(text):
                 self.say(f"{text}\n")
             case cells.ImageOutput(mime_type=kind):
-                self.say(f"[a picture, {kind}]\n")
+                self.say(f"[an image, {kind}]\n")
             case cells.StatusOutput():
                 pass
             case _:

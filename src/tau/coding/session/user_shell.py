@@ -1,4 +1,4 @@
-"""The user's own shell lines: `!command` is told to the model, `!!command` is only kept in the log."""
+"""The user's shell commands: the model sees `!command`; `!!command` is only logged."""
 
 import asyncio
 from codecs import getincrementaldecoder
@@ -27,10 +27,10 @@ _Show = Callable[[str], None]
 
 
 class UserShell:
-    """Runs a line as the tool `bash` does, without a time limit: the user is there to stop it.
+    """Runs a command as the `bash` tool does, but without a time limit: the user can stop it.
 
-    A line that ends while the agent is at work is recorded behind the results of the turn, so that it never
-    stands between a call and its result; until then it waits in the queue, which is kept on disk.
+    If it ends while the agent is busy, it is recorded after the results of the turn, never between a call and
+    its result; until then it waits in the queue, which is saved to disk.
     """
 
     def __init__(
@@ -50,16 +50,16 @@ class UserShell:
         self._queue = queue
         self._hooks = hooks
         self._emit = emit
-        self._busy = busy  # whether a run of the agent is under way
+        self._busy = busy  # whether the agent is running
         self._limits = limits or OutputLimits()
         self._shell = shell
 
     async def run(
         self, command: str, *, exclude: bool = False, abort: Abort, show: _Show | None = None
     ) -> BashExecutionMessage:
-        """Run a line to its end and record it; `show` gets the output as it comes.
+        """Run a command and record it; `show` gets the output as it arrives.
 
-        Raises TauError where it cannot run or is refused. A line that is stopped is recorded too.
+        Raises TauError if it cannot run or is refused. A stopped command is recorded too.
         """
         with OutputSink(self._world.artifacts, "bash", self._limits) as sink:
             exited: Exit | None = None
@@ -81,13 +81,13 @@ class UserShell:
         if wanted is None:
             raise TauError(f'The command "{command}" was refused and did not run.')
         if not wanted.strip():
-            raise TauError("There is no command to run; type one behind the exclamation mark.")
+            raise TauError("There is no command to run; type one after the exclamation mark.")
         if "\0" in wanted:
-            raise TauError("The command contains a NUL character, which no shell can take.")
+            raise TauError("The command contains a NUL character, which no shell accepts.")
         return wanted
 
     async def _start(self, command: str) -> Process:
-        """The one place that knows what runs the line."""
+        """Start the command in the session's shell, or in a new one."""
         if self._shell is not None:
             return (await self._shell.start(command)).process
         return await self._world.run.start(command, cwd=self._world.cwd, env=QUIET)
@@ -113,7 +113,7 @@ class UserShell:
         text, cut = shown.text, shown.truncation
         path: str | UnsetType = UNSET
         if cut is not None:
-            if cut.artifact_note is not UNSET:  # what is kept is not all
+            if cut.artifact_note is not UNSET:  # the stored output is incomplete
                 text = with_notice(text, notice(cut))
             if cut.artifact_id is not UNSET:
                 path = str(self._world.artifacts.open(cut.artifact_id))

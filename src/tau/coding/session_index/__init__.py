@@ -1,1 +1,1 @@
-"""What was done with tau stays findable: an index of all sessions, the prompts, the trash, the terminals."""
+"""The session index: search over all sessions and past prompts."""

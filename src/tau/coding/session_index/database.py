@@ -1,4 +1,4 @@
-"""Opens small SQLite databases of the user's folder: private, shared by processes, replaced when damaged."""
+"""Opens small SQLite databases in the user's folder: private, shared by processes, replaced if damaged."""
 
 import os
 import sqlite3
@@ -17,12 +17,12 @@ _BUSY_S = 10.0
 _CACHE_KIB = 32 * 1024
 _BESIDE = ("-wal", "-shm", "-journal")
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-# A table or a column is missing although the version is right: somebody else has been at work.
+# A table or column is missing although the version is right: another program changed the database.
 _STRANGE = {*_DAMAGE, sqlite3.SQLITE_ERROR}
 
 
 class Schema(Struct, frozen=True):
-    """`create` makes the tables. What is `disposable` is deleted where its version is another one."""
+    """`create` makes the tables. A `disposable` database of another version is deleted."""
 
     version: int
     create: Create
@@ -30,7 +30,7 @@ class Schema(Struct, frozen=True):
 
 
 class OpenedDatabase(Struct, frozen=True):
-    """`remark` is a sentence for the user if the old content is no longer there."""
+    """`remark` is a sentence for the user if the old content is gone."""
 
     connection: sqlite3.Connection
     inode: int
@@ -38,7 +38,7 @@ class OpenedDatabase(Struct, frozen=True):
 
 
 def open_database(path: Path, schema: Schema, *, busy_s: float = _BUSY_S) -> OpenedDatabase:
-    """The database at `path`, made if it is missing. Raises OSError and sqlite3.Error."""
+    """Open the database at `path`, or create it. Raises OSError and sqlite3.Error."""
     make_private(path.parent)
     inode = _made(path)
     try:
@@ -56,9 +56,9 @@ def open_database(path: Path, schema: Schema, *, busy_s: float = _BUSY_S) -> Ope
 def replace_database(
     path: Path, schema: Schema, inode: int, *, version: int | None = None, busy_s: float = _BUSY_S
 ) -> OpenedDatabase:
-    """Move the database that has this inode aside and begin a new one; `version` is None if it is damaged.
+    """Move the database with this inode aside and create a new one; `version` is None if it is damaged.
 
-    Another process that has met the same fault may have done so already: then its new one is opened.
+    If another process has already done so, open its new one.
     """
     remark = None
     with locked(path):
@@ -68,8 +68,8 @@ def replace_database(
             disposed = version is not None and schema.disposable
             _move(path, None if disposed else aside)
             what = "was damaged" if version is None else "was written by another version of tau"
-            where = "" if disposed else f", and the old one is kept as {aside.name}"
-            remark = f"{path} {what}: a new one was begun{where}."
+            where = "" if disposed else f"; the old one was kept as {aside.name}"
+            remark = f"{path} {what}; created a new one{where}."
         inode = _made(path)
         return OpenedDatabase(_connect(path, schema, busy_s)[0], inode, remark)
 
@@ -81,7 +81,7 @@ def in_memory(schema: Schema) -> sqlite3.Connection:
 
 
 def is_damage(error: BaseException, *, strange: bool = False) -> bool:
-    """Whether the database itself is at fault; with `strange` also when it lacks what it should have."""
+    """Whether the database itself is damaged; with `strange`, also if tables or columns are missing."""
     code = getattr(error, "sqlite_errorcode", None)
     return code is not None and code & 0xFF in (_STRANGE if strange else _DAMAGE)
 
@@ -97,7 +97,7 @@ def has_fts5(connection: sqlite3.Connection) -> bool:
 
 @contextmanager
 def writing(connection: sqlite3.Connection) -> Iterator[None]:
-    """One transaction that other writers wait for."""
+    """A transaction that other writers wait for."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -114,11 +114,11 @@ def _connect(path: Path, schema: Schema, busy_s: float) -> tuple[sqlite3.Connect
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-        connection.execute("PRAGMA secure_delete = ON")  # what the user has deleted is gone here too
+        connection.execute("PRAGMA secure_delete = ON")  # overwrite what the user deletes
         version = _version(connection)
         if version == 0 and not _has_tables(connection):
             with writing(connection):
-                if not _has_tables(connection):  # nobody was faster
+                if not _has_tables(connection):  # no other process created it meanwhile
                     schema.create(connection)
                     connection.execute(f"PRAGMA user_version = {schema.version}")
             version = _version(connection)
@@ -137,7 +137,7 @@ def _has_tables(connection: sqlite3.Connection) -> bool:
 
 
 def _made(path: Path) -> int:
-    """Make the file if it is missing, and return its inode. SQLite would let others read it."""
+    """Create the file if it is missing, since SQLite would let others read it; returns its inode."""
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         return os.fstat(fd).st_ino
@@ -153,7 +153,7 @@ def _inode(path: Path) -> int:
 
 
 def _move(path: Path, aside: Path | None) -> None:
-    """The database, and what belongs to it: a new one must not find the old one's log."""
+    """Move the database with its log, which a new database must not find."""
     for ending in _BESIDE:
         with suppress(FileNotFoundError):
             path.with_name(path.name + ending).unlink()

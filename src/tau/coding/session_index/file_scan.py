@@ -1,4 +1,4 @@
-"""Reads one session file for the index: from its beginning, or from the byte where reading stopped before."""
+"""Scans one session file for the index: from its start, or from where the last scan stopped."""
 
 import os
 import stat
@@ -17,7 +17,7 @@ from tau.base.jsonl import Scan
 from tau.base.late import late
 from tau.base.sizes import KIB
 from tau.coding.session import entries as s
-from tau.coding.session.stats import Tally, decoded
+from tau.coding.session.stats import Tally, decode_usage
 from tau.coding.session_index.records import (
     FileFingerprint,
     ScanProgress,
@@ -30,23 +30,23 @@ migration = late("tau.coding.session.storage.migration")
 
 T = TypeVar("T")
 
-TEXT_CHARS = 4_000  # of an entry's words that can be searched
+TEXT_CHARS = 4_000  # of an entry's searchable text
 PROMPT_CHARS = 400  # of the first prompt, to show
 NAME_CHARS = 400
-PLACE_CHARS = 4_096  # of a path or a model's name that somebody has written into a file
+PLACE_CHARS = 4_096  # of a path or a model name in a file
 MAX_TEXTS = (1 << 20) - 1  # of a session; the index numbers them
 _BLOCK_BYTES = 512 * KIB
 _LARGEST = 2**63 - 1
 _TOOL_RESULT = b'{"role":"toolResult"'
 
-NO_HEADER = "It does not begin with a session header."
+NO_HEADER = "It does not start with a session header."
 NEWER = "It was written by a newer tau."
 
 
 class _Place(Struct, frozen=True, gc=False, rename="camel"):
     type: str
     id: str = ""
-    parent_id: str | None = None  # looked at for its type only, as when a session is opened
+    parent_id: str | None = None  # only its type is checked, as when a session is opened
     message: Raw = Raw(b"")
 
 
@@ -57,7 +57,7 @@ class _Words(Struct, frozen=True, gc=False):
 
 
 class _Said(Struct, frozen=True, gc=False):
-    """Of a message, what the index wants to know; the rest is skipped, not built."""
+    """The fields of a message that the index needs; the rest is skipped when decoding."""
 
     role: str = ""
     content: str | list[_Words] = ""
@@ -78,10 +78,10 @@ _version_decoder = msgspec.json.Decoder(_Version)
 
 
 def read_session(path: bytes, known: ScanProgress | None = None) -> ScanResult | None:
-    """The session in a file; None if there is no such file, or something else has its name.
+    """Scan a session file; None if there is no regular file at `path`.
 
-    What cannot be read is left out, and `problem` says so. With `known` only what has come since is read,
-    provided that nothing else has changed.
+    Unreadable parts are skipped, and `problem` says so. With `known`, only what was appended since is read,
+    if nothing else has changed.
     """
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -122,7 +122,7 @@ def _unreadable(path: bytes, error: OSError) -> ScanResult | None:
 
 
 def _grown(fd: int, known: ScanProgress, signature: FileFingerprint) -> "_Part[_Place] | None":
-    """The lines behind what is known, if those before them are the same bytes as then."""
+    """The lines after the known ones, if the known bytes are unchanged."""
     if known.done <= 0 or signature.inode != known.inode or signature.size < known.done:
         return None
     checksum = at = 0
@@ -143,7 +143,7 @@ def _whole(fd: int, signature: FileFingerprint) -> ScanResult:
         reading.entries(records)
         return reading.found(part, signature)
     for _ in records:
-        pass  # the checksum and the faults are those of the file
+        pass  # the checksum and the damage are those of the file
     _read_old(fd, reading, version)
     found = reading.found(part, signature)
     found.done = -1
@@ -151,10 +151,10 @@ def _whole(fd: int, signature: FileFingerprint) -> ScanResult:
 
 
 def _read_old(fd: int, reading: "_Reading", version: int) -> None:
-    """A file of an older version, as it will be when it is opened next."""
+    """Read a file of an older version as it will be after migration."""
     raw: Scan[Raw] = Scan(fd, msgspec.json.Decoder(Raw))
     try:
-        lines = migration.migrated([bytes(line) for line, _, _ in raw], version)
+        lines = migration.migrate_lines([bytes(line) for line, _, _ in raw], version)
     except (ValueError, AttributeError, TypeError):
         reading.summary.problem = NO_HEADER
         return
@@ -167,7 +167,7 @@ def _read_old(fd: int, reading: "_Reading", version: int) -> None:
 
 
 class _Part(Scan[T]):
-    """The lines between two places of a file. `done` is the end of the last line that has its newline."""
+    """The lines between two offsets of a file. `done` is the end of the last complete line."""
 
     def __init__(
         self, fd: int, decoder: msgspec.json.Decoder[T], start: int, end: int, checksum: int = 0
@@ -181,7 +181,7 @@ class _Part(Scan[T]):
         """Each record with its line."""
         for start, data, cut in self._blocks():
             lines = data[:cut].split(b"\n")
-            # One object on each line: anything else is looked at line by line.
+            # One object per line; anything else is read line by line.
             if not lines.pop() and {line[:1] for line in lines} <= {b"{"}:
                 try:
                     values = self._decoder.decode_lines(memoryview(data)[:cut])
@@ -220,12 +220,12 @@ class _Reading:
         self._tally = Tally()
         tokens = summary.input_tokens, summary.output_tokens, summary.cache_read_tokens
         self._tally.add(Usage(*tokens, summary.cache_write_tokens, Cost(total=summary.cost)))
-        self._model: str | _Said = summary.model  # the latest, or the answer that names it
+        self._model: str | _Said = summary.model  # the latest, or the one in an answer
         self._new_ids: list[str] = []
         self._texts: list[SearchableText] = []
 
     def header(self, part: _Part[_Place], records: Iterator[tuple[_Place, bytes]]) -> int:
-        """Take the first line for the header, and return its version."""
+        """Read the first line as the header and return its version."""
         summary = self.summary
         first = next(records, None)
         if first is None:
@@ -235,7 +235,7 @@ class _Reading:
         try:
             version = _version_decoder.decode(line).version
             if version < s.VERSION:
-                (line,) = migration.migrated([line], version)
+                (line,) = migration.migrate_lines([line], version)
             header = s.decode_header(line)
         except ValueError:
             summary.problem = NO_HEADER
@@ -250,7 +250,7 @@ class _Reading:
         return version
 
     def entries(self, records: Iterable[tuple[_Place, bytes]]) -> None:
-        """Take entries in; one whose id is taken does not count."""
+        """Read entries; those with a duplicate id do not count."""
         ids, new_ids, messages = self._ids, self._new_ids, 0
         for place, line in records:
             id = place.id
@@ -262,14 +262,14 @@ class _Reading:
                 self._other(place.type, line)
                 continue
             messages += 1
-            # The output of tools is most of a file, and nothing of it is wanted.
+            # Tool output is most of a file, and the index needs none of it.
             if not bytes(place.message).startswith(_TOOL_RESULT):
                 self._message(place.message, line)
         self.summary.messages += messages
 
     def _other(self, kind: str, line: bytes) -> None:
         if kind in _PAID:
-            if (paid := decoded(line)) is not None and isinstance(paid.usage, Usage):
+            if (paid := decode_usage(line)) is not None and isinstance(paid.usage, Usage):
                 self._tally.add(paid.usage)
         elif kind == "session_info":
             self._info(s.decode_known(line))
@@ -299,7 +299,7 @@ class _Reading:
         )
 
     def _put_usage(self) -> bool:
-        """A sum that no machine number holds was made up by somebody; nothing takes its place then."""
+        """Put the usage in the summary; False if it is absurdly large, and so counts as none."""
         usage, summary = self._tally.usage, self.summary
         counts = (usage.input, usage.output, usage.cache_read, usage.cache_write)
         sane = all(0 <= count <= _LARGEST for count in counts) and isfinite(usage.cost.total)
@@ -320,7 +320,7 @@ class _Reading:
         if role == "assistant":
             if isinstance(said.usage, Usage) and line.isascii():
                 self._tally.add(said.usage)
-            else:  # where there may be something that is no text, the one rule for all decides
+            else:  # content that may not be text goes through the full decoder
                 self._pay(line)
             self._model = said
             if type(said.content) is list:
@@ -338,8 +338,8 @@ class _Reading:
             self._searchable("user", said.command or said.code)
 
     def _pay(self, line: bytes) -> None:
-        """Count an answer, also one that has something strange elsewhere: it was paid for."""
-        paid = decoded(line)
+        """Count an answer, even if other parts of it are invalid: it was paid for."""
+        paid = decode_usage(line)
         said = None if paid is None else paid.message
         if said and said.role == "assistant" and isinstance(said.usage, Usage):
             self._tally.add(said.usage)
@@ -364,6 +364,6 @@ _PAID = frozenset({"usage", "compaction", "branch_summary"})
 
 
 def _kept(text: str, max_chars: int) -> str:
-    """The beginning of a text, as a database takes it."""
+    """The start of a text, in a form that a database accepts."""
     text = text[:max_chars]
     return clean(text).replace("\0", " ") if not text.isascii() or "\0" in text else text

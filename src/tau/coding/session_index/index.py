@@ -1,11 +1,9 @@
-"""The index of all sessions: a database beside their files, brought up to date whenever it is asked."""
+"""The index of all sessions: a database next to their files, updated before each query."""
 
-import gc
 import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from operator import itemgetter
 from pathlib import Path
 from stat import S_ISREG
@@ -16,6 +14,7 @@ from msgspec import Struct
 from tau.ai.normalization import clean
 from tau.base import log
 from tau.base.sizes import MIB
+from tau.coding.session.storage.log import pause_gc
 from tau.coding.session_index import tables
 from tau.coding.session_index.database import (
     OpenedDatabase,
@@ -31,12 +30,12 @@ from tau.coding.session_index.records import SessionSummary
 from tau.coding.session_index.tables import SearchMark, TablePlace
 
 T = TypeVar("T")
-Progress: TypeAlias = Callable[[int, int], None]  # files that were read, and that are to be read
+Progress: TypeAlias = Callable[[int, int], None]  # files read, files to read
 
 FILE_NAME = "index.db"
 ENDING = b".jsonl"
-# A file that was changed less than this before it was read may be changed again without another time of
-# change: such times are as coarse as two seconds on some file systems.
+# A file changed less than this before it was read may change again without a new modification time, which
+# is as coarse as two seconds on some file systems.
 COARSE_NS = 2_000_000_000
 _BATCH_FILES = 2_000
 _BATCH_BYTES = 64 * MIB
@@ -44,9 +43,9 @@ _ATTEMPTS = 3
 
 
 class SessionRow(Struct, frozen=True, gc=False):
-    """One session as the index knows it. The summary is untrusted text: clean it before it is shown."""
+    """One indexed session. The summary is untrusted text: clean it before showing it."""
 
-    file: bytes  # its whole path
+    file: bytes  # the full path
     size_bytes: int
     changed_ns: int
     summary: SessionSummary
@@ -57,7 +56,7 @@ class SessionRow(Struct, frozen=True, gc=False):
 
     @property
     def id(self) -> str:
-        """By which `--resume` finds it: a part of the file's name."""
+        """The id for `--resume`: a part of the file name."""
         return id_of(self.file)
 
     @property
@@ -73,8 +72,8 @@ def id_of(file: bytes) -> str:
 class SessionIndex:
     """All sessions below `root`, one folder per working folder; with `flat`, those in `root` itself.
 
-    Every question looks at the files first, and reads those that have changed. Any number of processes may do
-    so at once. Where the database cannot be used, all is read into memory instead; `remarks` tells of it.
+    Every query first checks the files and reads those that have changed. Any number of processes may do so at
+    once. If the database cannot be used, all files are read into memory, and `remarks` says so.
     """
 
     def __init__(self, path: Path, root: Path, *, flat: bool = False) -> None:
@@ -100,12 +99,12 @@ class SessionIndex:
         self.close()
 
     def sessions(self, folder: Path | None = None, *, limit: int | None = None) -> list[SessionRow]:
-        """The newest first: all of them, or those in one folder of session files."""
+        """All sessions, or those in one folder of session files, newest first."""
         where = None if folder is None else os.fsencode(folder.absolute())
         return self.ask(lambda db: self._sessions(db, where, limit))
 
     def rebuild(self) -> int:
-        """Forget everything and read all files again; how many sessions there are."""
+        """Clear the index and read all files again; returns the number of sessions."""
 
         def ask(db: sqlite3.Connection) -> int:
             with writing(db):
@@ -117,7 +116,7 @@ class SessionIndex:
         return self.ask(ask)
 
     def ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
-        """Put a question to the database: to a new one if it is damaged, to one in memory if need be."""
+        """Query the database; replace it if it is damaged, or use one in memory if necessary."""
         for _ in range(_ATTEMPTS):
             if self._memory is not None:
                 break
@@ -131,17 +130,17 @@ class SessionIndex:
             except OSError as error:
                 self._do_without(error)
         if self._memory is None:
-            self._do_without(sqlite3.DatabaseError("it is damaged again and again"))
+            self._do_without(sqlite3.DatabaseError("it keeps getting damaged"))
         assert self._memory is not None
         return question(self._memory)
 
     @property
     def fts(self) -> bool:
-        """Whether there is a full-text index, or every text must be looked through."""
+        """Whether there is a full-text index; otherwise every text is searched."""
         return self._fts
 
     def _sessions(self, db: sqlite3.Connection, folder: bytes | None, limit: int | None) -> list[SessionRow]:
-        with collecting_nothing():
+        with pause_gc():
             paths, rows = self.current(db, folder)
             rows.sort(key=_AGE, reverse=True)
             return [row_of(paths, row) for row in rows[:limit]]
@@ -182,8 +181,8 @@ class SessionIndex:
     def current(
         self, db: sqlite3.Connection, folder: bytes | None = None
     ) -> tuple[dict[int, bytes], list[tuple[Any, ...]]]:
-        """All folders by their numbers and all rows of the table, brought up to date."""
-        # First what is known, then what is there: what another process adds in between is not lost.
+        """All folders by number and all rows of the table, up to date."""
+        # First the index, then the files, so that what another process adds in between is not lost.
         paths, rows = self._known(db, folder)
         known: dict[bytes, dict[bytes, SearchMark]] = {path: {} for path in paths.values()}
         by_number = {no: known[path] for no, path in paths.items()}
@@ -200,7 +199,7 @@ class SessionIndex:
             return paths, rows
         done = 0
         for batch in _batches(changed):
-            with collecting_nothing(), writing(db):
+            with pause_gc(), writing(db):
                 writer = tables.IndexWriter(db, self._root, fts=self._fts)
                 for place, mark in batch:
                     self._take(db, writer, place, mark)
@@ -227,15 +226,15 @@ class SessionIndex:
             paths = {no: path for no, path in paths.items() if (path == self._root) is self._flat}
         if len(paths) == 1:
             rows = db.execute(f"{tables.SELECT_ROWS} WHERE folder = ?", tuple(paths)).fetchall()
-        else:  # nearly always all there are
+        else:  # nearly always all folders
             rows = [row for row in db.execute(tables.SELECT_ROWS) if row[5] in paths]
         return paths, rows
 
     def _take(
         self, db: sqlite3.Connection, writer: tables.IndexWriter, place: TablePlace, mark: SearchMark
     ) -> None:
-        """Read a file that is not as it is known, unless another process has just done so."""
-        kept = tables.kept(db, place)
+        """Read a changed file, unless another process has just done so."""
+        kept = tables.find_indexed(db, place)
         if kept is not None and kept.mark == mark:
             return
         began_ns = time.time_ns()
@@ -257,20 +256,7 @@ class SessionIndex:
             return []
 
 
-@contextmanager
-def collecting_nothing() -> Iterator[None]:
-    """There is no garbage among thousands of rows: looking for it takes a third of the time."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
-
-_AGE = itemgetter(1, 6)  # time of change, then name
+_AGE = itemgetter(1, 6)  # modification time, then name
 
 
 def row_of(paths: dict[int, bytes], row: tuple[Any, ...]) -> SessionRow:
@@ -279,7 +265,7 @@ def row_of(paths: dict[int, bytes], row: tuple[Any, ...]) -> SessionRow:
 
 
 def files_in(folder: bytes) -> dict[bytes, SearchMark]:
-    """The session files of a folder, as they are now."""
+    """The session files in a folder now."""
     found: dict[bytes, SearchMark] = {}
     try:
         with os.scandir(folder) as entries:
@@ -289,7 +275,7 @@ def files_in(folder: bytes) -> dict[bytes, SearchMark]:
                     continue
                 try:
                     info = entry.stat()
-                except OSError:  # gone meanwhile, or a link that leads nowhere
+                except OSError:  # deleted meanwhile, or a dangling link
                     continue
                 if S_ISREG(info.st_mode):
                     found[name] = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino, 1)
@@ -299,7 +285,7 @@ def files_in(folder: bytes) -> dict[bytes, SearchMark]:
 
 
 def _batches(changed: list[tuple[TablePlace, SearchMark]]) -> Iterator[list[tuple[TablePlace, SearchMark]]]:
-    """Not too much at once: others wait meanwhile."""
+    """Limit each transaction, because other processes wait for it."""
     batch: list[tuple[TablePlace, SearchMark]] = []
     size = 0
     for one in changed:

@@ -1,4 +1,4 @@
-"""What lists of sessions say about one: its title, its age, its folder, who said something in it."""
+"""Labels for lists of sessions: title, age, folder, speaker."""
 
 from collections.abc import Iterable
 
@@ -21,7 +21,7 @@ _SPEAKERS = {"user": "You: ", "assistant": "Answer: "}
 
 
 def title_of(summary: SessionSummary) -> str:
-    """The name, or the first words, or what is wrong with it; on one line, harmless to a terminal."""
+    """The name, the first words, or the problem with the file; on one line, safe for a terminal."""
     title = clean_line(summary.shown_name)
     if not title and summary.first_prompt:
         title = first_words(summary.first_prompt)
@@ -41,21 +41,21 @@ def age_text(then_ms: int, now: int | None = None) -> str:
 def folder_text(cwd: str, home: str = "") -> str:
     """A folder as people write it: `~/src/tau`."""
     if not cwd:
-        return "(no folder is known)"
+        return "(unknown folder)"
     home = home or str(typed_path("~"))
     inside = cwd == home or cwd.startswith(f"{home}/")
     return clean_line(f"~{cwd.removeprefix(home)}" if inside else cwd)
 
 
 def speaker(role: str) -> str:
-    """What stands before words that were found in a session."""
+    """The prefix for text found in a session."""
     return _SPEAKERS.get(role, "")
 
 
-def of_folder(rows: Iterable[SessionRow], cwd: str) -> list[SessionRow]:
-    """Sessions of a working folder: two can share the folder of their sessions.
+def sessions_in(rows: Iterable[SessionRow], cwd: str) -> list[SessionRow]:
+    """The sessions of a working folder, since two can share a folder of session files.
 
-    One that does not say where it was belongs to every folder.
+    A session without a folder belongs to every folder.
     """
     here = (clean(cwd), "")
     return [row for row in rows if row.summary.cwd in here]

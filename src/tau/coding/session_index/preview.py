@@ -1,4 +1,4 @@
-"""A look into a session without opening its file: what the index has of it."""
+"""A preview of a session from the index, without opening its file."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ class SessionPreview(NamedTuple):
 
     prompts: Sequence[str]
     more: int
-    """Prompts that are not among them."""
+    """The number of prompts not included."""
     answer: str
 
 
 def preview(index: SessionIndex, file: bytes) -> SessionPreview:
-    """What was said in the session of this file; nothing where it is not in the index."""
+    """Preview the session in this file; empty if it is not in the index."""
 
     def ask(db: sqlite3.Connection) -> SessionPreview:
         folder, _, name = file.rpartition(b"/")

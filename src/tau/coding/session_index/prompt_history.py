@@ -1,4 +1,4 @@
-"""The user's prompts of all sessions, to recall and to search: a database of their own."""
+"""The user's prompts from all sessions, in their own database, for recall and search."""
 
 import sqlite3
 from collections.abc import Callable
@@ -20,14 +20,14 @@ from tau.coding.session_index.database import (
     replace_database,
     writing,
 )
-from tau.coding.session_index.search import escaped, fts_query, is_plain
+from tau.coding.session_index.search import escape_like, fts_query, is_plain
 
 FILE_NAME = "history.db"
 VERSION = 1
 MAX_PROMPTS = 10_000
-MAX_PROMPT_BYTES = 32 * KIB  # a longer one was pasted, and is in its session
-_BUSY_S = 1.0  # a prompt waits for this
-_SLACK = 100  # prompts more than allowed before the oldest are deleted
+MAX_PROMPT_BYTES = 32 * KIB  # a longer one was pasted; its session has it
+_BUSY_S = 1.0  # a prompt waits for it
+_SLACK = 100  # prompts above the limit before the oldest are deleted
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ def _create(db: sqlite3.Connection) -> None:
     )
     db.execute("CREATE INDEX prompts_cwd ON prompts(cwd, no)")
     if has_fts5(db):
-        # Triggers keep the two together. A Python without FTS5 cannot write then, which costs it a warning.
+        # Triggers keep the two in sync. A Python without FTS5 then cannot write and logs a warning.
         db.execute(
             "CREATE VIRTUAL TABLE prompts_fts USING fts5(text, content = 'prompts', content_rowid = 'no', "
             "columnsize = 0, tokenize = 'unicode61 remove_diacritics 2')"
@@ -64,9 +64,9 @@ _SCHEMA = Schema(VERSION, _create)
 
 
 class PromptHistory:
-    """Nothing here raises: that a prompt cannot be remembered is no reason to stop. It is logged.
+    """Never raises: a prompt that cannot be saved is only logged.
 
-    Opened at the first use. The newest `MAX_PROMPTS` are kept.
+    Opened on first use. Keeps the newest `MAX_PROMPTS`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -76,18 +76,18 @@ class PromptHistory:
         self._failing = False
 
     def add(self, prompt: str, cwd: Path | str) -> None:
-        """Remember a prompt, unless it is the same as the one before."""
+        """Save a prompt, unless it repeats the one before."""
         text = clean(prompt).replace("\0", "\N{REPLACEMENT CHARACTER}").strip()
         if text and len(text.encode()) <= MAX_PROMPT_BYTES:
             self._ask(lambda db: _add(db, text, clean(str(cwd))), None)
 
     def recent(self, limit: int = 100, cwd: Path | str | None = None) -> list[PastPrompt]:
-        """The newest first, each text once: of all folders, or of one."""
+        """The newest prompts first, each text once, of all folders or of one."""
         where, values = ("", ()) if cwd is None else (" WHERE cwd = ?", (clean(str(cwd)),))
         return self._ask(lambda db: _newest(db, where, values, limit), [])
 
     def search(self, query: str, limit: int = 100) -> list[PastPrompt]:
-        """Prompts that have all words of the query, the newest first, each text once."""
+        """Prompts that contain all words of the query, newest first, each text once."""
         words = query.split()
         return self._ask(lambda db: _newest(db, *_condition(words, fts=self._fts), limit), [])
 
@@ -109,7 +109,7 @@ class PromptHistory:
                 return question(self._connected())
             except (sqlite3.Error, OSError) as error:
                 failure = error
-        if not self._failing:  # once is enough: it is asked with every prompt
+        if not self._failing:  # log it once: every prompt gets here
             self._failing = True
             log.warning(f"The prompt history {self._path} cannot be used.", failure)
         return otherwise
@@ -154,7 +154,7 @@ def _newest(db: sqlite3.Connection, where: str, values: tuple[str, ...], limit: 
 
 
 def _condition(words: list[str], *, fts: bool) -> tuple[str, tuple[str, ...]]:
-    """One condition for each word: what a word is, is decided as in the search for sessions."""
+    """One condition per word; words are split as in the session search."""
     parts: list[str] = []
     values: list[str] = []
     for word in words:
@@ -164,5 +164,5 @@ def _condition(words: list[str], *, fts: bool) -> tuple[str, tuple[str, ...]]:
             values.append(query)
         if query is None or not is_plain(word):
             parts.append(r"text LIKE ? ESCAPE '\'")
-            values.append(f"%{escaped(word)}%")
+            values.append(f"%{escape_like(word)}%")
     return (f" WHERE {' AND '.join(parts)}" if parts else ""), tuple(values)

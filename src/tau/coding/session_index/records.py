@@ -1,4 +1,4 @@
-"""What the index keeps of a session file, and where reading it has stopped."""
+"""What the index stores about a session file, and where the last scan stopped."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class SearchableText(Struct, frozen=True, gc=False):
-    """Words that can be searched: a prompt, an answer, or a command that the user ran. Blanks are single."""
+    """Searchable text: a prompt, an answer or a user's command, with whitespace collapsed."""
 
     number: int
     role: str
@@ -14,9 +14,9 @@ class SearchableText(Struct, frozen=True, gc=False):
 
 
 class SessionSummary(Struct, kw_only=True, array_like=True, gc=False):
-    """What the index keeps of a session. All of it comes from the file's lines, in their order.
+    """What the index stores about a session, all of it from the file's lines in order.
 
-    `named` is whether the latest entry about the name can be read: None if there is no such entry.
+    `named` is whether the latest entry about the name is readable; None if there is no such entry.
     """
 
     cwd: str = ""
@@ -35,17 +35,17 @@ class SessionSummary(Struct, kw_only=True, array_like=True, gc=False):
     cost: float = 0.0  # US dollars
     parent: str = ""
     problem: str = ""
-    damaged: int = 0  # lines that cannot be read
+    damaged: int = 0  # unreadable lines
     texts: int = 0
 
     @property
     def shown_name(self) -> str:
-        """The name as the session itself gives it."""
+        """The name as the session itself shows it."""
         return self.name if self.named else self.title
 
 
 class FileFingerprint(Struct, frozen=True, gc=False):
-    """By which a file is known to be as it was."""
+    """Equal fingerprints mean an unchanged file."""
 
     size: int
     mtime_ns: int
@@ -54,9 +54,9 @@ class FileFingerprint(Struct, frozen=True, gc=False):
 
 
 class ScanResult(Struct, kw_only=True):
-    """What reading a file gave. The bytes up to `done`, with their checksum, need not be read again if the
-    file only grows; -1: any change means to begin anew. `ids` and `texts` are those of what was read now,
-    which is what came behind something known if the file has `grown`.
+    """The result of a scan. The bytes up to `done`, with their checksum, need not be read again if the file
+    only grows; with -1, any change means a full scan. `ids` and `texts` are those of this scan, which covers
+    only the appended part if the file has `grown`.
     """
 
     summary: SessionSummary
@@ -69,7 +69,7 @@ class ScanResult(Struct, kw_only=True):
 
 
 class ScanProgress(Struct, frozen=True):
-    """Where an earlier reading has stopped, and what it had found."""
+    """Where an earlier scan stopped, and what it found."""
 
     summary: SessionSummary
     done: int

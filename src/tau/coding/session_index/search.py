@@ -1,4 +1,4 @@
-"""Finds sessions by words that were said in them."""
+"""Finds sessions by words in them."""
 
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -10,17 +10,18 @@ from unicodedata import category, normalize
 
 from msgspec import Struct
 
-from tau.coding.session_index.index import SessionIndex, SessionRow, collecting_nothing, row_of
+from tau.coding.session.storage.log import pause_gc
+from tau.coding.session_index.index import SessionIndex, SessionRow, row_of
 from tau.coding.session_index.tables import TEXT_BITS
 
 SNIPPET_CHARS = 160
 MAX_WORDS = 20
-_BEFORE_CHARS = 40  # of a snippet, in front of what was found
-_FIRST_UNSPACED = 0x0E00  # from Thai on, there are scripts that put no blanks between words
+_BEFORE_CHARS = 40  # of a snippet, before the match
+_FIRST_UNSPACED = 0x0E00  # from Thai on, there are scripts without spaces between words
 
 
 class SessionHit(Struct, frozen=True):
-    """A session in which all words occur. `snippet` is a part of what `role` said: user, assistant, name."""
+    """A session that contains all words. `snippet` is from a text of `role`: user, assistant or name."""
 
     session: SessionRow
     role: str
@@ -28,7 +29,7 @@ class SessionHit(Struct, frozen=True):
 
 
 class SessionHits(Struct, frozen=True):
-    """The newest sessions that were found, and how many there are in all."""
+    """The newest matching sessions, and the total number of matches."""
 
     hits: list[SessionHit]
     total: int
@@ -37,10 +38,9 @@ class SessionHits(Struct, frozen=True):
 def search(
     index: SessionIndex, words: Sequence[str], *, folder: Path | None = None, limit: int | None = None
 ) -> SessionHits:
-    """Sessions in which each of `words` occurs somewhere: in a prompt, an answer or the name.
+    """Find sessions that contain each of `words` in a prompt, an answer or the name.
 
-    A word is found by its beginning, in upper or lower case, with accents or without. What holds a blank or
-    a symbol is found as it is written.
+    Words match by prefix, ignoring case and accents. A word with a space or a symbol matches literally.
     """
     wanted = [clean for word in words if (clean := " ".join(word.split()))][:MAX_WORDS]
     if not wanted:
@@ -48,7 +48,7 @@ def search(
     where = None if folder is None else fsencode(folder.absolute())
 
     def ask(db: sqlite3.Connection) -> SessionHits:
-        with collecting_nothing():
+        with pause_gc():
             paths, rows = index.current(db, where)
             places = [_places(db, word, fts=index.fts) for word in wanted]
         found = [row for row in rows if all(row[8] in place for place in places)]
@@ -63,9 +63,9 @@ def search(
 
 
 def _places(db: sqlite3.Connection, word: str, *, fts: bool) -> dict[int, tuple[int, int]]:
-    """In which sessions a word occurs, each with its first and its last text that has it."""
+    """The sessions that contain a word, each with the first and last text that has it."""
     query = fts_query(word) if fts else None
-    like = f"%{escaped(word)}%"
+    like = f"%{escape_like(word)}%"
     group = f"min(no), max(no) FROM texts{{}} WHERE {{}} GROUP BY no >> {TEXT_BITS}"
     values: tuple[str, ...]
     if query is None:
@@ -81,42 +81,42 @@ def _places(db: sqlite3.Connection, word: str, *, fts: bool) -> dict[int, tuple[
 
 
 def fts_query(text: str) -> str | None:
-    """What to ask FTS5 for a word; None if it cannot know: there is no letter, or no blank between words."""
+    """The FTS5 query for a word; None if FTS5 cannot find it: no letters, or no spaces between words."""
     tokens = findall(r"[^\W_]+", text)
     if not tokens or any(ord(c) >= _FIRST_UNSPACED and category(c) == "Lo" for c in text):
         return None
-    # The last one may go on, as the user may still be typing it.
+    # The last word may be incomplete, as the user may still be typing it.
     return " AND ".join(f'"{token}"' for token in tokens) + " *"
 
 
 def is_plain(word: str) -> bool:
-    """Whether it is one word, so that FTS5 alone can find it."""
+    """Whether it is a single word, which FTS5 alone can find."""
     return findall(r"[^\W_]+", word) == [word]
 
 
-def escaped(text: str) -> str:
-    """For LIKE, with a backslash to escape."""
+def escape_like(text: str) -> str:
+    """Escape a text for LIKE, with backslashes."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
 def _best(db: sqlite3.Connection, numbers: Iterable[int], words: Sequence[str]) -> tuple[str, str]:
-    """Who said it, and the part of a text that has most of the words."""
+    """The role, and the snippet with the most matching words."""
     best = (-1, "", "")
     for number in numbers:
         role, text = db.execute("SELECT role, text FROM texts WHERE no = ?", (number,)).fetchone()
-        has = folded(text)
-        count = sum(folded(word) in has for word in words)
+        has = fold_text(text)
+        count = sum(fold_text(word) in has for word in words)
         if count > best[0]:
             best = (count, role, text)
     return best[1], snippet(best[2], words)
 
 
 def snippet(text: str, words: Sequence[str], max_chars: int = SNIPPET_CHARS) -> str:
-    """The part of a text around the first of the words, cut between words."""
+    """The part of a text around the first match, cut between words."""
     if len(text) <= max_chars:
         return text
-    has = folded(text)
-    found = [at for word in words if (at := has.find(folded(word))) >= 0]
+    has = fold_text(text)
+    found = [at for word in words if (at := has.find(fold_text(word))) >= 0]
     start = max(0, min(found, default=0) - _BEFORE_CHARS)
     start = max(0, min(start, len(text) - max_chars))
     if start:
@@ -127,8 +127,8 @@ def snippet(text: str, words: Sequence[str], max_chars: int = SNIPPET_CHARS) -> 
     return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
 
 
-def folded(text: str) -> str:
-    """In lower case and without accents, letter for letter, so that places stay where they are."""
+def fold_text(text: str) -> str:
+    """Lower-case a text and remove accents letter by letter, so that offsets stay valid."""
     return text.lower() if text.isascii() else "".join(map(_letter, text))
 
 

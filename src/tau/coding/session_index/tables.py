@@ -1,4 +1,4 @@
-"""The tables of the session index, and how one session is put into them and taken out again."""
+"""The tables of the session index, and how sessions are added and removed."""
 
 import os
 import sqlite3
@@ -12,17 +12,17 @@ from tau.coding.session_index.database import Schema, writing
 from tau.coding.session_index.records import ScanProgress, ScanResult, SessionSummary
 
 VERSION = 1
-TEXT_BITS = 20  # a text's number is that of its session and, in the lower bits, its own; 0 is the name
+TEXT_BITS = 20  # a text's number: its session's, then in the lower bits its own; 0 is the name
 NAME_ROLE = "name"
-_HASH_BYTES = 16 * MIB  # of words that FTS5 collects before it writes them
+_HASH_BYTES = 16 * MIB  # of words that FTS5 buffers before it writes them
 
 TablePlace: TypeAlias = tuple[bytes, bytes]  # folder and file
 SearchMark: TypeAlias = tuple[int, int, int, int, int]  # size, times, inode; 1 if they can be trusted
 
-# `done`, `checksum` and `entry_ids` are what it takes to go on reading where the last reading stopped.
+# `done`, `checksum` and `entry_ids` let the next scan resume where the last one stopped.
 _TABLES = (
     "CREATE TABLE folders(no INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE, root BLOB NOT NULL)",
-    # The columns behind `summary` repeat what it holds, for queries; it is ten times as fast to read.
+    # The columns after `summary` repeat its content for queries; it is ten times as fast to read.
     """CREATE TABLE sessions(
         no INTEGER PRIMARY KEY, folder INTEGER NOT NULL, file BLOB NOT NULL,
         size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL,
@@ -47,7 +47,7 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class IndexedSession(Struct, frozen=True):
-    """A session that the index has already."""
+    """A session that is already in the index."""
 
     no: int
     mark: SearchMark
@@ -68,9 +68,9 @@ SCHEMA = Schema(VERSION, create, disposable=True)
 
 
 def prepare(db: sqlite3.Connection, fts: bool) -> bool:
-    """See to the full-text index; whether there is one. A Python without FTS5 may share the database.
+    """Create or rebuild the full-text index if needed; returns whether there is one.
 
-    What such a Python writes is not in the full-text index, which is then made again from the texts.
+    A Python without FTS5 may share the database; what it writes makes a rebuild necessary.
     """
     has_table = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'texts_fts'").fetchone() is not None
     stale = db.execute("SELECT 1 FROM state WHERE key = 'stale_fts'").fetchone() is not None
@@ -89,7 +89,7 @@ def prepare(db: sqlite3.Connection, fts: bool) -> bool:
     return True
 
 
-def kept(db: sqlite3.Connection, place: TablePlace) -> IndexedSession | None:
+def find_indexed(db: sqlite3.Connection, place: TablePlace) -> IndexedSession | None:
     row = db.execute(
         "SELECT sessions.no, size, mtime_ns, ctime_ns, inode, settled, done, checksum, summary "
         "FROM sessions JOIN folders ON folders.no = sessions.folder WHERE folders.path = ? AND file = ?",
@@ -104,7 +104,7 @@ def kept(db: sqlite3.Connection, place: TablePlace) -> IndexedSession | None:
 
 
 class _Ids:
-    """The ids of a session's entries, fetched if somebody asks: most files have changed beyond going on."""
+    """The ids of a session's entries, fetched on demand: most changed files cannot be resumed."""
 
     def __init__(self, db: sqlite3.Connection, no: int) -> None:
         self._db = db
@@ -119,7 +119,7 @@ _INSERT = f"INSERT OR REPLACE INTO sessions VALUES ({', '.join('?' * 16)})"
 
 
 class IndexWriter:
-    """Writes sessions within one transaction. The texts wait for `finish`: together they cost a quarter."""
+    """Writes sessions in one transaction. Texts wait for `finish`: a batch takes a quarter of the time."""
 
     def __init__(self, db: sqlite3.Connection, root: bytes, *, fts: bool) -> None:
         self._db = db
@@ -131,7 +131,7 @@ class IndexWriter:
     def keep(
         self, place: TablePlace, found: ScanResult, old: IndexedSession | None, *, settled: bool
     ) -> None:
-        """Put what was found in the place of what was known, or add to it if the file has only grown."""
+        """Replace the indexed session, or extend it if the file has only grown."""
         summary, signature = found.summary, found.signature
         grown = old is not None and found.grown
         if old is not None and not grown:
@@ -166,7 +166,7 @@ class IndexWriter:
             self._db.execute("DELETE FROM sessions WHERE no = ?", row)
 
     def tidy(self) -> None:
-        """Folders without sessions, and those of other roots that are no longer there, are forgotten."""
+        """Remove folders without sessions, and missing folders of other roots."""
         rows = self._db.execute("SELECT root, no, path FROM folders WHERE root != ?", (self._root,))
         for root, no, path in rows.fetchall():
             if not os.path.isdir(root):  # noqa: PTH112 - it is bytes
@@ -176,7 +176,7 @@ class IndexWriter:
         self._db.execute("DELETE FROM folders WHERE no NOT IN (SELECT folder FROM sessions)")
 
     def finish(self) -> None:
-        self._texts.sort()  # the full-text index is quickest with numbers that grow
+        self._texts.sort()  # the full-text index is fastest with ascending numbers
         self._db.executemany("INSERT INTO texts VALUES (?, ?, ?)", self._texts)
         if self._fts:
             rows = ((no, text) for no, _, text in self._texts)

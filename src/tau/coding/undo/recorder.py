@@ -17,7 +17,7 @@ from tau.agent.events import AgentEvent, MessageEnd
 from tau.agent.hooks import Hooks, ToolQuestion
 from tau.agent.output import ToolOutput
 from tau.agent.ports import FileSystem, Stat
-from tau.agent.queue import spoken_text
+from tau.agent.queue import typed_text
 from tau.ai.wire import ToolCall, UserMessage
 from tau.base.late import late
 from tau.base.run import Runner
@@ -148,7 +148,7 @@ class Recorder(Hooks):
     def saw(self, event: AgentEvent) -> None:
         """For `Session.subscribe`: each message of the user begins a turn, one that was queued too."""
         if isinstance(event, MessageEnd) and isinstance(event.message, UserMessage):
-            self._prompt = spoken_text(event.message)
+            self._prompt = typed_text(event.message)
             if self._history is not None:
                 self._history.begin_turn(self._prompt)
 

@@ -106,8 +106,8 @@ def test_a_turn_larger_than_the_budget_is_summarised_in_two_parts() -> None:
     rig.check()
     assert len(rig.summariser.requests) == 2
     both = rig.summariser.text(0) + rig.summariser.text(1)
-    assert "beginning of one long turn" in both and "Request 0" in both and "Do all of it." in both
-    assert "## Beginning of the turn under way" in rig.summary
+    assert "start of one long turn" in both and "Request 0" in both and "Do all of it." in both
+    assert "## Start of the current turn" in rig.summary
 
 
 def test_the_first_turn_alone_is_summarised_in_one_part() -> None:
@@ -170,7 +170,7 @@ def test_a_giant_tool_result_is_shortened_in_context_and_stays_whole_in_the_log(
     shown = rig.log.messages()[-1]
     assert isinstance(shown, ToolResultMessage)
     seen = text_of(shown.content)
-    assert seen.startswith("BEGIN") and seen.endswith("END") and "left out here" in seen
+    assert seen.startswith("BEGIN") and seen.endswith("END") and "omitted here" in seen
     nodes = [node for node in rig.log.nodes() if node.type == "message"]
     kept: Any = rig.log.decode(nodes[-1])
     assert kept.message.content[0].text == text
@@ -370,7 +370,7 @@ def test_a_user_can_shake_everything() -> None:
     saved = rig.compactor.shake()
     rig.check()
     assert rig.estimated == before - saved < before / 4
-    with pytest.raises(TauError, match="no heavy output"):
+    with pytest.raises(TauError, match="no large tool output"):
         rig.compactor.shake()
 
 
@@ -402,7 +402,7 @@ def test_a_handoff_leaves_the_conversation_alone_and_its_cost_is_noted(tmp_path:
 
 def test_a_handoff_without_a_document_is_an_error() -> None:
     rig = Rig(long_session(), model=model(), complete=Summariser("no"))
-    with pytest.raises(TauError, match="gave no summary"):
+    with pytest.raises(TauError, match="returned no summary"):
         run(rig.compactor.handoff("", rig.abort))
 
 
@@ -457,7 +457,7 @@ def test_two_compactions_do_not_run_at_once() -> None:
         first = asyncio.ensure_future(rig.compactor.make_room(rig.abort))
         await asyncio.sleep(0.01)
         assert rig.compactor.running
-        with pytest.raises(TauError, match="under way"):
+        with pytest.raises(TauError, match="already running"):
             await rig.compactor.compact("", rig.abort)
         assert not await rig.compactor.make_room(rig.abort)
         rig.abort.abort()

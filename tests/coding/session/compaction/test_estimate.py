@@ -14,7 +14,12 @@ from tau.ai.wire import (
 )
 from tau.coding.session.compaction import meter as meters
 from tau.coding.session.compaction.estimate import IMAGE_TOKENS, message_tokens, text_tokens
-from tau.coding.session.compaction.limits import ServerLimit, limit_tokens, stated, threshold_tokens
+from tau.coding.session.compaction.limits import (
+    ServerLimit,
+    limit_tokens,
+    parse_server_limit,
+    threshold_tokens,
+)
 from tau.coding.session.compaction.meter import Meter
 from tau.coding.session.entries import ContentReplacement, ContextEdit, LabelEntry
 from tau.config.settings import CompactionSettings
@@ -178,4 +183,4 @@ def test_the_limit_leaves_room_beside_a_large_prompt() -> None:
     ],
 )
 def test_what_servers_say_about_their_windows(text: str, said: ServerLimit) -> None:
-    assert stated(text) == said
+    assert parse_server_limit(text) == said

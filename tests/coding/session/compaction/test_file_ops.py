@@ -8,7 +8,7 @@ from tau.agent.calls import STOPPED
 from tau.ai.wire import AppMessage
 from tau.coding.session.compaction.file_ops import (
     FileOps,
-    earlier,
+    earlier_file_ops,
     file_lists,
     file_ops,
     without_file_lists,
@@ -119,10 +119,18 @@ def test_a_file_is_named_once_however_it_is_written() -> None:
 
 
 def test_files_of_earlier_summaries_are_carried_on() -> None:
-    before = [earlier({"readFiles": ["r.py", "a.py"], "modifiedFiles": ["m.py"]}), earlier({"readFiles": 3})]
+    before = [
+        earlier_file_ops({"readFiles": ["r.py", "a.py"], "modifiedFiles": ["m.py"]}),
+        earlier_file_ops({"readFiles": 3}),
+    ]
     messages: list[AppMessage] = [says(call("1", "write", path="a.py"), stop="toolUse")]
     assert file_ops(messages, "/project", before) == FileOps(("r.py",), ("m.py", "a.py"))
-    assert earlier(None) == earlier("x") == earlier({"modifiedFiles": [1, None]}) == FileOps()
+    assert (
+        earlier_file_ops(None)
+        == earlier_file_ops("x")
+        == earlier_file_ops({"modifiedFiles": [1, None]})
+        == FileOps()
+    )
 
 
 def test_the_lists_name_every_changed_file_and_the_latest_reads() -> None:

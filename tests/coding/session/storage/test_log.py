@@ -65,7 +65,9 @@ def test_a_disk_that_takes_nothing_more_is_told_with_the_way_out(
     log = SessionLog.open(filled(tmp_path))
     with monkeypatch.context() as patch:
         patch.setattr(FileStorage, "append", full)
-        with pytest.raises(SessionError, match=r"is safe there. Make room on the disk, then try it again."):
+        with pytest.raises(
+            SessionError, match=r"Earlier messages are saved. Free up disk space, then try again."
+        ):
             log.append_message(UserMessage("hi", 1))
     log.append_message(UserMessage("hi", 1))
     log.close()
@@ -74,7 +76,7 @@ def test_a_disk_that_takes_nothing_more_is_told_with_the_way_out(
 def test_a_folder_that_cannot_be_made_is_told_with_the_way_round(tmp_path: Path) -> None:
     (tmp_path / "s").write_text("a file, not a folder")
     log = SessionLog.new(tmp_path / "s", tmp_path)
-    with pytest.raises(SessionError, match=r"cannot be written to .* --no-session does without"):
+    with pytest.raises(SessionError, match=r"cannot be written to .* --no-session to not save"):
         log.append_message(UserMessage("hi", 1))
 
 
@@ -247,7 +249,7 @@ def test_an_entry_whose_parent_is_missing_follows_the_one_before_it(tmp_path: Pa
     path.write_bytes(b"\n".join(content))
     log = SessionLog.open(path)
     assert len(log.branch()) == 6
-    assert "follow a missing one" in log.warnings[0]
+    assert "with a missing parent" in log.warnings[0]
     log.close()
 
 
@@ -257,7 +259,7 @@ def test_a_line_that_is_there_twice_counts_once(tmp_path: Path) -> None:
     path.write_bytes(content + content.split(b"\n")[-2] + b"\n")
     log = SessionLog.open(path)
     assert len(log.messages()) == 5
-    assert "another one has their id: 1" in log.warnings[0]
+    assert "with a duplicate id: 1" in log.warnings[0]
     log.close()
 
 

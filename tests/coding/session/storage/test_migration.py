@@ -167,7 +167,7 @@ def test_an_older_file_that_cannot_be_rewritten_is_read_and_says_so(
 def test_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = written(tmp_path, [{**HEADER, "version": 4}])
     old = path.read_bytes()
-    with pytest.raises(SessionError, match=r"has version 4, and this tau knows versions up to 3"):
+    with pytest.raises(SessionError, match=r"has version 4, but this tau supports versions up to 3"):
         SessionLog.open(path)
     assert path.read_bytes() == old
 

@@ -55,7 +55,7 @@ def test_nothing_is_overwritten_by_what_comes_back(tmp_path: Path, session: Path
     trash = Trash(tmp_path / "trash")
     put = trash.put(session)
     session.write_text("new")
-    with pytest.raises(SessionError, match="nothing is overwritten"):
+    with pytest.raises(SessionError, match="already exists"):
         trash.restore(put)
     assert session.read_text() == "new" and len(trash.content()) == 1
     again = trash.put(session)

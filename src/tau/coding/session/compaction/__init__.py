@@ -1,1 +1,1 @@
-"""Makes a conversation smaller before it outgrows its model: summaries, cuts, notes in place of output."""
+"""Keeps a conversation within its model's window: summaries, cuts, notes in place of tool output."""

@@ -1,4 +1,4 @@
-"""Keeps a session's context within its model's window. The one owner of when and how it is made smaller."""
+"""Keeps a session's context within its model's window: decides when and how to compact."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -44,7 +44,7 @@ class ContextUsage(Struct, frozen=True, rename="camel"):
 
 
 class Compactor:
-    """`enabled` switches all that happens by itself on and off; what a user asks for always works."""
+    """`enabled` controls automatic compaction only; the user's own commands always work."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Compactor:
         self._hooks = hooks
         self._meter = Meter(log)
         self._needs = CompactionTrigger(settings)
-        self._looked_at = 0  # items that were searched for stale reads
+        self._looked_at = 0  # items already searched for stale reads
 
     def usage(self) -> ContextUsage:
         setup = self._setup()
@@ -75,10 +75,10 @@ class Compactor:
         return ContextUsage(reading.tokens, window, round(100 * reading.tokens / max(window, 1), 1))
 
     async def make_room(self, abort: Abort, reason: CompactionReason = "threshold") -> bool:
-        """See to it that the next request fits; whether the context got smaller.
+        """Make the next request fit; True if the context got smaller.
 
-        Asked before each request, and with another reason after one that did not fit. It raises SessionError
-        only: where nothing can be done that is said once, and the request takes its course.
+        Called before each request, and with another reason after one that did not fit. Raises only
+        SessionError: if nothing can be done, it says so once and lets the request proceed.
         """
         if self.running or not self.enabled:
             return False
@@ -90,11 +90,11 @@ class Compactor:
         return await self._automatic(reason, setup, reading, need, abort)
 
     async def idle(self, abort: Abort) -> bool:
-        """Nobody has typed for a while: compact a long conversation now, rather than in the next turn."""
+        """Compact a long conversation while the user is idle, rather than in the next turn."""
         return self.settings.idle_enabled and await self.make_room(abort, "idle")
 
     async def compact(self, focus: str, abort: Abort) -> CompactionResult:
-        """What a user asks for: a summary takes the place of the older part. Raises TauError or Aborted."""
+        """Summarize older messages at the user's request. Raises TauError or Aborted."""
         self._begin()
         try:
             setup = self._setup()
@@ -115,36 +115,33 @@ class Compactor:
             self.running = False
         self._needs.met(setup.model)
         if result is None:
-            raise NothingToDo("There is nothing to summarise yet; only long messages were shortened.")
+            raise NothingToDo("There is nothing to summarize yet; only long messages were shortened.")
         self._emit(Compacted(result.summary, result.tokens_before, result.tokens_after))
         return result
 
     def shake(self) -> int:
-        """What a user asks for: all heavy output but that of the latest calls is dropped. Tokens saved."""
+        """Drop large tool output, except of the latest calls, at the user's request; returns tokens saved."""
         self._begin()
         try:
             reading = self._meter.read(self._setup())
             messages = [item.message for item in reading.items]
-            changed = shaking.shaken(messages, reading.costs, protected_tokens=0, min_saved_tokens=0)
+            changed = shaking.shake_messages(messages, reading.costs, protected_tokens=0, min_saved_tokens=0)
             if not changed:
-                raise NothingToDo("There is no heavy output to drop.")
+                raise NothingToDo("There is no large tool output to drop.")
             return log_changes.replace_messages(self._log, reading, changed)
         finally:
             self.running = False
 
     async def handoff(self, focus: str, abort: Abort) -> "Handoff":
-        """The document with which a new session takes over; this one notes only what it cost.
-
-        Raises TauError.
-        """
+        """Write the document that starts a successor session; only its cost is logged. Raises TauError."""
         self._begin()
         try:
             setup = self._setup()
             reading = self._meter.read(setup)
             job = self._job(setup, reading, self._needs.usual(setup, reading), focus=focus)
             if not job.items:
-                raise NothingToDo("There is nothing to hand over yet.")
-            job = replace(job, complete=stats.booked(job.complete, self._log, "handoff"))
+                raise NothingToDo("There is nothing to hand off yet.")
+            job = replace(job, complete=stats.record_costs(job.complete, self._log, "handoff"))
             async with abort.scope():
                 return await handoffs.make_handoff(job, self._handoff_folder())
         finally:
@@ -152,7 +149,7 @@ class Compactor:
 
     def _begin(self) -> None:
         if self.running:
-            raise TauError("A compaction is under way already.")
+            raise TauError("A compaction is already running.")
         self.running = True
 
     def _handoff_folder(self) -> Path | None:
@@ -192,7 +189,7 @@ class Compactor:
             action = strategy
         self.running = True
         self._emit(CompactionStart(reason, action))
-        end = CompactionEnd(action, None, True, False)  # what is told if we are cancelled
+        end = CompactionEnd(action, None, True, False)  # emitted if we are cancelled
         result: CompactionResult | None = None
         try:
             leaf = self._log.leaf
@@ -229,12 +226,12 @@ class Compactor:
         reading: ContextMeasurement,
         need: CompactionTarget,
     ) -> "CompactionEdits | None":
-        """What to write; None where a hook refuses. At an overflow its no only keeps the model out of it."""
+        """What to write; None if a hook refuses. After an overflow, a refusal only skips the summary."""
         frame = int(reading.frame * need.ratio)
         if need.window - frame < SMALLEST_ROOM_TOKENS:
             raise TauError(
-                f"The prompt and the tools alone take about {frame} of the {need.window} tokens that "
-                f"{setup.model.key} can take; use a model with a larger window, or fewer tools."
+                f"The prompt and the tools alone take about {frame} of the {need.window} tokens of "
+                f"{setup.model.key}; use a model with a larger window, or fewer tools."
             )
         job = self._job(setup, reading, need, action=action)
         if not await self._allowed(job.messages):
@@ -252,12 +249,12 @@ class Compactor:
             return await self._hooks.before_compact(messages)
         except TauError:
             raise
-        except Exception as error:  # somebody else's mistake must not cost the user the session
+        except Exception as error:  # a broken hook must not cost the user the session
             log_file.error("A hook failed before a compaction.", error)
             return True
 
     def _drop_stale(self, reading: ContextMeasurement) -> bool:
-        """Replace reads that a newer one has made superfluous, where a server's cache loses little by it."""
+        """Replace reads made obsolete by newer ones, if the server's cache loses little by it."""
         seen, self._looked_at = self._looked_at, len(reading.items)
         if not self.settings.supersede_reads or self.settings.strategy == "off":
             return False

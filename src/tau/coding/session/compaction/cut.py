@@ -1,4 +1,4 @@
-"""Where a conversation may be cut: never between a call and its result, and the newest part stays whole."""
+"""Finds where to cut a conversation: never between a call and its result, never in the newest part."""
 
 from collections.abc import Sequence
 
@@ -8,8 +8,8 @@ from tau.ai.wire import AppMessage, AssistantMessage, ToolCall, ToolResultMessag
 
 
 class CutPoint(Struct, frozen=True):
-    """Messages from `first_kept` on stay; those from `turn_start` to there are the beginning of a turn
-    whose end stays. Where no turn is split, both are the same."""
+    """Messages from `first_kept` on stay; those from `turn_start` to there start a turn whose end stays.
+    If no turn is split, both are the same."""
 
     first_kept: int
     turn_start: int
@@ -20,8 +20,8 @@ class CutPoint(Struct, frozen=True):
 
 
 def valid_starts(messages: Sequence[AppMessage]) -> list[bool]:
-    """For each place, whether the kept part may begin there: with no result whose call is cut away."""
-    inside = [0] * (len(messages) + 1)  # how many pairs open and close here, summed up below
+    """For each index, whether the kept part may start there: without a result whose call is cut off."""
+    inside = [0] * (len(messages) + 1)  # how many call-result pairs open and close here, summed up below
     waiting: dict[str, list[int]] = {}
     for place, message in enumerate(messages):
         if isinstance(message, AssistantMessage):
@@ -40,25 +40,25 @@ def valid_starts(messages: Sequence[AppMessage]) -> list[bool]:
 
 
 def is_turn_start(message: AppMessage) -> bool:
-    """Whether something begins here that is not the model's own going on."""
+    """Whether the message is neither an answer nor a tool result."""
     return not isinstance(message, (AssistantMessage, ToolResultMessage))
 
 
 def last_unit(messages: Sequence[AppMessage], valid: Sequence[bool]) -> int:
-    """Where the newest messages begin that cannot go: what the next answer is about."""
+    """The index of the newest messages that must stay: the next answer is about them."""
     return next((place for place in range(len(messages) - 1, -1, -1) if valid[place]), 0)
 
 
 def find_cut(
     messages: Sequence[AppMessage], costs: Sequence[int], keep_tokens: float, valid: Sequence[bool]
 ) -> CutPoint:
-    """Keep at most `keep_tokens` of the newest messages, but always the last ones that belong together.
+    """Keep at most `keep_tokens` of the newest messages, but always the last unit.
 
-    A turn is split only where keeping whole ones would keep less than half. The part before the cut may be
-    empty: then everything is kept.
+    A turn is split only if keeping whole turns would keep less than half. The part before the cut may be
+    empty, which keeps everything.
     """
     first = last_unit(messages, valid)
-    whole = None  # the earliest turn that is kept whole
+    whole = None  # the earliest turn kept whole
     kept = kept_whole = 0
     for place in range(len(messages) - 1, -1, -1):
         kept += costs[place]

@@ -1,4 +1,4 @@
-"""The summary that needs no model: what the user said, which files were touched, and what is missing."""
+"""A summary without a model: what the user said, which files were touched, what is missing."""
 
 from collections.abc import Sequence
 
@@ -11,13 +11,13 @@ from tau.coding.session.compaction.shorten import cut_text
 MESSAGE_CHARS = 600
 SMALLEST_TOKENS = 80
 NOTE = (
-    "{count} older messages were taken out without a summary, because none could be made. "
-    "What the user said in them, in short; look into the files for the rest:"
+    "{count} older messages were removed without a summary, because none could be made. "
+    "What the user said in them, in short; see the files for the rest:"
 )
 
 
 def digest(messages: Sequence[AppMessage], previous: str, room_tokens: float) -> str:
-    """Notes on `messages` in at most `room_tokens`, the newest of them in more detail than the oldest."""
+    """Notes on `messages` in at most `room_tokens`, newer messages in more detail."""
     room = max(int(room_tokens), SMALLEST_TOKENS)
     parts: list[str] = []
     if previous := without_file_lists(previous):
@@ -31,12 +31,12 @@ def digest(messages: Sequence[AppMessage], previous: str, room_tokens: float) ->
 
 
 def _said(messages: Sequence[AppMessage], room: int) -> list[str]:
-    """The user's messages as one line each: the first, and as many of the latest as fit; then where the
-    agent stood."""
+    """The user's messages, one line each: the first and as many of the latest as fit; then the agent's last
+    text."""
     lines = [f"- {line}" for message in messages if (line := _line(message))]
     answers = [message.text.strip() for message in messages if isinstance(message, AssistantMessage)]
     last = next((text for text in reversed(answers) if text), "")
-    end = [f"The agent's last words there: {_one_line(last, 300)}"] if last else []
+    end = [f"The agent's last words: {_one_line(last, 300)}"] if last else []
     left = room - text_tokens("\n".join([*lines[:1], *end]))
     if left < 0:
         end, left = [], room - text_tokens("\n".join(lines[:1]))

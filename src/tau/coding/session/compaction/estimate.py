@@ -1,4 +1,4 @@
-"""How many tokens something will take, guessed from its text: quick, and on the high side for most of it."""
+"""Estimates token counts from text: fast, and on the high side for most text."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, assert_never
@@ -26,16 +26,16 @@ from tau.ai.wire import (
 )
 
 IMAGE_TOKENS = 1_200
-MESSAGE_TOKENS = 4  # what a server puts around each message
+MESSAGE_TOKENS = 4  # what a server adds to each message
 CALL_TOKENS = 8  # the name and the id of a call
 _DIGITS = b"0123456789"
 
 
 def text_tokens(text: str) -> int:
-    """Words take a token for 3.5 letters, numbers one for 1.5 digits, other scripts more for each character.
+    """Count a token per 3.5 letters or 1.5 digits, and more per character of other scripts.
 
-    Measured with the tokenizer of a small model: within 15 % for code and prose, up to 40 % too low for
-    columns of numbers, too high for long indents.
+    Compared with a small model's tokenizer: within 15% for code and prose, up to 40% too low for columns of
+    numbers, too high for long indents.
     """
     data = text.encode("utf-8", "surrogatepass")
     digits = len(data) - len(data.translate(None, _DIGITS))
@@ -50,7 +50,7 @@ def parts_tokens(content: str | Iterable[UserContent]) -> int:
 
 
 def message_tokens(message: AppMessage) -> int:
-    """What one message adds to a request."""
+    """The tokens that one message adds to a request."""
     match message:
         case UserMessage():
             size = parts_tokens(message.content) + _attachment_tokens(message)
@@ -73,7 +73,7 @@ def message_tokens(message: AppMessage) -> int:
 
 
 def summary_tokens(summary: str) -> int:
-    """A summary as a message, with the sentence that stands before it."""
+    """The tokens of a summary as a message, with its introduction."""
     return MESSAGE_TOKENS + 30 + text_tokens(summary)
 
 
@@ -92,7 +92,7 @@ def _answer_part(part: TextContent | ThinkingContent | ToolCall) -> int:
 def json_tokens(value: Any) -> int:
     try:
         return text_tokens(msgspec.json.encode(value).decode())
-    except (TypeError, ValueError):  # half of a surrogate pair, or an object that is no JSON
+    except (TypeError, ValueError):  # a lone surrogate, or an object that is not JSON
         return text_tokens(str(value))
 
 
@@ -106,7 +106,7 @@ def _attachment_tokens(message: UserMessage) -> int:
 
 
 def frame_tokens(system: str, tools: Sequence[ToolSpec]) -> int:
-    """What every request of a session carries beside the conversation."""
+    """The tokens of the system prompt and the tools, which every request carries."""
     return MESSAGE_TOKENS + text_tokens(system) + sum(map(_tool_tokens, tools))
 
 
@@ -119,5 +119,5 @@ def request_tokens(request: Request) -> int:
 
 
 def usage_tokens(usage: Usage) -> int:
-    """All that stood in the window when an answer was complete."""
+    """The tokens in the window when an answer was complete."""
     return usage.input + usage.output + usage.cache_read + usage.cache_write

@@ -1,4 +1,4 @@
-"""Which files a conversation has read and changed: taken from the calls and their results, carried on."""
+"""Which files a conversation has read and changed, from its tool calls and earlier summaries."""
 
 import os
 import re
@@ -24,18 +24,18 @@ _BLOCK = re.compile(r"\n*<(modified|read)-files[^>]*>\n.*?\n</\1-files>", re.DOT
 
 
 class FileOps(Struct, frozen=True):
-    """Paths as they were first written; a file that was changed is not among those that were only read."""
+    """Paths as first written; a changed file is not listed as read."""
 
     read: tuple[str, ...] = ()
     modified: tuple[str, ...] = ()
 
     def details(self) -> dict[str, list[str]]:
-        """As they stand in the `details` of a compaction or of a branch's summary."""
+        """As stored in the `details` of a compaction or a branch summary."""
         return {"readFiles": list(self.read), "modifiedFiles": list(self.modified)}
 
 
 class CallResult(Struct, frozen=True):
-    """A call, its result and where that stands; None and -1 where there is no result."""
+    """A call, its result and the result's index; None and -1 if there is no result."""
 
     call: ToolCall
     result: ToolResultMessage | None
@@ -43,13 +43,13 @@ class CallResult(Struct, frozen=True):
 
     @property
     def failed(self) -> bool:
-        """Whether it has done nothing: a call that the user stopped may have done part of its work."""
+        """Whether it has done nothing: a call stopped by the user may have done part of its work."""
         result = self.result
         return result is not None and result.is_error and text_of(result.content) != STOPPED
 
 
-def earlier(details: Any) -> FileOps:
-    """What an earlier summary has noted down."""
+def earlier_file_ops(details: Any) -> FileOps:
+    """The files listed in the details of an earlier summary."""
     found = plain(details)
     if not isinstance(found, dict):
         return FileOps()
@@ -100,7 +100,7 @@ def read_paths(call: ToolCall) -> list[str]:
 
 
 def path_of(text: str) -> str:
-    """The path without the lines that are asked for."""
+    """The path without a line selector."""
     try:
         return split_selector(text)[0]
     except ToolError:
@@ -108,7 +108,7 @@ def path_of(text: str) -> str:
 
 
 def changed_paths(call: ToolCall, result: ToolResultMessage | None) -> list[str]:
-    """The files that a successful call has changed; those that an unfinished one may have changed."""
+    """The files that a successful call changed, or that an unfinished one may have changed."""
     details = None if result is None else plain(result.details)
     told = list(_told(details)) if isinstance(details, dict) else []
     match call.name:
@@ -127,10 +127,10 @@ def changed_paths(call: ToolCall, result: ToolResultMessage | None) -> list[str]
 
 
 def file_lists(ops: FileOps, room_tokens: float) -> str:
-    """The files in words for the model, "" if there are none.
+    """The file lists for the model, "" if there are no files.
 
-    Every changed file is named. Where the list is longer than `room_tokens`, it is written by folders, and
-    only where even that does not fit, the end of it is a count.
+    Every changed file is named. If a list exceeds `room_tokens`, it is grouped by folder; if even that does
+    not fit, it ends with a count.
     """
     text = ""
     if ops.modified:
@@ -150,7 +150,7 @@ def file_lists(ops: FileOps, room_tokens: float) -> str:
 
 
 def without_file_lists(summary: str) -> str:
-    """A summary's own words: the lists are made anew for the next one."""
+    """The summary without its file lists, which are made again for the next one."""
     return _BLOCK.sub("", summary).strip()
 
 
@@ -161,12 +161,12 @@ def _note(found: dict[str, str], paths: Iterable[str], cwd: str) -> None:
 
 
 def place_of(path: str, cwd: str) -> str:
-    """One name for a file however it is written; nothing is looked up on disk."""
+    """Normalize a path, without access to the disk."""
     return os.path.normpath(os.path.join(cwd, os.path.expanduser(path)))  # noqa: PTH111, PTH118
 
 
 def _named(arguments: dict[str, Any]) -> list[str]:
-    """The paths that stand in the arguments by name, also inside a list of edits."""
+    """The paths named in the arguments, including inside a list of edits."""
     found = [path for key in _PATH_KEYS for path in _strings(arguments.get(key))]
     edits = arguments.get("edits")
     if isinstance(edits, list):
@@ -177,7 +177,7 @@ def _named(arguments: dict[str, Any]) -> list[str]:
 
 
 def _patched(arguments: dict[str, Any]) -> Iterator[str]:
-    """The paths that a patch names, in all the languages of patches."""
+    """The paths that a patch names, in all patch formats."""
     for key in ("input", "patch", "diff"):
         for text in _strings(arguments.get(key)):
             lines = text.splitlines()
@@ -231,7 +231,7 @@ def _block(name: str, lines: Iterable[str], more: str = "") -> str:
 
 
 def _line(path: str) -> str:
-    """A path is one line, whatever characters somebody has put into its name."""
+    """A path on one line, whatever characters its name contains."""
     return path if path.isprintable() else path.encode("unicode_escape").decode()
 
 
@@ -254,5 +254,5 @@ def _counted(name: str, paths: Sequence[str], room_tokens: float) -> str:
         if left < 0:
             break
         shown.append(path)
-    shown.append(f"… and {len(paths) - len(shown)} more; the session's file has all of them")
+    shown.append(f"… and {len(paths) - len(shown)} more; the session file has all of them")
     return _block(name, shown)

@@ -1,4 +1,4 @@
-"""A handoff: the document with which a new session takes over the work of this one."""
+"""A handoff: the document that starts a successor session."""
 
 from pathlib import Path
 
@@ -10,13 +10,13 @@ from tau.base.errors import TauError
 from tau.base.files import make_private, write_atomic
 from tau.coding.session.compaction import summary as summaries
 from tau.coding.session.compaction.file_ops import file_lists, file_ops
-from tau.coding.session.compaction.shrink import CompactionInput, ask
+from tau.coding.session.compaction.shrink import CompactionInput, request_summary
 
 MAX_DOCUMENT_TOKENS = 8_192
 
 
 class Handoff(Struct, frozen=True):
-    """`path` is set where the document is kept as a file."""
+    """`path` is set if the document is saved to a file."""
 
     document: str
     path: Path | None = None
@@ -25,15 +25,15 @@ class Handoff(Struct, frozen=True):
     def prompt(self) -> str:
         """What to send first in the new session."""
         return (
-            "This session takes over work that was begun in another one, which you do not see. "
+            "This session takes over work from another one, which you do not see. "
             "All that is known of it is in this document:\n\n"
             f"<handoff>\n{self.document}\n</handoff>\n\n"
-            "Look at the files before you rely on what it says of them, then go on with the next step."
+            "Look at the files before you rely on what it says of them, then continue with the next step."
         )
 
 
 async def make_handoff(job: CompactionInput, folder: Path | None) -> Handoff:
-    """Ask the model for the document; `folder`: keep it there too. Raises TauError where there is none."""
+    """Ask the model for the document, and save it in `folder` if given. Raises TauError if it fails."""
     tokens = min(MAX_DOCUMENT_TOKENS, job.window // 4)
     wish = summaries.SummaryRequest(
         kind="handoff",
@@ -42,9 +42,9 @@ async def make_handoff(job: CompactionInput, folder: Path | None) -> Handoff:
         focus=job.focus,
         answer_tokens=tokens,
     )
-    notes = await ask(job, wish, tokens)
+    notes = await request_summary(job, wish, tokens)
     if notes.again:
-        notes = await ask(job, replace(wish, hard=True), tokens)
+        notes = await request_summary(job, replace(wish, hard=True), tokens)
     if not notes.text:
         raise TauError(notes.why)
     ops = file_ops(job.written, job.cwd, job.earlier)
@@ -53,11 +53,11 @@ async def make_handoff(job: CompactionInput, folder: Path | None) -> Handoff:
 
 
 def save(document: str, folder: Path) -> Path:
-    """Keep the document beside the session's artifacts."""
+    """Save the document next to the session's artifacts."""
     path = folder / f"handoff-{iso(now_ms()).replace(':', '-')}.md"
     try:
         make_private(folder)
         write_atomic(path, document.encode(errors="replace"))
     except OSError as error:
-        raise TauError(f"The handoff cannot be kept as {path}: {error.strerror or error}.") from error
+        raise TauError(f"The handoff cannot be saved to {path}: {error.strerror or error}.") from error
     return path

@@ -1,4 +1,4 @@
-"""When a conversation is too long for a model: the threshold, and what servers tell about their windows."""
+"""When a conversation is too long for a model: the threshold, and the limits that servers state."""
 
 import re
 
@@ -7,12 +7,12 @@ from msgspec import Struct
 from tau.config.settings import CompactionSettings
 
 RESERVE_PERCENT = 15
-SMALLEST_ROOM_TOKENS = 256  # less than this beside the prompt and the tools is no conversation
+SMALLEST_ROOM_TOKENS = 256  # with less room than this besides prompt and tools, no conversation is possible
 USUAL_ROOM_TOKENS = 4_096
 MIN_WINDOW_TOKENS = 512
-RECOVERY = 0.8  # what strategies without a summary must get below, as a share of the limit
+RECOVERY = 0.8  # share of the limit that strategies without a summary must get below
 
-# Patterns as texts: they are needed after a failure only.
+# Not compiled, because they are needed only after a failure.
 _WINDOW = (
     r"(?:maximum context length|context (?:window|size|length|limit)|n_ctx|context_length)"
     r"[^0-9]{0,40}([0-9][0-9,_]{2,11})",
@@ -27,14 +27,14 @@ _ASKED = (
 
 
 class ServerLimit(Struct, frozen=True):
-    """What a server said when a request was too large for it; 0 where it did not say."""
+    """What a server said about a request that was too large; 0 if it did not say."""
 
     window: int = 0
     asked: int = 0
 
 
-def stated(text: str) -> ServerLimit:
-    """The numbers of tokens in a complaint about a request that is too large."""
+def parse_server_limit(text: str) -> ServerLimit:
+    """Parse the token counts in an error about a request that is too large."""
     window, asked = _number(_WINDOW, text), _number(_ASKED, text)
     if window < MIN_WINDOW_TOKENS or (asked and asked < window):
         return ServerLimit()
@@ -42,9 +42,9 @@ def stated(text: str) -> ServerLimit:
 
 
 def threshold_tokens(settings: CompactionSettings, window: int) -> int:
-    """Above this many tokens a conversation is compacted, by the settings alone.
+    """The token count above which the settings ask for a compaction.
 
-    What the user sets wins; else the reserve, at least 15 % of the window and at most half of it, stays free.
+    The user's threshold wins; otherwise a reserve of 15% to 50% of the window stays free.
     """
     if settings.threshold_tokens > 0:
         return max(1, min(settings.threshold_tokens, window - 1))
@@ -55,7 +55,7 @@ def threshold_tokens(settings: CompactionSettings, window: int) -> int:
 
 
 def limit_tokens(settings: CompactionSettings, window: int, frame: int) -> int:
-    """The same where `frame` tokens are the prompt and the tools, which nothing makes smaller."""
+    """The threshold, given that the prompt and the tools take `frame` tokens, which cannot shrink."""
     room = min(max(window - frame, 0) // 2, USUAL_ROOM_TOKENS)
     return max(threshold_tokens(settings, window), frame + room)
 

@@ -1,4 +1,4 @@
-"""Between the log and the work of a compaction: what is taken from it, and what is appended to it."""
+"""Reads the input of a compaction from the log and appends its result."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from tau.agent.owner import Complete, Setup
 from tau.ai.wire import AppMessage
 from tau.base.errors import TauError
 from tau.coding.session.compaction.estimate import message_tokens
-from tau.coding.session.compaction.file_ops import FileOps, earlier
+from tau.coding.session.compaction.file_ops import FileOps, earlier_file_ops
 from tau.coding.session.compaction.meter import ContextMeasurement
 from tau.coding.session.compaction.shrink import CompactionAction, CompactionEdits, CompactionInput, edit_of
 from tau.coding.session.compaction.trigger import CompactionTarget
@@ -29,18 +29,18 @@ def make_job(
     action: CompactionAction = "context-full",
     focus: str = "",
 ) -> CompactionInput:
-    """Everything that the work needs, copied: the session may go on meanwhile."""
+    """Copy everything that a compaction needs: the session may continue meanwhile."""
     compaction = log.context().compaction
     start = 0 if compaction is None else 1
     items = list(reading.items[start:])
-    before: list[FileOps] = [] if compaction is None else [earlier(compaction.details)]
+    before: list[FileOps] = [] if compaction is None else [earlier_file_ops(compaction.details)]
     written: list[AppMessage] = []
     for item in items:
         node = log.node(item.id)
         entry = None if node is None else log.decode(node)
         written.append(entry.message if isinstance(entry, MessageEntry) else item.message)
         if isinstance(entry, BranchSummaryEntry):
-            before.append(earlier(entry.details))
+            before.append(earlier_file_ops(entry.details))
     return CompactionInput(
         items=items,
         written=written,
@@ -66,7 +66,7 @@ def make_job(
 
 
 def write(log: SessionLog, changes: CompactionEdits, leaf: str | None) -> CompactionResult | None:
-    """Append what was worked out at `leaf`, unless the user has gone elsewhere in the tree meanwhile."""
+    """Append the changes made for `leaf`, unless the user has moved to another branch meanwhile."""
     id = log.leaf
     while id != leaf:
         node = None if id is None else log.node(id)
@@ -86,7 +86,7 @@ def write(log: SessionLog, changes: CompactionEdits, leaf: str | None) -> Compac
 
 
 def replace_messages(log: SessionLog, reading: ContextMeasurement, changed: Mapping[int, AppMessage]) -> int:
-    """Let the model see other contents in these places from now on; the tokens that are saved."""
+    """Replace the content of these messages in the context from now on; returns the tokens saved."""
     edits = [edit_of(reading.items[place].id, message) for place, message in changed.items()]
     saved = sum(reading.costs[place] - message_tokens(message) for place, message in changed.items())
     for edit in edits:

@@ -1,6 +1,6 @@
-"""How full the context is: what the server counted with the latest answer, and an estimate of the rest.
+"""Measures the context: the server's count for the latest answer plus an estimate of the rest.
 
-It is asked before each request, so it looks only at what is new since it was asked before.
+Called before each request, so it looks only at what is new since the last call.
 """
 
 from collections.abc import Sequence
@@ -16,15 +16,15 @@ from tau.coding.session.compaction.estimate import frame_tokens, message_tokens,
 from tau.coding.session.context import ContextItem
 from tau.coding.session.storage.log import SessionLog
 
-# An entry of these kinds changes what was sent before it: what a server counted earlier no longer holds.
+# Entries of these kinds change earlier messages, which invalidates a server's earlier count.
 _REWRITES = frozenset({"compaction", "context_edit"})
 RATIOS = (0.5, 4.0)
 
 
 class ContextMeasurement(Struct, frozen=True, kw_only=True):
-    """`tokens` is the best figure there is; `costs` are estimates, one for each item.
+    """`tokens` is the best figure available; `costs` are estimates, one per item.
 
-    `frame` is what the prompt and the tools take, `ratio` how many real tokens an estimated one is.
+    `frame` is the estimate for the prompt and the tools, `ratio` the real tokens per estimated one.
     """
 
     tokens: int
@@ -42,7 +42,7 @@ class Meter:
         self._items: Sequence[ContextItem] = ()
         self._costs: list[int] = []
         self._total = 0
-        self._counted = -1  # place of the newest answer whose usage holds
+        self._counted = -1  # index of the newest answer with valid usage
         self._up_to_counted = 0  # the estimate of all items up to it
         self._frame: tuple[str, Sequence[Tool[Any]], Model, int] | None = None
 
@@ -75,7 +75,7 @@ class Meter:
         )
 
     def _begin(self, items: Sequence[ContextItem]) -> None:
-        """Another list: look at all of it, with the estimates that are known already."""
+        """Measure a new list, reusing known estimates."""
         counted = zip(self._items, self._costs, strict=False)  # the list may have grown since
         known = {item.id: (item.message, cost) for item, cost in counted}
         self._items = items
@@ -98,7 +98,7 @@ class Meter:
             self._up_to_counted = self._total
 
     def _fresh(self) -> set[str]:
-        """The entries behind the latest one that changed what was sent before."""
+        """The entries after the latest one that changed earlier messages."""
         ids: set[str] = set()
         id = self._log.leaf
         while id is not None and (node := self._log.node(id)) is not None and node.type not in _REWRITES:

@@ -1,4 +1,4 @@
-"""What stays and what goes, so that a conversation fits: decided by numbers, before any model is asked."""
+"""Plans a compaction by token counts, before any model is asked: what stays and what goes."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,20 +9,22 @@ from tau.coding.session.compaction.cut import CutPoint, find_cut, valid_starts
 from tau.coding.session.compaction.estimate import message_tokens
 from tau.coding.session.compaction.shorten import fit
 
-FILES_SHARE = 0.3  # of the room, at most, before the list of files is written in short
+FILES_SHARE = 0.3  # of the room, at most, before the file list is abbreviated
 SUMMARY_SHARE = 0.3
 KEEP_SHARE = 0.4
 DIGEST_SHARE = 0.25
 DIGEST_TOKENS = 3_000
-DIGEST_FILL = 0.75  # what a cut without a summary leaves filled, so that the next one is not due at once
-FIT_FILL = 0.85  # the same where only large messages are made smaller
+DIGEST_FILL = (
+    0.75  # how full a cut without a summary leaves the window, so that the next one is not due at once
+)
+FIT_FILL = 0.85  # the same if only large messages are shortened
 SUMMARY_OF_RESERVE = 0.8
 MIN_CUT_TOKENS = 400  # less than this is not worth a summary
-OVERSHOOT = 1.25  # how much longer than asked for a summary may be
+OVERSHOOT = 1.25  # how much longer than requested a summary may be
 
 
 class ContextView:
-    """A conversation with changes that are not written yet. `edits` holds them by their places."""
+    """A conversation with unwritten changes; `edits` holds them by index."""
 
     def __init__(self, messages: Sequence[AppMessage], costs: Sequence[int]) -> None:
         self.messages = list(messages)
@@ -40,7 +42,7 @@ class ContextView:
 
 
 class CompactionPlan(Struct, frozen=True):
-    """`kept_tokens` are those of the messages that stay, with `edits` made to them."""
+    """`kept_tokens` counts the messages that stay, after `edits`."""
 
     cut: CutPoint
     edits: dict[int, AppMessage]
@@ -48,7 +50,7 @@ class CompactionPlan(Struct, frozen=True):
 
 
 class TokenBudget(Struct, frozen=True):
-    """How the room beside prompt and tools is divided; estimated tokens, all of them."""
+    """How to divide the room besides prompt and tools, in estimated tokens."""
 
     room: float
     summary: float
@@ -57,25 +59,25 @@ class TokenBudget(Struct, frozen=True):
 
 
 def for_summary(room: float, files: int, keep: float, reserve: float) -> TokenBudget:
-    """`files` is what a list of all files takes, `keep` and `reserve` what the settings say."""
+    """`files` is the size of a full file list; `keep` and `reserve` are from the settings."""
     files_room = min(float(files), room * FILES_SHARE)
     summary = min(reserve * SUMMARY_OF_RESERVE, (room - files_room) * SUMMARY_SHARE)
     return TokenBudget(room, summary, files_room, min(keep, room * KEEP_SHARE))
 
 
 def for_digest(room: float, files: int) -> TokenBudget:
-    """As much of the newest as fits."""
+    """Keep as much of the newest as fits."""
     files_room = min(float(files), room * FILES_SHARE)
     summary = min(DIGEST_TOKENS, (room - files_room) * DIGEST_SHARE)
     return TokenBudget(room, summary, files_room, room * DIGEST_FILL - files_room - summary)
 
 
 def make_plan(view: ContextView, shares: TokenBudget, previous_tokens: int) -> CompactionPlan:
-    """Where to cut, and which of the messages that stay must be made smaller."""
+    """Decide where to cut, and which of the kept messages to shorten."""
     valid = valid_starts(view.messages)
     cut = find_cut(view.messages, view.costs, shares.keep, valid)
     if sum(view.costs[: cut.first_kept]) < MIN_CUT_TOKENS:
-        # So little goes by a cut that it is not the older part which is too large, but a message or two.
+        # A cut would remove so little that not the older part is too large, but a message or two.
         room = (shares.room - previous_tokens) * FIT_FILL
         if (plan := _fitted(view, CutPoint(0, 0), room)).kept_tokens <= room:
             return plan

@@ -1,4 +1,4 @@
-"""The strategy `shake`: heavy output of tools and other large blocks give way to notes, without a model."""
+"""The strategy `shake`: replaces large tool output and other large blocks with notes, without a model."""
 
 from collections.abc import Sequence
 
@@ -20,19 +20,19 @@ PROTECTED_TOKENS = 16_000
 MIN_SAVED_TOKENS = 4_000
 HEAVY_RESULT_TOKENS = 200
 HEAVY_BLOCK_TOKENS = 2_000
-BLOCK_TOKENS = 400  # what stays of another large block
+BLOCK_TOKENS = 400  # kept of other large blocks
 
 
-def shaken(
+def shake_messages(
     messages: Sequence[AppMessage],
     costs: Sequence[int],
     *,
     protected_tokens: int = PROTECTED_TOKENS,
     min_saved_tokens: int = MIN_SAVED_TOKENS,
 ) -> dict[int, AppMessage]:
-    """What to put in the place of heavy messages; nothing where it would not save enough.
+    """Replacements for large messages by index; none if they would not save enough.
 
-    What the next answer is about stays, whatever is protected.
+    The messages that the next answer is about stay in any case.
     """
     end = protected_from(messages, costs, protected_tokens)
     changed: dict[int, AppMessage] = {}
@@ -46,7 +46,7 @@ def shaken(
 
 
 def protected_from(messages: Sequence[AppMessage], costs: Sequence[int], protected_tokens: int) -> int:
-    """Where the newest `protected_tokens` begin; the last messages that belong together are among them."""
+    """The index where the newest `protected_tokens` start; the last unit is always among them."""
     place = len(messages)
     kept = 0
     while place and kept < protected_tokens:
@@ -59,7 +59,7 @@ def _lighter(message: AppMessage, cost: int) -> AppMessage | None:
     match message:
         case ToolResultMessage() if cost >= HEAVY_RESULT_TOKENS:
             where = artifact_of(message.details)
-            note = f"[What {message.tool_name} gave back here was taken out to save room{where}]"
+            note = f"[The output of {message.tool_name} was removed to save space{where}]"
             return replace(message, content=[TextContent(note)])
         case AssistantMessage() | UserMessage() | CustomMessage() if cost >= HEAVY_BLOCK_TOKENS:
             return shortened(message, BLOCK_TOKENS)

@@ -1,4 +1,4 @@
-"""One message that is too large by itself: its beginning and its end stay, a note stands for the middle."""
+"""Shortens a message that is too large: keeps its start and end, with a note in between."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,25 +28,25 @@ from tau.coding.session.compaction.estimate import (
     text_tokens,
 )
 
-NOTE_TOKENS = 40  # what the note in the middle takes
-SMALLEST_TOKENS = 64  # no message is made smaller than this
-IMAGE_NOTE = "[an image was here; it was taken out to save room]"
+NOTE_TOKENS = 40  # of the note in the middle
+SMALLEST_TOKENS = 64  # no message is shortened below this
+IMAGE_NOTE = "[an image was here; it was removed to save space]"
 
 
 class ShortenedMessages(Struct, frozen=True):
-    """Messages that fit, by place: only those that had to change."""
+    """The changed messages by index, and the total tokens."""
 
     changed: dict[int, AppMessage]
     tokens: int
 
 
 def fit(messages: Sequence[AppMessage], costs: Sequence[int], room_tokens: float) -> ShortenedMessages:
-    """Make the largest messages smaller until all take at most `room_tokens` together, or none can shrink."""
+    """Shorten the largest messages until all take at most `room_tokens` together, or none can shrink."""
     total = sum(costs)
     if total <= room_tokens:
         return ShortenedMessages({}, total)
     cap = _cap(costs, room_tokens)
-    while True:  # some messages have more in them than can be cut, so the others must give more
+    while True:  # some messages cannot shrink enough, so the others must shrink more
         fitted = _capped(messages, costs, cap)
         if fitted.tokens <= room_tokens or cap <= SMALLEST_TOKENS:
             return fitted
@@ -64,7 +64,7 @@ def _capped(messages: Sequence[AppMessage], costs: Sequence[int], cap: int) -> S
 
 
 def _cap(costs: Sequence[int], room_tokens: float) -> int:
-    """The most that each may take so that all fit: small ones as they are, large ones equally much."""
+    """The most that each message may take so that all fit; small ones are unaffected."""
     left = room_tokens
     ordered = sorted(costs)
     for place, cost in enumerate(ordered):
@@ -76,7 +76,7 @@ def _cap(costs: Sequence[int], room_tokens: float) -> int:
 
 
 def shortened(message: AppMessage, max_tokens: int) -> AppMessage | None:
-    """The message within about `max_tokens`; None where it cannot be made smaller."""
+    """The message within about `max_tokens`; None if it cannot be shortened."""
     max_tokens = max(max_tokens, SMALLEST_TOKENS)
     smaller: AppMessage
     match message:
@@ -97,7 +97,7 @@ def shortened(message: AppMessage, max_tokens: int) -> AppMessage | None:
 
 
 def cut_text(text: str, max_tokens: int, more: str = "") -> str:
-    """The beginning and the end of a text; the note between them says how much is missing."""
+    """The start and end of a text; the note between them says how much is missing."""
     tokens = text_tokens(text)
     if tokens <= max_tokens:
         return text
@@ -105,7 +105,7 @@ def cut_text(text: str, max_tokens: int, more: str = "") -> str:
     while True:
         head, tail = int(len(text) * share * 0.6), int(len(text) * share * 0.4)
         missing = len(text) - head - tail
-        note = f"[… {missing} characters are left out here to save room{more} …]"
+        note = f"[… {missing} characters omitted here to save space{more} …]"
         cut = f"{text[:head].rstrip()}\n{note}\n{text[len(text) - tail :].lstrip() if tail else ''}"
         if text_tokens(cut) <= max_tokens or share < 0.001:
             return cut
@@ -113,16 +113,16 @@ def cut_text(text: str, max_tokens: int, more: str = "") -> str:
 
 
 def artifact_of(details: Any) -> str:
-    """Where the whole output stands, as the end of a sentence; nothing if it is not kept elsewhere."""
+    """Where the full output is, as the end of a sentence; empty if it is not stored elsewhere."""
     try:
         found = plain(details)["meta"]["truncation"]["artifactId"]
     except (KeyError, TypeError):
         return ""
-    return f"; the whole output: artifact://{found}" if isinstance(found, str) else ""
+    return f"; full output: artifact://{found}" if isinstance(found, str) else ""
 
 
 def plain(details: Any) -> Any:
-    """A tool's details as they stand in the log, whether they come from there or from the tool."""
+    """A tool's details as plain data, whether they come from the log or from the tool."""
     if isinstance(details, (dict, list, str, UnsetType)) or details is None:
         return details
     try:
@@ -132,7 +132,7 @@ def plain(details: Any) -> Any:
 
 
 def _parts(content: Sequence[UserContent], max_tokens: int, more: str) -> list[UserContent]:
-    """Texts share the room by their size; pictures go when they take more than half of it."""
+    """Texts share the room by size; images go if they take more than half of it."""
     images = sum(isinstance(part, ImageContent) for part in content) * IMAGE_TOKENS
     if images > max_tokens // 2:
         content = [TextContent(IMAGE_NOTE) if isinstance(part, ImageContent) else part for part in content]
@@ -150,7 +150,7 @@ def _parts(content: Sequence[UserContent], max_tokens: int, more: str) -> list[U
 
 
 def _answer(content: Sequence[AssistantContent], max_tokens: int) -> list[AssistantContent]:
-    """Words, thoughts and arguments of calls are cut; signed thinking stays, for servers check it."""
+    """Cut text, thinking and call arguments; signed thinking stays, because servers check it."""
     sizes = [_size(part) for part in content]
     share = max_tokens / max(sum(sizes), 1)
     if share >= 1:
@@ -183,7 +183,7 @@ def _size(part: AssistantContent) -> int:
 
 
 def _arguments(arguments: dict[str, Any], size: int, room: int) -> dict[str, Any]:
-    """The same arguments with long texts cut; what has no long texts and is too large becomes a note."""
+    """Cut long texts in the arguments; arguments without any that are too large become a note."""
     share = room / max(size, 1)
     cut = {key: _value(value, share) for key, value in arguments.items()}
     if json_tokens(cut) <= max(room, SMALLEST_TOKENS):
@@ -197,7 +197,7 @@ def _arguments(arguments: dict[str, Any], size: int, room: int) -> dict[str, Any
 
 
 def _head(text: str, max_tokens: int) -> str:
-    """Where there is no room for a note with both ends: the beginning, in as many characters."""
+    """The start only, if there is no room for a note and both ends."""
     return text if text_tokens(text) <= max_tokens else f"{text[: max_tokens * 2]}…"
 
 

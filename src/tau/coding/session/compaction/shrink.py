@@ -1,4 +1,4 @@
-"""The work of one compaction: from a full context to what is to be written. It writes nothing itself."""
+"""Computes one compaction: from a full context to the edits to write. It writes nothing itself."""
 
 import asyncio
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from tau.coding.session.context import ContextItem
 from tau.coding.session.entries import CompactionEntry, ContentReplacement, ContextEdit
 from tau.config.settings import CompactionSettings
 
-MIN_SUMMARY_TOKENS = 150  # with less room than this no model is asked
+MIN_SUMMARY_TOKENS = 150  # with less room than this, no model is asked
 NOTHING = "There is nothing to compact yet."
 TOO_LARGE = (
     "The conversation takes about {tokens} tokens and cannot be made smaller; "
@@ -36,10 +36,10 @@ CompactionAction = Literal["context-full", "handoff", "shake"]
 
 
 class CompactionInput(Struct, frozen=True, kw_only=True):
-    """What is to be made smaller, and to what. Tokens are estimated ones but for `window` and `tokens`.
+    """What to compact, and to what size. Tokens are estimates, except for `window` and `tokens`.
 
-    `written` are the messages of `items` as they stand in the log, `earlier` the files of earlier summaries.
-    `must`: where no model can summarise, cut without one.
+    `written` are the messages of `items` as logged, `earlier` the files of earlier summaries. `must`: if no
+    model can summarize, cut without one.
     """
 
     items: Sequence[ContextItem]  # without the summary of the latest compaction
@@ -48,8 +48,8 @@ class CompactionInput(Struct, frozen=True, kw_only=True):
     previous: str
     earlier: Sequence[FileOps]
     frame: int
-    estimated: int  # all of it, as it is now
-    limit: float  # what it must get below
+    estimated: int  # the whole context as it is now
+    limit: float  # the size to get below
     keep: float
     ratio: float
     tokens: int  # the best figure, for the entry
@@ -69,7 +69,7 @@ class CompactionInput(Struct, frozen=True, kw_only=True):
 
 
 class CompactionEdits(Struct, frozen=True):
-    """What to append to the log. Without an entry, the conversation is only edited."""
+    """What to append to the log. Without an entry, messages are only edited."""
 
     edits: list[ContextEdit]
     entry: CompactionEntry | None
@@ -77,7 +77,7 @@ class CompactionEdits(Struct, frozen=True):
 
 
 class SummaryAttempt(Struct, frozen=True):
-    """A model's summary, or why there is none and whether to ask again; and what it has cost."""
+    """A model's summary, or why there is none and whether to ask again; and its usage."""
 
     text: str = ""
     why: str = ""
@@ -86,14 +86,14 @@ class SummaryAttempt(Struct, frozen=True):
 
 
 async def shrink(job: CompactionInput) -> CompactionEdits:
-    """Raises TauError where the context cannot be made smaller, or need not be and no summary was made."""
+    """Raises TauError if the context cannot shrink, or if it need not and no summary was made."""
     view = plans.ContextView(job.messages, job.costs)
     if job.settings.supersede_reads:
         protected = shake.protected_from(view.messages, view.costs, stale_reads.PROTECTED_TOKENS)
         view.edit(stale_reads.stale_reads(view.messages, view.costs, job.cwd, changed_before=protected))
     previous = summary_tokens(job.previous) if job.previous else 0
     if job.action == "shake":
-        view.edit(shake.shaken(view.messages, view.costs))
+        view.edit(shake.shake_messages(view.messages, view.costs))
         if view.edits and job.frame + previous + view.tokens() <= job.limit * RECOVERY:
             return _edited(job, view.edits, job.frame + previous + view.tokens())
     room = max(job.limit - job.frame, 0)
@@ -116,7 +116,7 @@ async def shrink(job: CompactionInput) -> CompactionEdits:
 def _cut(
     job: CompactionInput, view: plans.ContextView, room: float, files: int, previous: int
 ) -> CompactionEdits:
-    """Without a model: as much of the newest as fits, and of the rest what can be said without one."""
+    """Without a model: keep as much of the newest as fits, and a digest of the rest."""
     shares = plans.for_digest(room, files)
     plan = plans.make_plan(view, shares, previous)
     if plan.cut.first_kept == 0:
@@ -137,7 +137,7 @@ def _edited(job: CompactionInput, edits: dict[int, AppMessage], after: float) ->
 
 
 def _measured(job: CompactionInput, after: float) -> int:
-    """An estimate in the measure of `job.tokens`, which a server may have counted: the two are compared."""
+    """Convert an estimate to the measure of `job.tokens`, which a server may have counted."""
     return round(after * job.tokens / max(job.estimated, 1))
 
 
@@ -150,7 +150,7 @@ def _changes(
     *,
     fits: bool = True,
 ) -> CompactionEdits | None:
-    """What to write for a summary; None if it would not help. `fits`: it must also get below the limit."""
+    """The edits for a summary; None if it would not help. `fits`: it must also get below the limit."""
     first = plan.cut.first_kept
     ops = file_ops(job.written[:first], job.cwd, job.earlier)
     summary = text + file_lists(ops, max(shares.files, 64))
@@ -170,12 +170,12 @@ def _changes(
 
 def edit_of(id: str, message: AppMessage) -> ContextEdit:
     content = getattr(message, "content", None)
-    assert content is not None, "only messages with a content are edited"
+    assert content is not None, "only messages with content are edited"
     return ContextEdit(target_id=id, replacement=ContentReplacement(content))
 
 
 async def _notes(job: CompactionInput, cut: CutPoint, room: float) -> SummaryAttempt:
-    """The summary of what goes: two attempts at most, the second one asks for less, with less, at once."""
+    """Summarize what goes: at most two attempts, the second with less input for a shorter answer."""
     tokens = max(int(room * job.ratio), summaries.MIN_ANSWER_TOKENS)
     kind: summaries.SummaryKind = "handoff" if job.action == "handoff" else "summary"
     whole = summaries.SummaryRequest(
@@ -190,35 +190,37 @@ async def _notes(job: CompactionInput, cut: CutPoint, room: float) -> SummaryAtt
     else:
         if cut.splits and kind == "summary" and not job.previous:
             whole = replace(whole, kind="turn")
-        first = await ask(job, whole, room)
+        first = await request_summary(job, whole, room)
     if first.text or not first.again:
         return first
-    second = await ask(job, replace(whole, hard=True), room)
+    second = await request_summary(job, replace(whole, hard=True), room)
     return replace(second, usage=added(first.usage, second.usage))
 
 
 async def _in_two_parts(
     job: CompactionInput, whole: summaries.SummaryRequest, cut: CutPoint, room: float
 ) -> SummaryAttempt:
-    """What came before the turn, and the turn's beginning, summarised side by side."""
+    """Summarize the history before the turn and the start of the turn in parallel."""
     turn, tokens = cut.turn_start, whole.answer_tokens
     history = replace(whole, messages=whole.messages[:turn], answer_tokens=tokens * 2 // 3)
     beginning = replace(
         whole, kind="turn", previous="", messages=whole.messages[turn:], answer_tokens=tokens // 3
     )
     async with asyncio.TaskGroup() as group:
-        before = spawn(group, ask(job, history, room * 2 / 3))
-        after = spawn(group, ask(job, beginning, room / 3))
+        before = spawn(group, request_summary(job, history, room * 2 / 3))
+        after = spawn(group, request_summary(job, beginning, room / 3))
     one, two = before.result(), after.result()
     usage = added(one.usage, two.usage)
     if one.text and two.text:
-        return SummaryAttempt(summaries.joined(one.text, two.text), usage=usage)
+        return SummaryAttempt(summaries.join_notes(one.text, two.text), usage=usage)
     failed = [notes for notes in (one, two) if not notes.text]
     return SummaryAttempt(why=failed[0].why, usage=usage, again=all(notes.again for notes in failed))
 
 
-async def ask(job: CompactionInput, wish: summaries.SummaryRequest, room: float) -> SummaryAttempt:
-    """One request for a summary that takes about `room` estimated tokens; it does not raise."""
+async def request_summary(
+    job: CompactionInput, wish: summaries.SummaryRequest, room: float
+) -> SummaryAttempt:
+    """Request a summary of about `room` estimated tokens; does not raise."""
     window = int(job.window / max(job.ratio, 1))
     try:
         answer = await job.complete(job.model, summaries.build_request(wish, job.model, window))
@@ -230,9 +232,9 @@ async def ask(job: CompactionInput, wish: summaries.SummaryRequest, room: float)
     except Exception as error:
         log.error("A summary failed unexpectedly.", error)
         return SummaryAttempt(why="No summary could be made; the log file has the details.")
-    text = summaries.summary_of(answer, may_be_cut=wish.hard)
+    text = summaries.extract_summary(answer, may_be_cut=wish.hard)
     if text is None:
-        return SummaryAttempt(why=f"{job.model.key} gave no summary.", usage=answer.usage, again=True)
+        return SummaryAttempt(why=f"{job.model.key} returned no summary.", usage=answer.usage, again=True)
     if text_tokens(text) > room * plans.OVERSHOOT:
         return SummaryAttempt(
             why=f"The summary of {job.model.key} was too long.", usage=answer.usage, again=True

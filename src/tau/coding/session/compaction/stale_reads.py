@@ -1,4 +1,4 @@
-"""Stale reads: what a file held earlier, where the conversation shows it again or has changed it since."""
+"""Stale reads: results with file content that is shown again later or has changed since."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,14 +20,14 @@ from tau.coding.session.compaction.file_ops import (
 from tau.coding.session.compaction.shorten import plain
 from tau.coding.session.context import ContextItem
 
-SUFFIX_TOKENS = 8_000  # what a server's cache may lose for a change that comes without a compaction
-PROTECTED_TOKENS = 16_000  # of the newest messages: what was read for an edit stays there after the edit
+SUFFIX_TOKENS = 8_000  # what a server's cache may lose to a change without a compaction
+PROTECTED_TOKENS = 16_000  # of the newest messages: what was read for an edit stays after it
 MIN_SAVED_TOKENS = 100
 WORTH_TOKENS = 500  # what a change without a compaction must save
 
 
 class _Shown(Struct, frozen=True):
-    """Which lines of a file a result shows. `whole` says that nothing between them is elided."""
+    """Which lines of a file a result shows. `whole`: nothing between them is elided."""
 
     selector: Selector
     first: int
@@ -43,9 +43,9 @@ class _Shown(Struct, frozen=True):
 def stale_reads(
     messages: Sequence[AppMessage], costs: Sequence[int], cwd: str, *, changed_before: int = 0
 ) -> dict[int, AppMessage]:
-    """The results to replace, by their places, and what stands for them.
+    """Replacements for stale results, by index.
 
-    A copy goes where a later one shows all of it; before the place `changed_before` also where the file was
+    A result is stale if a later one shows all of it; before the index `changed_before`, also if the file was
     changed later.
     """
     later: dict[str, list[_Shown]] = {}
@@ -71,9 +71,9 @@ def stale_reads(
 
 
 def recent_stale_reads(items: Sequence[ContextItem], costs: Sequence[int], cwd: str) -> dict[int, AppMessage]:
-    """Those that can go at once: few tokens stand behind them, so that a server's cache loses little."""
+    """Stale results followed by few tokens, so that the server's cache loses little."""
     first, behind = len(items), 0
-    while first and behind <= SUFFIX_TOKENS:  # the copy itself may be large: what counts comes after it
+    while first and behind <= SUFFIX_TOKENS:  # the copy itself may be large: only what follows it counts
         first -= 1
         behind += costs[first]
     start = first
@@ -111,6 +111,6 @@ def _path_text(called: CallResult) -> str:
 
 
 def _note(called: CallResult, result: ToolResultMessage, *, again: bool) -> ToolResultMessage:
-    why = "it is shown again later" if again else "the file was changed later; read it again if you need it"
-    text = f"[{_path_text(called)} was shown here; this older copy was taken out: {why}]"
+    why = "shown again later" if again else "the file changed later; read it again if you need it"
+    text = f"[{_path_text(called)} was shown here; this older copy was removed: {why}]"
     return replace(result, content=[TextContent(text)])

@@ -1,4 +1,4 @@
-"""The request that asks a model for a summary, and what is taken from its answer. No state, no waiting."""
+"""Builds the request for a summary and reads the answer. No state, no I/O."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -44,25 +44,25 @@ THOUGHT_CHARS = 600
 MIN_ANSWER_TOKENS = 256
 MIN_RECORD_TOKENS = 200
 PREVIOUS_SHARE = 0.4  # of the room, at most, for the notes so far
-TURN_HEADING = "## Beginning of the turn under way"
-DROPPED = "[{count} older messages of this part are left out here: there was no room for them]"
+TURN_HEADING = "## Start of the current turn"
+DROPPED = "[{count} older messages of this part are omitted for lack of space]"
 
 SummaryKind = Literal["summary", "turn", "handoff"]
 
 
 class SummaryRequest(Struct, frozen=True, kw_only=True):
-    """What is to be summarised. `previous` are the notes that this part continues."""
+    """What to summarize. `previous` are the notes that this part continues."""
 
     kind: SummaryKind
     messages: Sequence[AppMessage]
     previous: str = ""
     focus: str = ""
     answer_tokens: int = 8_192
-    hard: bool = False  # the first try failed: ask for less, with less
+    hard: bool = False  # the first attempt failed: send less, ask for less
 
 
 def build_request(wish: SummaryRequest, model: Model, window: int) -> Request:
-    """A request that fits into `window` tokens with its answer, whatever is to be summarised."""
+    """A request that fits into `window` tokens together with its answer."""
     answer = max(MIN_ANSWER_TOKENS, min(wish.answer_tokens, model.max_tokens, window // 4))
     system = _template("system")
     room = (window - answer) * 9 // 10 - text_tokens(system)
@@ -97,25 +97,25 @@ def build_request(wish: SummaryRequest, model: Model, window: int) -> Request:
     )
 
 
-def summary_of(answer: AssistantMessage, *, may_be_cut: bool) -> str | None:
-    """The notes in an answer; None where it holds none: empty, cut off, failed, a refusal, idle talk."""
+def extract_summary(answer: AssistantMessage, *, may_be_cut: bool) -> str | None:
+    """The notes in an answer; None if it is empty, cut off, failed, a refusal or small talk."""
     if answer.stop_reason not in (("stop", "length") if may_be_cut else ("stop",)):
         return None
     text = re.sub(r"^\s*<think(?:ing)?>.*?</think(?:ing)?>", "", answer.text, flags=re.DOTALL)
     text = without_file_lists(text)
-    # The headings are asked for; a refusal, or an answer to the conversation itself, has none.
+    # The prompt asks for headings; a refusal, or an answer to the conversation itself, has none.
     return text if re.search(r"^#{1,3} \S", text, re.MULTILINE) else None
 
 
-def joined(history: str, turn: str) -> str:
-    """The notes on what came before a turn, and those on the turn's beginning."""
+def join_notes(history: str, turn: str) -> str:
+    """Join the notes on the history and those on the start of the turn."""
     if not history or not turn:
         return history or turn
     return f"{history}\n\n---\n\n{TURN_HEADING}\n\n{turn}"
 
 
 def record_text(messages: Sequence[AppMessage], room_tokens: int, result_chars: int = RESULT_CHARS) -> str:
-    """The conversation as text. What does not fit is left out from its beginning, but for the first word."""
+    """The conversation as text. The oldest messages are omitted if it does not fit, except the first."""
     blocks = [block for message in messages if (block := _block(message, result_chars))]
     if not blocks:
         return "(nothing)"
@@ -124,7 +124,7 @@ def record_text(messages: Sequence[AppMessage], room_tokens: int, result_chars: 
     kept: list[str] = []
     for place in range(len(blocks) - 1, 0, -1):
         block = blocks[place]
-        if not kept:  # the newest is there in any case
+        if not kept:  # the newest is always included
             block = cut_text(block, max(left, MIN_RECORD_TOKENS // 2))
         left -= text_tokens(block) + 2
         if left < 0 and kept:
@@ -152,7 +152,7 @@ def _block(message: AppMessage, result_chars: int) -> str:
         case CustomMessage():
             return f"[Note: {message.custom_type}]\n{_ends(_words(message.content), result_chars)}"
         case BranchSummaryMessage():
-            return f"[Notes on a branch that was left]\n{without_file_lists(message.summary)}"
+            return f"[Notes on an abandoned branch]\n{without_file_lists(message.summary)}"
         case CompactionSummaryMessage():
             return f"[Notes on what came before]\n{without_file_lists(message.summary)}"
         case _:
@@ -191,11 +191,11 @@ def _words(content: str | Sequence[UserContent]) -> str:
 
 
 def _ends(text: str, max_chars: int) -> str:
-    """A long text by its beginning and its end."""
+    """The start and end of a long text."""
     if len(text) <= max_chars:
         return text
     head, tail = max_chars * 3 // 4, max_chars // 4
-    return f"{text[:head]}\n[… {len(text) - head - tail} characters left out …]\n{text[-tail:]}"
+    return f"{text[:head]}\n[… {len(text) - head - tail} characters omitted …]\n{text[-tail:]}"
 
 
 def _template(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Judges whether a context must get smaller, and by how much; learns from servers how large windows are."""
+"""Decides whether a context must shrink, and by how much; learns window sizes from servers."""
 
 from typing import Literal
 
@@ -8,21 +8,26 @@ from tau.agent.owner import Setup
 from tau.ai.model import Model
 from tau.ai.wire import AssistantMessage
 from tau.coding.session.compaction.estimate import usage_tokens
-from tau.coding.session.compaction.limits import MIN_WINDOW_TOKENS, ServerLimit, limit_tokens, stated
+from tau.coding.session.compaction.limits import (
+    MIN_WINDOW_TOKENS,
+    ServerLimit,
+    limit_tokens,
+    parse_server_limit,
+)
 from tau.coding.session.compaction.meter import ContextMeasurement
 from tau.config.settings import CompactionSettings
 
 MAX_OVERFLOWS = 8  # in a row, without an answer in between
-GROWTH = 1.1  # after a failure the next try waits until the context is so much larger
-MAX_RATIO = 6  # of real tokens to estimated ones, for the worst of texts
+GROWTH = 1.1  # after a failure, try again once the context has grown by this factor
+MAX_RATIO = 6  # of real to estimated tokens, for the worst texts
 
 CompactionReason = Literal["threshold", "overflow", "idle", "incomplete"]
 
 
 class CompactionTarget(Struct, frozen=True, kw_only=True):
-    """What a context must get below, in real tokens; `ratio` of them are one estimated token.
+    """The size to get below, in real tokens; `ratio` of them are one estimated token.
 
-    `must`: if no model can summarise, it is cut without one.
+    `must`: if no model can summarize, cut without one.
     """
 
     limit: int
@@ -33,17 +38,17 @@ class CompactionTarget(Struct, frozen=True, kw_only=True):
 
 
 class CompactionTrigger:
-    """Remembers what did not fit and what did not help, so that nothing is tried for ever."""
+    """Remembers what did not fit and what did not help, so that nothing is tried forever."""
 
     def __init__(self, settings: CompactionSettings) -> None:
         self.settings = settings
-        self._windows: dict[str, int] = {}  # learnt from servers, where smaller than in the tables
-        self._given_up: dict[tuple[str, bool], int] = {}  # at how many tokens nothing could be done
+        self._windows: dict[str, int] = {}  # learned from servers, if smaller than in the catalog
+        self._given_up: dict[tuple[str, bool], int] = {}  # token counts at which nothing could be done
         self._overflows = 0
         self._last_counted: AssistantMessage | None = None
 
     def window(self, model: Model, reading: ContextMeasurement) -> int:
-        """The window in tokens: as in the tables, or as small as the server has shown it to be."""
+        """The window in tokens: from the catalog, or smaller if the server has shown so."""
         learnt = self._windows.get(model.key, model.context_window)
         if reading.counted is not None and learnt < model.context_window:
             used = usage_tokens(reading.counted.usage)
@@ -59,7 +64,7 @@ class CompactionTrigger:
     def judge(
         self, reason: CompactionReason, setup: Setup, reading: ContextMeasurement
     ) -> CompactionTarget | None:
-        """None where nothing is to be done."""
+        """The target, or None if there is nothing to do."""
         match reason:
             case "overflow":
                 return self._after_overflow(setup, reading)
@@ -75,7 +80,7 @@ class CompactionTrigger:
         return need if too_large and reading.tokens > last * GROWTH else None
 
     def give_up(self, model: Model, reading: ContextMeasurement, need: CompactionTarget) -> bool:
-        """The need could not be met; whether that is news."""
+        """Note that the target was missed; True if the user should be told."""
         key = (model.key, need.must)
         news = key not in self._given_up
         self._given_up[key] = reading.tokens
@@ -86,16 +91,16 @@ class CompactionTrigger:
         self._given_up.pop((model.key, False), None)
 
     def _after_overflow(self, setup: Setup, reading: ContextMeasurement) -> CompactionTarget | None:
-        """The server refused the request: it is larger than we think, or the window is smaller."""
+        """The server refused the request: it is larger than estimated, or the window is smaller."""
         if reading.counted is not None and reading.counted is not self._last_counted:
             self._overflows = 0
         self._last_counted = reading.counted
         self._overflows += 1
         if self._overflows > MAX_OVERFLOWS:
             return None
-        said = stated(_latest_error(reading))
+        said = parse_server_limit(_latest_error(reading))
         if said.asked and said.asked > MAX_RATIO * max(reading.estimated, reading.tokens):
-            said = ServerLimit()  # not a count of what we sent, whatever it is
+            said = ServerLimit()  # not a count of what we sent
         tokens = said.asked or reading.tokens
         window = self.window(setup.model, reading)
         if said.window:
@@ -106,7 +111,7 @@ class CompactionTrigger:
             self._windows[setup.model.key] = window
         estimated = max(reading.estimated, 1)
         ratio = max(reading.ratio, tokens / estimated)
-        if said.window:  # it did not fit, so what we estimate is at least as much as the window
+        if said.window:  # it did not fit, so the estimate stands for at least the window
             ratio = max(ratio, window / estimated)
         limit = limit_tokens(self.settings, window, int(reading.frame * ratio))
         return CompactionTarget(
@@ -117,7 +122,7 @@ class CompactionTrigger:
         )
 
     def _after_cut_off(self, setup: Setup, reading: ContextMeasurement) -> CompactionTarget | None:
-        """An answer ended because the window was full, rather than because it was as long as it may be."""
+        """An answer ended because the window was full, not because it reached the output limit."""
         answer = reading.counted
         if answer is None or answer.stop_reason != "length":
             return None
@@ -133,13 +138,13 @@ class CompactionTrigger:
 
 
 def _at_most(reading: ContextMeasurement, ratio: float, share: float, limit: int) -> int:
-    """The limit, or a share of the conversation if that is less: what was too much must get much smaller."""
+    """The limit, or a share of the conversation if that is less."""
     frame = reading.frame * ratio
     return min(limit, int(frame + max(reading.estimated * ratio - frame, 0) * share))
 
 
 def _latest_error(reading: ContextMeasurement) -> str:
-    """What the server said to the request that did not fit."""
+    """The server's error for the request that did not fit."""
     for item in reversed(reading.items[-3:]):
         message = item.message
         if isinstance(message, AssistantMessage) and message.stop_reason == "error":

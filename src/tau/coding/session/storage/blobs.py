@@ -1,4 +1,4 @@
-"""Large images of a session: each kept once in a file of its own, named by its hash."""
+"""Large images of sessions: each stored once in its own file, named by its hash."""
 
 import binascii
 from collections.abc import Callable, Sequence
@@ -24,12 +24,12 @@ from tau.coding.session import entries as s
 
 hashlib = late("hashlib")
 
-MIN_CHARS = 256 * KIB  # of base64; what is smaller stays in the line
+MIN_CHARS = 256 * KIB  # of base64; smaller images stay in the line
 PREFIX = "blob:sha256:"
 MARK = b'"' + PREFIX.encode()  # a line without it has no reference
 _HASH_CHARS = 64
 _HEX = frozenset("0123456789abcdef")
-_OMP_FOLDER = "~/.omp/agent/blobs"  # omp's sessions refer to what lies there
+_OMP_FOLDER = "~/.omp/agent/blobs"  # omp's sessions refer to files there
 
 E_ = TypeVar("E_", bound=s.KnownEntry)
 _Image = Callable[[ImageContent], UserContent]
@@ -41,13 +41,13 @@ class MissingBlob(Exception):
 
 
 class Blobs:
-    """Files named by the SHA-256 of their content. Without a folder of our own nothing is stored."""
+    """Files named by the SHA-256 of their content. Without a folder, nothing is stored."""
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
 
     def keep(self, entry: E_) -> E_:
-        """The entry as it is written: what is large is in its file then, and a reference stands for it."""
+        """Store large images in files; returns the entry with references to them."""
         if self.folder is None:
             return entry
 
@@ -59,10 +59,10 @@ class Blobs:
             reference = self._stored(attachment.content)
             return attachment if reference is None else replace(attachment, content=reference)
 
-        return changed(entry, image, attached)
+        return replace_images(entry, image, attached)
 
     def fetch(self, entry: E_, warn: Callable[[str], None]) -> E_:
-        """The entry as it was said; a note and a warning where a file is missing or damaged."""
+        """The entry with its images loaded; a note and a warning if a file is missing or damaged."""
 
         def data_of(text: str) -> str | TextContent:
             if not text.startswith(PREFIX):
@@ -81,16 +81,16 @@ class Blobs:
             data = data_of(attachment.content)
             return data if isinstance(data, TextContent) else replace(attachment, content=data)
 
-        return changed(entry, image, attached)
+        return replace_images(entry, image, attached)
 
     def inlined(self, line: bytes, warn: Callable[[str], None]) -> bytes:
-        """A line with its images in it again, whatever else stands there."""
+        """A line with its images inlined, whatever else it contains."""
         if MARK not in line:
             return line
         return msgspec.json.encode(self._inlined(msgspec.json.decode(line), warn))
 
     def data(self, reference: str) -> str:
-        """The base64 text that a reference stands for."""
+        """The base64 text behind a reference."""
         digest = reference.removeprefix(PREFIX)
         if len(digest) != _HASH_CHARS or not _HEX.issuperset(digest):
             raise MissingBlob(f'"{digest[:_HASH_CHARS]}" is not the name of a stored image')
@@ -110,7 +110,7 @@ class Blobs:
         raise MissingBlob(f"there is no file {digest[:12]}... among the stored images")
 
     def _stored(self, data: str) -> str | None:
-        """A reference to the data, which is in its file then; None if it stays where it is."""
+        """Store the data and return a reference; None if it stays in the line."""
         if len(data) < MIN_CHARS or self.folder is None:
             return None
         try:
@@ -118,7 +118,7 @@ class Blobs:
         except ValueError:
             return None
         if binascii.b2a_base64(content, newline=False) != data.encode():
-            return None  # written in another way than we would: it has to come back as it was
+            return None  # not in canonical base64, which could not be restored exactly
         digest = hashlib.sha256(content).hexdigest()
         path = self.folder / digest
         if not _holds(path, content):
@@ -141,7 +141,7 @@ class Blobs:
             return {"type": "text", "text": f"(An image that belongs here is missing: {missing}.)"}
 
 
-def changed(entry: E_, image: _Image, attached: Attached) -> E_:
+def replace_images(entry: E_, image: _Image, attached: Attached) -> E_:
     """The entry with every image and attachment replaced; the same object if nothing changes."""
     holder: Any = entry
     match holder:

@@ -1,4 +1,4 @@
-"""Copies a session into a new file, with its artifacts: to go on elsewhere, or beside another window."""
+"""Copies a session into a new file, with its artifacts."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -29,10 +29,10 @@ def fork(
     leaf: str | None = None,
     blobs: Path | None = None,
 ) -> SessionLog:
-    """A new session in `folder` with the source's entries, byte for byte; ours to write.
+    """Create a session in `folder` with the source's entries, byte for byte, and lock it for writing.
 
-    With `leaf` only the branch that ends there, with the labels of its entries. The source may be open in
-    another process. Large images are shared, in `blobs` or where the source has them.
+    With `leaf`, copy only the branch that ends there, with its labels. The source may be open in another
+    process. Large images are shared, in `blobs` or where the source has them.
     """
     if isinstance(source, SessionLog):
         return _fork(source, folder, cwd, leaf, blobs or source.blobs)
@@ -57,7 +57,7 @@ def _fork(source: SessionLog, folder: Path, cwd: Path, leaf: str | None, blobs: 
         with suppress(OSError):
             shutil.rmtree(path.with_suffix(""))
         raise SessionError(
-            f"The session cannot be forked to {path}: {error.strerror or error}. The original is as it was."
+            f"The session cannot be forked to {path}: {error.strerror or error}. The original is unchanged."
         ) from error
     log = SessionLog.open(path, blobs=blobs)
     if leaf is None:
@@ -74,7 +74,7 @@ def _lines(header: s.SessionHeader, source: SessionLog, nodes: Sequence[EntryNod
 
 
 def _write(path: Path, lines: Iterator[bytes]) -> None:
-    """All lines under a name that is no session's, then under its own: a half copy is never taken for one."""
+    """Write under a temporary name first, so that a partial copy is never taken for a session."""
     make_private(path.parent)
     part = path.with_name(path.name + ".part")
     fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -110,7 +110,7 @@ def _copy_artifacts(source: Path | None, target: Path) -> None:
 
 
 def _carry_over(source: SessionLog, log: SessionLog) -> None:
-    """Labels of the copied entries, and the name, where they were given elsewhere in the tree."""
+    """Copy the labels of the copied entries, and the name, if they were set elsewhere in the tree."""
     there, here = _labels(source), _labels(log)
     for target, label in there.items():
         if target in log and label != here.get(target):

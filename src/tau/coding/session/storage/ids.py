@@ -1,4 +1,4 @@
-"""Names for sessions and entries."""
+"""Ids and file names of sessions and entries."""
 
 import os
 from collections.abc import Container
@@ -9,12 +9,12 @@ from tau.base.late import late
 
 hashlib = late("hashlib")
 
-MAX_NAME_BYTES = 240  # of a file's name: no usual file system takes more than 255
+MAX_NAME_BYTES = 240  # of a file name: common file systems allow up to 255
 SHOWN_CHARS = 50
 
 
 def new_session_id() -> str:
-    """A version 7 UUID: sorts by time, without the uuid module's import."""
+    """A version 7 UUID, which sorts by time, without importing the uuid module."""
     stamp = now_ms().to_bytes(6, "big")
     noise = bytearray(os.urandom(10))
     noise[0] = 0x70 | noise[0] & 0x0F

@@ -1,4 +1,4 @@
-"""Which session a terminal has used last, for `--continue`: small files, one for each terminal."""
+"""The session that a terminal used last, for `--continue`: one small file per terminal."""
 
 import os
 import time
@@ -13,14 +13,14 @@ FOLDER_NAME = "terminals"
 KEPT_S = 30 * 24 * 3600
 _MAX_KEY_CHARS = 120
 _MAX_BYTES = 16_384
-# Where no terminal is open to us: what terminals and their likes tell their children.
+# Variables that terminals and multiplexers set, for when no terminal device is open.
 _NAMES = ("TMUX_PANE", "ZELLIJ_PANE_ID", "WEZTERM_PANE", "TERM_SESSION_ID", "ITERM_SESSION_ID", "WT_SESSION")
 
 
 def this_terminal(environ: Mapping[str, str] = os.environ) -> str | None:
-    """A name for the terminal that we run in; None if there is none, as in a scheduled job.
+    """A name for the current terminal; None if there is none, as in a scheduled job.
 
-    The device alone would not do: the next window gets the same one. So the shell in it belongs to the name.
+    The device alone is not enough, because the next window may get the same one; so add the shell in it.
     """
     for fd in (0, 1, 2):
         with suppress(OSError):
@@ -33,7 +33,7 @@ def this_terminal(environ: Mapping[str, str] = os.environ) -> str | None:
 
 
 def remember(folder: Path, terminal: str | None, session: Path, cwd: Path) -> None:
-    """Note that this terminal has used a session in a working folder. What goes wrong is logged only."""
+    """Note that this terminal used a session in a working folder. Errors are only logged."""
     if terminal is None:
         return
     try:
@@ -42,11 +42,11 @@ def remember(folder: Path, terminal: str | None, session: Path, cwd: Path) -> No
         write_atomic(folder / terminal, data, mode=0o600, sync=False)
         _clean(folder)
     except OSError as error:
-        log.warning("This terminal's session cannot be remembered.", error)
+        log.warning("This terminal's session cannot be saved.", error)
 
 
 def recall(folder: Path, terminal: str | None, cwd: Path) -> Path | None:
-    """The session that this terminal has used last, if that was in the same folder and it is still there."""
+    """The session that this terminal used last, if it was in the same folder and still exists."""
     if terminal is None:
         return None
     try:
@@ -57,18 +57,18 @@ def recall(folder: Path, terminal: str | None, cwd: Path) -> Path | None:
     path = Path(os.fsdecode(session))
     try:
         return path if where == os.fsencode(cwd) and path.is_file() else None
-    except ValueError:  # no path at all
+    except ValueError:  # not a path
         return None
 
 
 def _key(text: str) -> str:
-    """A name for a file."""
+    """A file name for a text."""
     safe = "".join(c if c.isascii() and (c.isalnum() or c in "-_%") else "-" for c in text)
     return safe[-_MAX_KEY_CHARS:].lstrip("-")
 
 
 def _clean(folder: Path) -> None:
-    """Terminals that nobody has used for a month are gone. Every run comes here, so once a day is enough."""
+    """Delete files unused for a month; at most once a day, because every run gets here."""
     stamp = folder / ".cleaned"
     now = time.time()
     with suppress(FileNotFoundError):

@@ -1,4 +1,4 @@
-"""Where a session's lines are kept: in a file with one writer, or in memory."""
+"""Storage for a session's lines: a file with one writer, or memory."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -17,15 +17,15 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 _AHEAD_BYTES = 256 * KIB
-_GENERATION = 1 << 40  # addresses of one file; what took its place has the next ones
+_GENERATION = 1 << 40  # addresses per file; a file that replaces it gets the next range
 
 
 class SessionLocked(SessionError):
-    """Another process writes this session."""
+    """Another process is writing this session."""
 
 
 class EntryRecords(Protocol[T_co]):
-    """What one pass over the lines finds: each record with its address and size, then what is wrong."""
+    """One pass over the lines: each record with its address and size, then the damage found."""
 
     damaged: list[int]
     torn: bytes
@@ -35,38 +35,38 @@ class EntryRecords(Protocol[T_co]):
 
 
 class Storage(Protocol):
-    """Lines, found again by the address at which they were put. Addresses grow."""
+    """Lines by address. Addresses grow."""
 
     def lock(self) -> None:
-        """Become the one writer until `close`; raises SessionLocked."""
+        """Become the only writer until `close`; raises SessionLocked."""
 
     def append(self, lines: Sequence[bytes], *, begin: bool = True) -> int:
-        """Add all lines or none; the address of the first. With `begin` they last from then on."""
+        """Append all lines or none; returns the address of the first. With `begin`, make them durable."""
 
     def read(self, start: int, size: int) -> bytes:
-        """The bytes at an address; fewer if they are no longer there."""
+        """The bytes at an address; fewer if they are gone."""
 
     def scan(self, decoder: Decoder[T]) -> EntryRecords[T]: ...
 
     def close(self) -> None:
-        """Give up the file and its lock. Reading goes on to work."""
+        """Release the file and its lock. Reading still works."""
 
 
 class FileStorage:
-    """A file of JSON lines. A new one is not made before there is something that is worth it (`begin`)."""
+    """A file of JSON lines. A new file is created only with the first durable lines (`begin`)."""
 
     def __init__(self, path: Path, *, new: bool = False) -> None:
         self.path = path
         self._begun = not new
         self._file: JsonlFile | None = None
-        self._held: dict[int, bytes] = {}  # lines that wait for the file to begin
+        self._held: dict[int, bytes] = {}  # lines waiting for the file to be created
         self._held_bytes = 0
-        self._fds: list[int] = []  # one for each generation of the file, to read from
-        self._window = (0, b"")  # the bytes at an address that were read last
+        self._fds: list[int] = []  # one per generation of the file, for reading
+        self._window = (0, b"")  # the bytes read last, with their address
 
     @property
     def torn(self) -> bytes:
-        """What was moved aside when the file was locked."""
+        """The torn last line that was moved aside when the file was locked."""
         return b"" if self._file is None else self._file.torn
 
     def lock(self) -> None:
@@ -85,11 +85,11 @@ class FileStorage:
         self._keep_open(file)
 
     def open(self) -> None:
-        """Open the file to read only: anybody may write it meanwhile."""
+        """Open the file for reading only; other processes may write it."""
         self._fds.append(os.open(self.path, os.O_RDONLY | os.O_CLOEXEC))
 
     def is_written_to(self) -> bool:
-        """Whether another process has the lock at this moment."""
+        """Whether another process holds the lock now."""
         if not self._fds:
             return False
         if try_lock(self._fds[-1]):
@@ -116,7 +116,7 @@ class FileStorage:
         at = start - begin
         if at >= 0 and at + size <= len(window):
             return window[at : at + size]
-        # Who reads on in the order of the file gets the next lines with it; who looks around does not.
+        # Read ahead only if the reads are sequential.
         ahead = 0 <= at <= len(window) + _AHEAD_BYTES
         data = self._pread(start, max(size, _AHEAD_BYTES) if ahead else size)
         self._window = (start, data)
@@ -131,7 +131,7 @@ class FileStorage:
         for fd in fds:
             os.close(fd)
         if file is not None:
-            with suppress(OSError):  # an empty file is what a full disk leaves of a new session
+            with suppress(OSError):  # a full disk leaves an empty file for a new session
                 if not self._begun and os.fstat(file.fileno()).st_size == 0:
                     self.path.unlink()
             file.close()
@@ -144,7 +144,7 @@ class FileStorage:
         return start
 
     def _keep_open(self, file: JsonlFile) -> None:
-        """What we have read and written stays readable when the file is deleted or replaced."""
+        """Keep what was read and written readable after the file is deleted or replaced."""
         self._fds.append(os.dup(file.fileno()))
 
     def _pread(self, start: int, size: int) -> bytes:
@@ -159,7 +159,7 @@ class FileStorage:
 
 
 class MemoryStorage:
-    """Lines that end with the process."""
+    """Lines that are lost when the process ends."""
 
     def __init__(self, lines: Sequence[bytes] = ()) -> None:
         self._lines: dict[int, bytes] = {}
@@ -167,7 +167,7 @@ class MemoryStorage:
         self.append(lines)
 
     def lock(self) -> None:
-        """Nobody else can reach them."""
+        """Nothing to do: no other process can reach the lines."""
 
     def append(self, lines: Sequence[bytes], *, begin: bool = True) -> int:
         start = self._end
@@ -183,7 +183,7 @@ class MemoryStorage:
         return _MemoryScan(self._lines, decoder)
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Nothing to release."""
 
 
 class _MemoryScan(Generic[T]):

@@ -1,4 +1,4 @@
-"""Reads a session file into its tree: which entries there are, where they stand, and what is wrong."""
+"""Loads a session file into its tree: the entries, their addresses, and the damage found."""
 
 import errno
 from collections.abc import Iterator, Sequence
@@ -24,9 +24,9 @@ _INFO = intern("session_info")
 
 
 class LoadedLog(Struct):
-    """`nodes` are in the order of the file; `info` is the last one that names the session.
+    """`nodes` are in file order; `info` is the last one that names the session.
 
-    In a `linear` session each entry follows the one before it in the file.
+    In a `linear` session, each entry's parent is the one before it in the file.
     """
 
     header: s.SessionHeader
@@ -39,9 +39,9 @@ class LoadedLog(Struct):
 
 
 def load(path: Path, *, read_only: bool = False) -> LoadedLog:
-    """Open a session file, to write it too unless `read_only`; older versions are brought to ours."""
+    """Open a session file, for writing too unless `read_only`; older versions are migrated."""
     storage = FileStorage(path)
-    refusal = f"{path} was opened read-only; fork the session to go on." if read_only else None
+    refusal = f"{path} was opened read-only; fork the session to continue." if read_only else None
     try:
         if refusal is None:
             refusal = _lock(storage)
@@ -60,7 +60,7 @@ def load(path: Path, *, read_only: bool = False) -> LoadedLog:
 
 
 def _lock(storage: FileStorage) -> str | None:
-    """Become the writer; if the file cannot be written at all, open it anyway: the reason is returned."""
+    """Become the writer. If the file cannot be written at all, open it anyway and return the reason."""
     if not storage.path.exists():
         raise SessionError(f"There is no session file {storage.path}.")
     try:
@@ -69,7 +69,7 @@ def _lock(storage: FileStorage) -> str | None:
         if error.errno not in _NOT_WRITABLE:
             raise
         storage.open()
-        return f"{storage.path} cannot be written: {error.strerror}. Fork the session to go on."
+        return f"{storage.path} cannot be written: {error.strerror}. Fork the session to continue."
     return None
 
 
@@ -80,9 +80,9 @@ def _read(path: Path, storage: FileStorage, refusal: str | None) -> LoadedLog:
     if version < s.VERSION:
         old = read_jsonl(path)
         if not old.lines or 1 in old.damaged:
-            raise SessionError(f"The header of {path} is damaged, so its version is not known.")
+            raise SessionError(f"The header of {path} is damaged, so its version is unknown.")
         faults = _faults(storage, old.damaged, old.torn)
-        loaded = _migrated(path, storage, migration.migrated(old.lines, version), version, refusal)
+        loaded = _migrated(path, storage, migration.migrate_lines(old.lines, version), version, refusal)
     else:
         loaded = LoadedLog(header, storage, read_only=refusal)
         _fill(loaded, path, records, places)
@@ -92,23 +92,23 @@ def _read(path: Path, storage: FileStorage, refusal: str | None) -> LoadedLog:
 
 
 def _faults(storage: FileStorage, damaged: Sequence[int], torn: bytes) -> list[str]:
-    """What the file has lost, as sentences. A last line that somebody is writing is not lost."""
+    """What the file has lost, as sentences. A last line that is still being written is not lost."""
     faults = []
     name = storage.path.name
     if storage.torn or (torn and not storage.is_written_to()):
         where = f"; its bytes are in {name}.torn" if storage.torn else ""
-        faults.append(f"The last entry of {name} was never finished and is left out{where}.")
+        faults.append(f"The last entry of {name} is incomplete and was skipped{where}.")
     if damaged:
         more = " and more" if len(damaged) > _NAMED_LINES else ""
         numbers = ", ".join(map(str, damaged[:_NAMED_LINES]))
-        faults.append(f"{name} has damaged lines that are left out: {numbers}{more}.")
+        faults.append(f"{name} has damaged lines, which were skipped: {numbers}{more}.")
     return faults
 
 
 def _migrated(
     path: Path, storage: FileStorage, lines: list[bytes], version: int, refusal: str | None
 ) -> LoadedLog:
-    """The tree of a file of an older version, which is rewritten unless that cannot be done."""
+    """Load a file of an older version, and rewrite it if possible."""
     warnings: list[str] = []
     kept: Storage = MemoryStorage(lines)
     if refusal is None:
@@ -116,17 +116,17 @@ def _migrated(
             backup = migration.rewrite(path, lines, version)
         except OSError as error:
             refusal = (
-                f"{path} has version {version} and cannot be brought to version {s.VERSION}: "
-                f"{error.strerror or error}. Fork the session to go on."
+                f"{path} has version {version} and cannot be migrated to version {s.VERSION}: "
+                f"{error.strerror or error}. Fork the session to continue."
             )
             warnings.append(refusal)
         else:
             new = FileStorage(path)
-            new.lock()  # before the old one is given up, which nobody can find any more
+            new.lock()  # before the old one is released, which no path leads to any more
             kept = new
             warnings.append(
-                f"The session had version {version} and was brought to version {s.VERSION}; "
-                f"the old file is kept as {backup.name}."
+                f"The session was migrated from version {version} to version {s.VERSION}; "
+                f"the old file was kept as {backup.name}."
             )
     try:
         records = kept.scan(_place_decoder)
@@ -151,7 +151,7 @@ Places: TypeAlias = Iterator[tuple[_LinePlace, int, int]]
 
 
 class _Version(Struct, frozen=True):
-    version: int = 1  # the first version did not say so
+    version: int = 1  # version 1 has no such field
 
 
 _place_decoder = msgspec.json.Decoder(_LinePlace)
@@ -165,16 +165,16 @@ def _header(path: Path, storage: Storage, places: Places) -> tuple[s.SessionHead
         version = _version_decoder.decode(line).version
         if version > s.VERSION:
             raise SessionError(
-                f"{path} has version {version}, and this tau knows versions up to {s.VERSION}; "
+                f"{path} has version {version}, but this tau supports versions up to {s.VERSION}; "
                 "a newer tau can open it."
             )
         return s.decode_header(line), version
     except (StopIteration, ValueError):
-        raise SessionError(f"{path} does not begin with a session header, so it is not a session.") from None
+        raise SessionError(f"{path} does not start with a session header, so it is not a session.") from None
 
 
 def _fill(loaded: LoadedLog, path: Path, records: EntryRecords[_LinePlace], places: Places) -> None:
-    """Give every entry its place. It comes after its parent, so there are no circles."""
+    """Place every entry in the tree. It comes after its parent, so there are no cycles."""
     nodes = loaded.nodes
     last: str | None = None
     lost = double = nameless = 0
@@ -185,7 +185,7 @@ def _fill(loaded: LoadedLog, path: Path, records: EntryRecords[_LinePlace], plac
             nameless += not id
             continue
         if parent == last:
-            parent = last  # the same object: a tree of small nodes consists of its strings
+            parent = last  # share the string objects: they make up most of the tree's memory
         elif parent is None:
             loaded.linear = False
         elif (found := nodes.get(parent)) is not None:
@@ -200,9 +200,9 @@ def _fill(loaded: LoadedLog, path: Path, records: EntryRecords[_LinePlace], plac
         if kind is _INFO:
             loaded.info = node
     for count, what in (
-        (records.strange + nameless, "Lines of {} that are no entries and are left out"),
-        (double, "Entries of {} that are left out because another one has their id"),
-        (lost, "Entries of {} that follow a missing one and now follow the one before them"),
+        (records.strange + nameless, "Skipped lines of {} that are not entries"),
+        (double, "Skipped entries of {} with a duplicate id"),
+        (lost, "Entries of {} with a missing parent, attached to the entry before them"),
     ):
         if count:
             loaded.warnings.append(f"{what.format(path.name)}: {count}.")

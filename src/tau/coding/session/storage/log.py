@@ -1,4 +1,4 @@
-"""A session's log: append-only lines that form a tree, one writer, nothing lost between two events."""
+"""A session's log: append-only lines that form a tree, with one writer."""
 
 import errno
 import gc
@@ -15,24 +15,24 @@ from tau.base.errors import SessionError
 from tau.base.late import late
 from tau.base.sizes import KIB
 from tau.coding.session import entries as s
-from tau.coding.session.context import Context, EntryNode, build_context, extended
+from tau.coding.session.context import Context, EntryNode, build_context, extend_context
 from tau.coding.session.storage.ids import file_name, new_entry_id, new_session_id
 from tau.coding.session.storage.line_storage import FileStorage, MemoryStorage, Storage
 from tau.coding.session.storage.loader import load
 
 blobs_module = late("tau.coding.session.storage.blobs")
 
-# What makes a session worth a file: somebody has said something.
+# Entries that make a session worth a file.
 _BEGIN = frozenset({"message", "custom_message", "compaction"})
-_LARGE_LINE_BYTES = 256 * KIB  # a shorter line has no image that is large enough for a file of its own
+_LARGE_LINE_BYTES = 256 * KIB  # a shorter line has no image large enough for its own file
 _REFERENCE = b'"blob:sha256:'
 
 
 class SessionLog:
-    """The tree of entries in memory, the entries themselves on disk, or in memory if `path` is None.
+    """The tree is in memory, the entries are on disk, or in memory too if `path` is None.
 
-    A new session's header waits in memory until the first message, so that looking around leaves no file.
-    Images that are large go to files of their own in the folder `blobs`, if there is one.
+    A new session's header stays in memory until the first message, so that an unused session leaves no file.
+    Large images are stored in the folder `blobs`, if there is one.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class SessionLog:
         parent: Path | None = None,
         title: str | None = None,
     ) -> "SessionLog":
-        """A fresh session, to be kept in `folder`, or only in memory. `parent` is what it was forked from."""
+        """Create a session in `folder`, or in memory only. `parent` is the session it was forked from."""
         timestamp = iso(now_ms())
         header = s.SessionHeader(
             id=new_session_id(),
@@ -76,9 +76,9 @@ class SessionLog:
 
     @classmethod
     def open(cls, path: Path, *, blobs: Path | None = None, read_only: bool = False) -> "SessionLog":
-        """A session from its file, ours alone to write from now on; with `read_only` anybody may write it.
+        """Open a session file and lock it for writing, unless `read_only`.
 
-        Raises SessionLocked if another process writes it.
+        Raises SessionLocked if another process is writing it.
         """
         loaded = load(path, read_only=read_only)
         log = cls(loaded.header, path, loaded.storage, blobs)
@@ -96,15 +96,15 @@ class SessionLog:
 
     @property
     def name(self) -> str | None:
-        """What the session is called: the latest name, or the title in the header."""
+        """The latest name of the session, or the title in the header."""
         if self._info is not None and isinstance(info := self.decode(self._info), s.SessionInfo):
             return info.name or None
         return self.header.title or None
 
     def append(self, entry: s.KnownEntry) -> str:
-        """Add an entry behind the leaf, and make it the leaf; its id. A message is on disk then.
+        """Append an entry after the leaf, make it the leaf, and return its id. A message is then on disk.
 
-        When it raises SessionError, nothing has changed, here or there.
+        If it raises SessionError, nothing has changed in memory or on disk.
         """
         if self.read_only is not None:
             raise SessionError(self.read_only)
@@ -117,11 +117,11 @@ class SessionLog:
             start = self._storage.append([line], begin=kind in _BEGIN)
         except OSError as error:
             is_there = self.path is not None and self.path.exists()
-            safe = " What was said before is safe there." if is_there else ""
+            safe = " Earlier messages are saved." if is_there else ""
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                safe += " Make room on the disk, then try it again."
+                safe += " Free up disk space, then try again."
             elif not is_there:
-                safe += " tau --no-session does without, and --session-dir keeps it in another folder."
+                safe += " Use --session-dir for another folder, or --no-session to not save the session."
             raise SessionError(
                 f"The session cannot be written to {self.path}: {error.strerror or error}.{safe}"
             ) from error
@@ -131,7 +131,7 @@ class SessionLog:
         if kind == "session_info":
             self._info = node
         if self._context is not None:
-            self._context = extended(self._context, whole)
+            self._context = extend_context(self._context, whole)
         return whole.id
 
     def append_message(self, message: AppMessage) -> str:
@@ -141,19 +141,19 @@ class SessionLog:
         return id in self._nodes
 
     def nodes(self) -> Iterable[EntryNode]:
-        """All entries in the order of the file."""
+        """All entries in file order."""
         return self._nodes.values()
 
     def node(self, id: str) -> EntryNode | None:
         return self._nodes.get(id)
 
     def entries(self) -> Iterator[tuple[EntryNode, s.KnownEntry | None]]:
-        """All entries in the order of the file, each read and decoded when its turn comes."""
+        """All entries in file order, each read and decoded on demand."""
         for node in list(self._nodes.values()):
             yield node, self.decode(node)
 
     def line(self, node: EntryNode) -> bytes:
-        """The entry as it is kept, whatever it is."""
+        """The raw line of an entry."""
         try:
             return self._storage.read(node.start, node.size)
         except OSError as error:
@@ -162,7 +162,7 @@ class SessionLog:
             ) from error
 
     def decode(self, node: EntryNode) -> s.KnownEntry | None:
-        """The whole entry; None if it is none that we know."""
+        """The whole entry; None if it is unknown."""
         line = self.line(node)
         try:
             entry = s.decode_known(line)
@@ -188,7 +188,7 @@ class SessionLog:
         return found
 
     def move(self, leaf: str | None) -> None:
-        """Go on from another entry; None: from the beginning. What is appended next says so on disk."""
+        """Continue from another entry; None: from the start. The next entry records it on disk."""
         if leaf is not None and leaf not in self._nodes:
             raise SessionError(f"The session has no entry {leaf}.")
         self.leaf = leaf
@@ -197,29 +197,29 @@ class SessionLog:
     def context(self) -> Context:
         """What the model is told, up to the leaf."""
         if self._context is None:
-            with _collecting_nothing():
+            with pause_gc():
                 self._context = build_context(self.branch(), self.decode)
         return self._context
 
     def messages(self) -> list[AppMessage]:
-        """The conversation up to the leaf. The list is a copy."""
+        """The conversation up to the leaf, as a new list."""
         return self.context().messages
 
     def close(self) -> None:
-        """Give up the file and its lock; what was loaded can still be read."""
+        """Release the file and its lock; what was loaded can still be read."""
         self._storage.close()
 
     def _warn_of(self, node: EntryNode, line: bytes) -> None:
-        """An entry that cannot be had may be one that we do not know; or it is damaged, or gone."""
+        """Warn of an undecodable entry, unless it is just unknown."""
         try:
             found = msgspec.json.decode(line)
         except UnicodeDecodeError:
-            self.warn(f"The entry {node.id} of {self.path} is damaged and is left out.")
+            self.warn(f"The entry {node.id} of {self.path} is damaged and was skipped.")
             return
         except (ValueError, RecursionError):  # it could be decoded when the session was loaded
             found = None
         if not isinstance(found, dict) or found.get("id") != node.id:
-            self.warn(f"{self.path} was changed by another program; what is no longer there is left out.")
+            self.warn(f"{self.path} was changed by another program; missing entries were skipped.")
 
     def warn(self, warning: str) -> None:
         if warning not in self.warnings:
@@ -227,7 +227,7 @@ class SessionLog:
 
 
 def _encoded(entry: s.KnownEntry, blobs: Path | None) -> bytes:
-    """The line for an entry, its large images in files of their own if there is a folder for them."""
+    """The line for an entry; its large images go to files if there is a folder for them."""
     line = s.encode(entry)
     if blobs is None or len(line) < _LARGE_LINE_BYTES:
         return line
@@ -235,7 +235,7 @@ def _encoded(entry: s.KnownEntry, blobs: Path | None) -> bytes:
 
 
 def _may_refer(entry: s.KnownEntry) -> bool:
-    """Whether there is a place for a reference at all: quicker to find out than to search a long line."""
+    """Whether the entry can hold a reference; faster than a search in a long line."""
     message = entry.message if isinstance(entry, s.MessageEntry) else entry
     if isinstance(message, AssistantMessage):
         return False
@@ -246,8 +246,8 @@ def _may_refer(entry: s.KnownEntry) -> bool:
 
 
 @contextmanager
-def _collecting_nothing() -> Iterator[None]:
-    """What is built is kept: looking for garbage in it again and again takes as long as building it."""
+def pause_gc() -> Iterator[None]:
+    """Pause garbage collection: everything built here is kept, and collecting would double the time."""
     if not gc.isenabled():
         yield
         return

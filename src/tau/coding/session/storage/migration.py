@@ -1,4 +1,4 @@
-"""Brings session files of versions 1 and 2 to version 3; the old file stays beside the new one."""
+"""Migrates session files of versions 1 and 2 to version 3 and keeps the old file as a backup."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,8 +12,8 @@ from tau.coding.session.entries import VERSION
 Line = dict[str, Any]
 
 
-def migrated(lines: Sequence[bytes], version: int) -> list[bytes]:
-    """The records of a file of an older version, header first, as version 3 has them."""
+def migrate_lines(lines: Sequence[bytes], version: int) -> list[bytes]:
+    """The records of an older file converted to version 3, header first."""
     records: list[Line] = [msgspec.json.decode(line) for line in lines]
     header, *entries = records
     if version < 2:
@@ -27,7 +27,7 @@ def migrated(lines: Sequence[bytes], version: int) -> list[bytes]:
 
 
 def rewrite(path: Path, lines: Sequence[bytes], version: int) -> Path:
-    """Put the lines into the file's place; the path at which the old content is kept."""
+    """Replace the file's content; returns the path of the backup."""
     old = path.read_bytes()
     backup = _backup_path(path, old, version)
     write_atomic(backup, old, mode=0o600)
@@ -40,7 +40,7 @@ def _as_tree(entries: Sequence[Line]) -> list[Line]:
     named: list[Line] = []
     parent: str | None = None
     for number, entry in enumerate(entries, 1):
-        # The number as an id: whoever reads the same file again, without writing it, gets the same ids.
+        # Use the number as the id, so that reading the same file again gives the same ids.
         place = {"type": entry.get("type"), "id": f"{number:08x}", "parentId": parent}
         named.append({**place, **entry, **place})
         parent = place["id"]
@@ -54,7 +54,7 @@ def _as_tree(entries: Sequence[Line]) -> list[Line]:
 
 
 def _backup_path(path: Path, old: bytes, version: int) -> Path:
-    """A name that is no session's, and that holds nothing else."""
+    """An unused name that is not a session's."""
     backup = path.with_name(f"{path.name}.v{version}.bak")
     number = 1
     while backup.exists() and backup.read_bytes() != old:

@@ -1,11 +1,11 @@
-"""Where sessions are kept, and how one is found again."""
+"""Creates, finds and opens the sessions of a working folder."""
 
 import stat
 from pathlib import Path
 
 from tau.ai.normalization import clean
 from tau.base.errors import UsageError
-from tau.base.files import mode_of, typed_path
+from tau.base.files import mode_of, modified_ns, typed_path
 from tau.base.late import late
 from tau.coding.session.entries import SessionHeader, decode_header
 from tau.coding.session.storage.ids import folder_name
@@ -28,11 +28,11 @@ class SessionStore:
         return SessionLog.new(self.folder, self._cwd, blobs=self._blobs)
 
     def open(self, path: Path, *, read_only: bool = False) -> SessionLog:
-        """Raises SessionLocked where another process has it; it can be opened read-only then, or forked."""
+        """Raises SessionLocked if another process has it open; then open it read-only, or fork it."""
         return SessionLog.open(path, blobs=self._blobs, read_only=read_only)
 
     def fork(self, source: SessionLog | Path, *, leaf: str | None = None) -> SessionLog:
-        """A copy of a session as a new one of this working folder; with `leaf` only the branch up to it."""
+        """Copy a session into this working folder; with `leaf`, only the branch up to it."""
         return forks.fork(source, self.folder, self._cwd, leaf=leaf, blobs=self._blobs)
 
     def recent(self) -> SessionLog:
@@ -40,12 +40,12 @@ class SessionStore:
         return self.open(self.recent_path())
 
     def find(self, wanted: str) -> SessionLog:
-        """By path, by id, or by the beginning of an id; this working folder's sessions first."""
+        """Find by path, id or id prefix; this working folder's sessions first."""
         return self.open(self.find_path(wanted))
 
     def recent_path(self) -> Path:
-        """The file of `recent`, whoever has it open."""
-        for path in sorted(self.folder.glob("*.jsonl"), key=_written, reverse=True):
+        """The file of `recent`, even if it is open elsewhere."""
+        for path in sorted(self.folder.glob("*.jsonl"), key=modified_ns, reverse=True):
             header = _header(path)
             # Two folders can share a name here: `/a/b` and `/a-b`.
             if header is not None and (self._flat or header.cwd == clean(str(self._cwd))):
@@ -53,7 +53,7 @@ class SessionStore:
         raise UsageError(f"There is no session of {self._cwd} to continue; start one without --continue.")
 
     def find_path(self, wanted: str) -> Path:
-        """The file of `find`, whoever has it open."""
+        """The file of `find`, even if it is open elsewhere."""
         path = typed_path(wanted)
         if path.suffix == ".jsonl" or "/" in wanted:
             if not stat.S_ISREG(mode_of(path)):
@@ -66,12 +66,12 @@ class SessionStore:
             ]
         if not found:
             raise UsageError(
-                f'No session has an id that begins with "{wanted}"; sessions are kept in {self._root}.'
+                f'No session has an id that starts with "{wanted}"; sessions are stored in {self._root}.'
             )
         if len(found) > 1:
             ids = ", ".join(path.stem.rpartition("_")[2] for path in found[:5])
             raise UsageError(
-                f'{len(found)} sessions have an id that begins with "{wanted}": {ids}. Give more of it.'
+                f'{len(found)} sessions have an id that starts with "{wanted}": {ids}. Use a longer prefix.'
             )
         return found[0]
 
@@ -79,13 +79,6 @@ class SessionStore:
         if not prefix:
             return []
         return [path for path in folder.glob("*.jsonl") if path.stem.rpartition("_")[2].startswith(prefix)]
-
-
-def _written(path: Path) -> int:
-    try:
-        return path.stat().st_mtime_ns
-    except OSError:  # gone meanwhile
-        return 0
 
 
 def _header(path: Path) -> SessionHeader | None:

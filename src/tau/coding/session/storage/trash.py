@@ -1,4 +1,4 @@
-"""Deleted sessions, kept for a while: each in a folder of its own, with its artifacts, ready to come back."""
+"""The trash: deleted sessions with their artifacts, which can be restored for a while."""
 
 import os
 from contextlib import suppress
@@ -45,9 +45,9 @@ class Trash:
         self.folder = folder
 
     def put(self, session: Path, title: str = "") -> TrashedSession:
-        """Move a session here, with its artifacts and all that belongs to its file.
+        """Move a session to the trash, with its artifacts and related files.
 
-        Raises SessionLocked if another process writes it. What has been here for `KEPT_DAYS` is deleted.
+        Raises SessionLocked if another process is writing it. Deletes sessions older than `KEPT_DAYS`.
         """
         session = session.absolute()
         try:
@@ -68,7 +68,7 @@ class Trash:
             os.close(fd)
 
     def content(self) -> list[TrashedSession]:
-        """What is in the trash, the latest first. What has no readable note is left alone."""
+        """The sessions in the trash, latest first. Folders without a readable note are skipped."""
         found = []
         with suppress(FileNotFoundError):
             for place in self.folder.iterdir():
@@ -80,17 +80,15 @@ class Trash:
         return sorted(found, key=lambda one: (one.deleted_ms, one.path), reverse=True)
 
     def restore(self, trashed: TrashedSession) -> Path:
-        """Put a session back where it was; its path."""
+        """Move a session back; returns its path."""
         place, target = Path(trashed.folder), Path(trashed.path)
         names = [path for path in place.iterdir() if path.name != _NOTE]
         for path in names:
             if os.path.lexists(target.parent / path.name):
-                raise SessionError(
-                    f"{target.parent / path.name} exists, and nothing is overwritten; move it away first."
-                )
+                raise SessionError(f"{target.parent / path.name} already exists; move it away first.")
         try:
             make_private(target.parent)
-            # The session's own file last: while it is missing, there is no session without its artifacts.
+            # The session file last, so that there is never a session without its artifacts.
             for path in sorted(names, key=lambda path: path.name == target.name):
                 _rename(path, target.parent / path.name)
             sync_folder(target.parent)
@@ -137,18 +135,18 @@ class Trash:
                 try:
                     shutil.rmtree(one.folder)
                 except OSError as error:
-                    log.warning(f"{one.folder} is too old for the trash, but cannot be deleted.", error)
+                    log.warning(f"{one.folder} has expired but cannot be deleted.", error)
 
 
 def _belongings(session: Path) -> list[Path]:
-    """The file, its artifacts, and what was set aside beside it (`.torn`, `.bak`); the file itself first."""
+    """The file itself first, then its artifacts and backups (`.torn`, `.bak`)."""
     beside = sorted(path for path in session.parent.iterdir() if path.name.startswith(f"{session.name}."))
     artifacts = session.with_suffix("")
     return [session, *beside, *([artifacts] if artifacts.is_dir() else [])]
 
 
 def _rename(source: Path, target: Path) -> None:
-    """Also to another disk, where it is a copy: the source goes when that is complete."""
+    """Rename; to another disk, copy and then delete the source."""
     try:
         source.rename(target)
     except OSError as error:

@@ -1,10 +1,10 @@
-"""Runs the loop, and decides in one place what becomes of a run that failed.
+"""Decides in one place how to recover from a failed run.
 
-A request that is too large needs room, one with a picture that is refused goes without it, one that failed
-for a passing reason is sent again after a wait and then to another model; all else ends the run.
+A request that is too large is compacted, one with a refused image is sent without it, one that failed for a
+transient reason is retried after a delay and then sent to a fallback model; any other failure ends the run.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -13,12 +13,10 @@ from msgspec.structs import replace
 
 from tau.agent.abort import Abort, Aborted
 from tau.agent.events import AgentEvent, MessageEnd, Notice, RetryEnd, RetryStart
-from tau.agent.loop import Outcome, run
-from tau.agent.owner import Owner
-from tau.agent.queue import Prompt
+from tau.agent.loop import Outcome
 from tau.ai.model import Model
 from tau.ai.wire import AssistantMessage, TextContent, ThinkingContent, ToolResultMessage
-from tau.base import log
+from tau.base import log as log_file
 from tau.base.errors import ProviderError, TauError
 from tau.base.late import late
 from tau.base.text import sentence
@@ -32,87 +30,98 @@ if TYPE_CHECKING:
 images = late("tau.coding.session.refused_images")
 waits = late("tau.coding.session.retry")
 
-MAX_COMPACTIONS = 4  # with no answer in between
+MAX_COMPACTIONS = 4  # without an answer in between
 MAX_EMPTY_RETRIES = 3
-CUT_SHARE = 0.9  # of the output limit: an answer that was cut off below it found the window full
+CUT_SHARE = 0.9  # of the output limit: an answer truncated below this share filled the window
 
 RoomReason = Literal["threshold", "overflow", "incomplete"]
 
 
 class CompactContext(Protocol):
-    """Compacts the conversation; True where it has become smaller. Aborted, it returns or raises Aborted."""
+    """Compacts the conversation; True if it got smaller. On an abort it returns or raises Aborted."""
 
     def __call__(self, abort: Abort, /, *, reason: RoomReason) -> Awaitable[bool]: ...
 
 
-class RunSupervisor:
-    """One per session. `make_room` is the compaction; without one, what is too large fails.
+class RunRecovery:
+    """One per session. Without `compact`, a request that is too large fails.
 
-    `fallbacks` is there where the user has set chains of models to fall back to.
+    `fallbacks` is set if the user has configured fallback chains.
     """
 
     def __init__(
-        self, owner: Owner, history: SessionLog, retry: RetrySettings, model: Callable[[], Model]
+        self,
+        *,
+        log: SessionLog,
+        settings: RetrySettings,
+        model: Callable[[], Model],
+        emit: Callable[[AgentEvent], None],
+        compact: CompactContext | None,
+        fallbacks: "Fallbacks | None",
     ) -> None:
-        self._owner = owner
-        self._history = history
-        self._retry = retry
+        self._log = log
+        self._retry = settings
         self._model = model
+        self._emit = emit
+        self._compact = compact
+        self._fallbacks = fallbacks
         self._waiting: Abort | None = None
         self._attempt = 0  # retries since the last answer
         self._compactions = 0  # since the last answer
-        self.fallbacks: Fallbacks | None = None
-        self.make_room: CompactContext | None = None
 
     @property
     def waiting(self) -> bool:
-        """Whether a failed request waits to be sent again."""
+        """Whether a failed request is waiting to be retried."""
         return self._waiting is not None
 
     def cancel_wait(self) -> bool:
-        """Do not wait any longer: the run ends with its failure. False where nothing waits."""
+        """Stop waiting, so that the run ends with its failure. False if nothing is waiting."""
         if self._waiting is None:
             return False
         self._waiting.abort()
         return True
 
     def user_chose_model(self) -> None:
-        """The user has named a model; there is none to return to."""
-        if self.fallbacks is not None:
-            self.fallbacks.user_chose()
+        """Stay on the model that the user chose, rather than return to an earlier one."""
+        if self._fallbacks is not None:
+            self._fallbacks.user_chose()
 
-    async def run(self, prompts: Sequence[Prompt], abort: Abort) -> Outcome:
-        """Work on `prompts` until the model stops, or until nothing more can be done about a failure."""
+    async def begin(self, abort: Abort, *, new_prompt: bool) -> None:
+        """Reset the counters; before a new prompt, return to the first model if it is usable again."""
         self._attempt = self._compactions = 0
-        if prompts and self.fallbacks is not None:
+        if new_prompt and self._fallbacks is not None:
             with suppress(Aborted):
                 async with abort.scope():
-                    await self.fallbacks.before_prompt()
-        ended: Outcome | None = None
+                    await self._fallbacks.before_prompt()
+
+    async def recover(
+        self, outcome: Outcome, rerun: Callable[[Abort], Awaitable[Outcome]], abort: Abort
+    ) -> Outcome:
+        """Rerun the loop until it succeeds or its failure is final."""
+        final: Outcome | None = None
         try:
-            outcome = await run(self._owner, prompts, abort)
-            while (ended := await self._ended(outcome, abort)) is None:
-                again = await run(self._owner, [], abort)
+            while (final := await self._finish_or_retry(outcome, abort)) is None:
+                again = await rerun(abort)
                 outcome = replace(again, messages=[*outcome.messages, *again.messages])
         finally:
             if self._attempt:
-                error = None if ended is None else ended.error
+                error = None if final is None else final.error
                 self._emit(RetryEnd(False, self._attempt, UNSET if error is None else str(error)))
-        return ended
+        return final
 
-    async def room(self, abort: Abort, reason: RoomReason) -> bool:
-        """Ask for a smaller conversation; True where there is one. That this fails is no end of a run."""
-        if self.make_room is None:
+    async def make_room(self, abort: Abort, reason: RoomReason) -> bool:
+        """Compact if needed; True if the conversation got smaller. A failure does not end the run."""
+        if self._compact is None:
             return False
         try:
-            return await self.make_room(abort, reason=reason)
+            return await self._compact(abort, reason=reason)
         except TauError as error:
-            log.error("A compaction failed.", error)
+            log_file.error("A compaction failed.", error)
             self._emit(Notice("warning", f"The conversation could not be compacted: {error}"))
             return False
 
-    def saw(self, event: AgentEvent) -> None:
-        """Called with every event of the session: an answer puts an end to what was counted before it."""
+    def observe(self, event: AgentEvent) -> None:
+        """Reset the counters when the model answers."""
         if not isinstance(event, MessageEnd) or not isinstance(event.message, AssistantMessage):
             return
         message = event.message
@@ -123,11 +132,11 @@ class RunSupervisor:
         if self._attempt:
             self._emit(RetryEnd(True, self._attempt))
         self._attempt = self._compactions = 0
-        if self.fallbacks is not None:
-            self.fallbacks.answered()
+        if self._fallbacks is not None:
+            self._fallbacks.answered()
 
-    async def _ended(self, outcome: Outcome, abort: Abort) -> Outcome | None:
-        """How it ended; None where it is to be run again."""
+    async def _finish_or_retry(self, outcome: Outcome, abort: Abort) -> Outcome | None:
+        """The final outcome, or None to run the loop again."""
         try:
             return await self._judge(outcome, abort)
         except Aborted:
@@ -142,9 +151,9 @@ class RunSupervisor:
         if not isinstance(error, ProviderError):
             return outcome
         if error.overflow:
-            return await self._overflowed(outcome, error, "overflow", abort)
+            return await self._compact_and_retry(outcome, error, "overflow", abort)
         if error.media:
-            notice = images.quarantine(self._history, self._model(), error)
+            notice = images.quarantine(self._log, self._model(), error)
             if notice is None:
                 return outcome
             self._emit(notice)
@@ -152,38 +161,38 @@ class RunSupervisor:
         delay_ms = waits.retry_delay_ms(self._retry, self._attempt + 1, error)
         if delay_ms is not None:
             return None if await self._wait(self._retry.max_retries, delay_ms, str(error), abort) else outcome
-        return await self._given_up(outcome, error, abort)
+        return await self._fall_back(outcome, error, abort)
 
     async def _judge_answer(self, outcome: Outcome, abort: Abort) -> Outcome | None:
-        """An answer that is no failure by itself, but of no use."""
+        """Detect answers that are empty or were truncated by a full window."""
         message = outcome.message
         if message is None:
             return outcome
         if message.stop_reason == "length" and self._window_was_full(message):
-            error = ProviderError("The context window is full: the answer was cut off before it began.")
-            return await self._overflowed(outcome, error, "incomplete", abort)
+            error = ProviderError("The context window is full: the answer was cut off before it started.")
+            return await self._compact_and_retry(outcome, error, "incomplete", abort)
         if message.stop_reason != "stop" or has_content(message) or not self._retry.enabled:
             return outcome
         name = f"{message.provider}/{message.model}"
         if self._attempt < (most := min(MAX_EMPTY_RETRIES, self._retry.max_retries)):
-            told = f"{name} sent an empty answer."
+            told = f"{name} returned an empty response."
             delay_ms = waits.backoff_ms(self._retry, self._attempt + 1)
             return None if await self._wait(most, delay_ms, told, abort) else outcome
         if _follows_results(outcome):
-            return outcome  # it had worked, and may have nothing to add
+            return outcome  # after tool calls, the model may have nothing to add
         error = ProviderError(
-            f"{name} sent nothing but empty answers; ask again, or try another model.", retryable=True
+            f"{name} returned only empty responses; try again, or use another model.", retryable=True
         )
-        return await self._given_up(replace(outcome, error=error), error, abort)
+        return await self._fall_back(replace(outcome, error=error), error, abort)
 
-    async def _overflowed(
+    async def _compact_and_retry(
         self, outcome: Outcome, error: ProviderError, reason: RoomReason, abort: Abort
     ) -> Outcome | None:
-        if self.make_room is None:
+        if self._compact is None:
             return outcome
         if self._compactions < MAX_COMPACTIONS:
             self._compactions += 1
-            if await self.room(abort, reason) and not abort.aborted:
+            if await self.make_room(abort, reason) and not abort.aborted:
                 return None
         if abort.aborted:
             return replace(outcome, aborted=True)
@@ -191,11 +200,11 @@ class RunSupervisor:
             "The conversation could not be made small enough; "
             "start a new session, or use a model with a larger context window."
         )
-        told = ProviderError(f"{sentence(str(error))} {advice}", status=error.status, overflow=True)
-        return replace(outcome, error=told)
+        advised = ProviderError(f"{sentence(str(error))} {advice}", status=error.status, overflow=True)
+        return replace(outcome, error=advised)
 
     async def _wait(self, most: int, delay_ms: int, why: str, abort: Abort) -> bool:
-        """Wait for the next attempt; False where the user has had enough of waiting."""
+        """Wait before the next attempt; False if the user cancels the wait."""
         self._attempt += 1
         self._waiting = Abort()
         try:
@@ -210,44 +219,41 @@ class RunSupervisor:
             self._waiting = None
         return True
 
-    async def _given_up(self, outcome: Outcome, error: ProviderError, abort: Abort) -> Outcome | None:
-        """This model cannot be had for now. Another one may answer in its place."""
+    async def _fall_back(self, outcome: Outcome, error: ProviderError, abort: Abort) -> Outcome | None:
+        """Switch to a fallback model, if there is one."""
         if not self._retry.enabled or not (error.retryable or error.quota):
             return outcome
-        if waits.asks_too_much(self._retry, error):
+        if waits.exceeds_max_delay(self._retry, error):
             assert error.retry_after is not None
             self._emit(
                 Notice(
                     "warning",
-                    f"The server asks for a wait of {_spoken(error.retry_after)}; "
-                    f"retry.maxDelayMs allows {_spoken(self._retry.max_delay_ms / 1000)}.",
+                    f"The server asks for a delay of {_format_duration(error.retry_after)}; "
+                    f"retry.maxDelayMs allows {_format_duration(self._retry.max_delay_ms / 1000)}.",
                 )
             )
         attempts, self._attempt = self._attempt, 0
         if attempts:
             self._emit(RetryEnd(False, attempts, str(error)))
-        if self.fallbacks is None:
+        if self._fallbacks is None:
             return outcome
         async with abort.scope():
-            return None if await self.fallbacks.apply(error) else outcome
+            return None if await self._fallbacks.apply(error) else outcome
 
     def _window_was_full(self, message: AssistantMessage) -> bool:
-        """Cut off below the model's own output limit, and before anything was said."""
+        """Whether the answer was cut off below the model's output limit, before any text or call."""
         usage = message.usage
         known = usage.input + usage.cache_read + usage.cache_write + usage.output > 0
         return known and not is_usable(message) and usage.output < self._model().max_tokens * CUT_SHARE
 
-    def _emit(self, event: AgentEvent) -> None:
-        self._owner.emit(event)
-
 
 def has_content(message: AssistantMessage) -> bool:
-    """Whether there is anything in it, if only thoughts."""
+    """Whether it has any content, including thinking."""
     return any(not isinstance(part, TextContent) or part.text.strip() for part in message.content)
 
 
 def is_usable(message: AssistantMessage) -> bool:
-    """Whether it has words or calls."""
+    """Whether it has text or tool calls."""
     return bool(message.text.strip()) or any(
         not isinstance(part, (TextContent, ThinkingContent)) for part in message.content
     )
@@ -260,7 +266,7 @@ def _follows_results(outcome: Outcome) -> bool:
     return False
 
 
-def _spoken(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

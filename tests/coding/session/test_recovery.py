@@ -9,7 +9,7 @@ from tau.agent.events import AgentEvent, RetryEnd, RetryStart
 from tau.ai.faux import Count, Fail, FauxStep, Say, Stop, Think, Use
 from tau.ai.wire import AssistantMessage
 from tau.base.errors import ProviderError, TauError
-from tau.coding.session.supervisor import RoomReason
+from tau.coding.session.recovery import RoomReason
 from tau.config.settings import RetrySettings
 from tests.coding.session.driver import Driver, busy, go, in_time
 
@@ -76,7 +76,7 @@ def test_a_wait_that_is_longer_than_allowed_is_named() -> None:
     driver = Driver([[Fail(busy(retry_after=7200))]])
     assert go(driver).error is not None
     assert len(driver.faux.requests) == 1
-    assert driver.told == ["The server asks for a wait of 2 h; retry.maxDelayMs allows 5 min."]
+    assert driver.told == ["The server asks for a delay of 2 h; retry.maxDelayMs allows 5 min."]
 
 
 def test_a_used_up_quota_is_not_waited_for() -> None:
@@ -90,21 +90,21 @@ def test_a_wait_can_be_ended_without_an_abort() -> None:
 
     def stop(event: AgentEvent) -> None:
         if isinstance(event, RetryStart):
-            asyncio.get_running_loop().call_soon(lambda: stopped.append(driver.work.runs.cancel_wait()))
+            asyncio.get_running_loop().call_soon(lambda: stopped.append(driver.recovery.cancel_wait()))
 
     stopped: list[bool] = []
-    driver.work.subscribe(stop)
+    driver.bus.subscribe(stop)
     outcome = go(driver)
     assert (stopped, outcome.aborted) == ([True], False)
     assert str(outcome.error) == "busy, come back"
     assert driver.heard("retry") == ["auto_retry_start", "auto_retry_end"]
-    assert not driver.work.runs.waiting
-    assert not driver.work.runs.cancel_wait()
+    assert not driver.recovery.waiting
+    assert not driver.recovery.cancel_wait()
 
 
 def test_a_wait_can_be_ended_the_moment_it_is_told() -> None:
     driver = Driver([[Fail(busy())]], retry=SLOW)
-    driver.work.subscribe(lambda event: isinstance(event, RetryStart) and driver.work.runs.cancel_wait())  # type: ignore[arg-type]
+    driver.bus.subscribe(lambda event: isinstance(event, RetryStart) and driver.recovery.cancel_wait())  # type: ignore[arg-type]
     assert not go(driver).aborted
 
 
@@ -116,7 +116,7 @@ def test_an_abort_ends_a_wait() -> None:
         if isinstance(event, RetryStart):
             asyncio.get_running_loop().call_soon(abort.abort)
 
-    driver.work.subscribe(stop)
+    driver.bus.subscribe(stop)
     outcome = asyncio.run(in_time(driver.prompt(abort=abort)))
     assert outcome.aborted
     assert driver.heard("retry") == ["auto_retry_start", "auto_retry_end"]
@@ -165,8 +165,7 @@ def test_a_compaction_that_fails_or_is_aborted_does_not_raise() -> None:
     async def fail(abort: Abort, *, reason: RoomReason) -> bool:
         raise TauError("The summary failed.")
 
-    driver = Driver([[Fail(TOO_LONG)]])
-    driver.work.runs.make_room = fail
+    driver = Driver([[Fail(TOO_LONG)]], compact=fail)
     assert go(driver).error is not None
     assert "The conversation could not be compacted: The summary failed." in driver.told
 
@@ -176,8 +175,7 @@ def test_a_compaction_that_fails_or_is_aborted_does_not_raise() -> None:
             raise Aborted
         return False
 
-    driver = Driver([[Fail(TOO_LONG)]])
-    driver.work.runs.make_room = stop
+    driver = Driver([[Fail(TOO_LONG)]], compact=stop)
     assert go(driver).aborted
 
 
@@ -188,8 +186,7 @@ def test_room_is_asked_for_before_every_request() -> None:
         asked.append(reason)
         raise Aborted
 
-    driver = Driver([[Use("echo", text="x")], [Say("Done.")]])
-    driver.work.runs.make_room = note
+    driver = Driver([[Use("echo", text="x")], [Say("Done.")]], compact=note)
     assert go(driver).error is None
     assert asked == ["threshold", "threshold"]
 
@@ -232,7 +229,7 @@ def test_nothing_but_empty_answers_is_a_failure_that_may_pass() -> None:
     driver = Driver([[]], retry=RetrySettings(base_delay_ms=1))
     error = go(driver).error
     assert isinstance(error, ProviderError) and error.retryable
-    assert "empty answers" in str(error)
+    assert "empty responses" in str(error)
     assert len(driver.faux.requests) == 4
 
 
