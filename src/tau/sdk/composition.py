@@ -30,7 +30,6 @@ from tau.coding.session.activities import Activities
 from tau.coding.session.session import Session, SessionParts
 from tau.coding.session.stats import record_costs
 from tau.coding.session.storage.log import SessionLog
-from tau.coding.session.trackers import make_trackers
 from tau.coding.tools import create_tools
 from tau.coding.tools.from_settings import tool_settings_of
 from tau.coding.undo.recorder import Recorder
@@ -38,7 +37,7 @@ from tau.config.context_files import find_context_files
 from tau.config.layers import load_settings
 from tau.config.paths import Paths
 from tau.config.settings import Settings
-from tau.sdk.environment import make_jobs, make_recorder, open_artifacts, open_world
+from tau.sdk.environment import make_jobs, make_recorder, make_trackers, open_artifacts, open_world
 from tau.sdk.models import open_models
 from tau.sdk.options import SessionOptions
 from tau.sdk.storage import open_log, remember

@@ -5,6 +5,9 @@ from contextlib import AsyncExitStack
 from functools import cache
 from pathlib import Path
 
+from msgspec import Struct
+
+from tau.agent.event_bus import EventBus
 from tau.agent.events import AgentEvent, Notice
 from tau.agent.ports import FileSystem
 from tau.agent.queue import Queue
@@ -17,8 +20,11 @@ from tau.coding.files.seen_files import SeenFiles
 from tau.coding.internal_urls.router import SchemeRouter
 from tau.coding.jobs.session_jobs import SessionJobs
 from tau.coding.output import OutputLimits
+from tau.coding.plan.mode import PlanMode
+from tau.coding.session.activities import Activities
+from tau.coding.session.checkpoints import SessionCheckpoints
 from tau.coding.session.storage.log import SessionLog
-from tau.coding.session.trackers import SessionTrackers
+from tau.coding.session.todos import TodoRules, Todos
 from tau.coding.todo.list import MemoryTodos
 from tau.coding.undo.recorder import Recorder
 from tau.config.settings import Settings
@@ -30,6 +36,13 @@ delivery = late("tau.coding.jobs.delivery")
 local_urls = late("tau.coding.internal_urls.local")
 
 
+class SessionTrackers(Struct, frozen=True):
+    """The todo list and the checkpoints, as recorded in the log."""
+
+    todos: Todos
+    checkpoints: SessionCheckpoints
+
+
 async def open_world(
     cwd: Path,
     fs: FileSystem,
@@ -38,7 +51,7 @@ async def open_world(
     models: ModelRoles,
     ui: Ui | None,
     jobs: SessionJobs,
-    boards: SessionTrackers | None,
+    trackers: SessionTrackers | None,
     services: AsyncExitStack,
 ) -> CodingWorld:
     conflicts = cache(lambda: store.ConflictStore())
@@ -53,8 +66,8 @@ async def open_world(
         snapshots=SeenFiles(),
         models=models,
         jobs=await services.enter_async_context(jobs),
-        todos=MemoryTodos() if boards is None else boards.todos,
-        checkpoints=None if boards is None else boards.checkpoints,
+        todos=MemoryTodos() if trackers is None else trackers.todos,
+        checkpoints=None if trackers is None else trackers.checkpoints,
     )
 
 
@@ -103,3 +116,32 @@ def make_recorder(
         return scratch.with_name("history")
 
     return Recorder(folder, runner, warn=lambda text: emit(Notice("warning", text)))
+
+
+def make_trackers(
+    log: SessionLog,
+    queue: Queue,
+    settings: Settings,
+    events: EventBus,
+    activities: Activities,
+    plan: PlanMode,
+) -> SessionTrackers:
+    checkpoints = SessionCheckpoints(log, queue, events.emit)
+    reminders = settings.todo.reminders
+    rules = TodoRules(
+        reminders=reminders.enabled,
+        max_reminders=reminders.max,
+        clear_delay_s=settings.tasks.todo_clear_delay,
+    )
+    todos = Todos(
+        log,
+        queue,
+        events.emit,
+        rules,
+        running=lambda: activities.running,
+        quiet=lambda: plan.on or (settings.checkpoint.enabled and checkpoints.active is not None),
+    )
+    events.watch(todos.saw)
+    if settings.checkpoint.enabled:
+        events.watch(checkpoints.saw)  # after the list, which is recorded before a rewind moves the branch
+    return SessionTrackers(todos, checkpoints)
