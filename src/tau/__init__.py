@@ -1,10 +1,10 @@
-"""tau: a coding agent for the terminal and for programs. What programs use can be imported from here."""
+"""tau: a coding agent for the terminal and for programs. This is the public API."""
 
 from tau.base.late import late
 from tau.base.version import VERSION as __version__
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # the same names once more, for type checkers and editors; a test compares the two
+if TYPE_CHECKING:  # the same names for type checkers and editors; a test compares the two
     from tau.agent.abort import Aborted as Aborted
     from tau.agent.agent import Agent as Agent
     from tau.agent.effects import Effects as Effects
@@ -149,7 +149,7 @@ __all__ = ["__version__", *_HOME_OF]
 
 
 def __getattr__(name: str) -> object:
-    """Each name is loaded at its first use: the command line must not pay for what programs need."""
+    """Load each name at first use, to keep the command line fast."""
     if name not in _HOME_OF:
         raise AttributeError(f"module 'tau' has no attribute {name!r}")
     value: object = getattr(_HOME_OF[name], name)

@@ -104,7 +104,7 @@ def test_calls_are_run_whatever_the_stop_reason_says() -> None:
 def test_a_refusal_is_an_error_that_no_retry_helps() -> None:
     error = failed(CLAUDE, Answer((Text("I"),), stop="refusal"))
     assert not error.retryable
-    assert str(error) == "acme declined to answer: the model will not do this. Word the request differently."
+    assert str(error) == "acme declined to answer: the model refuses this. Rephrase the request."
 
 
 def test_tokens_are_counted() -> None:
@@ -171,7 +171,7 @@ def test_a_refused_key_is_never_shown() -> None:
     assert error.status == 401
     assert not error.retryable
     assert "secret-key-77" not in str(error)
-    assert "acme refused the API key" in str(error)
+    assert "acme rejected the API key" in str(error)
 
 
 def test_a_request_beyond_the_window_is_recognised() -> None:
@@ -188,7 +188,7 @@ def test_a_cut_connection_may_be_tried_again(after: int) -> None:
 def test_half_an_event_is_an_answer_cut_off(after: int) -> None:
     error = failed(CLAUDE, TruncatedEvent(after_events=after))
     assert error.retryable
-    assert str(error) == "The answer from acme was cut off before its end."
+    assert str(error) == "The answer from acme was cut off."
 
 
 def test_an_event_that_is_no_json_may_be_tried_again() -> None:
@@ -207,7 +207,7 @@ def test_a_bad_byte_costs_one_character() -> None:
 def test_an_error_in_the_middle_keeps_the_vendors_words(kind: str, retryable: bool) -> None:
     error = failed(CLAUDE, ErrorEvent(kind=kind, message="It broke."))
     assert error.retryable is retryable
-    assert str(error) == "acme broke off its answer: It broke."
+    assert str(error) == "acme aborted its answer: It broke."
 
 
 def test_a_web_page_is_not_an_answer() -> None:

@@ -56,8 +56,8 @@ def test_a_command_runs_once_until_a_fresh_value_is_wanted(tmp_path: Path) -> No
         ("kill -9 $$", "failed: signal 9"),
         ("true", "printed nothing"),
         ("echo secret; echo secret", "more than one line"),
-        ("head -c 100000 /dev/zero | tr '\\0' s", "far more than a key"),
-        ("", 'only "!"'),
+        ("head -c 100000 /dev/zero | tr '\\0' s", "too much for a key"),
+        ("", 'just "!"'),
     ],
 )
 def test_a_command_without_a_key_is_an_error_that_never_shows_the_output(command: str, said: str) -> None:

@@ -88,7 +88,7 @@ def test_the_next_key_is_used_at_once_and_kept(tmp_path: Path, api: str, fault: 
     assert asked.texts == ["one", "two"]
     assert asked.errors == []
     [warning] = asked.warnings
-    assert warning.startswith("acme ") and "another one of auth.json" in warning
+    assert warning.startswith("acme ") and "another one from auth.json" in warning
 
 
 @pytest.mark.parametrize("fault", [Status(503, "busy"), Status(404, "no such model"), Status(400, "bad")])

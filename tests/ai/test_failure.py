@@ -374,8 +374,8 @@ def test_digits_in_a_text_classify_nothing() -> None:
 def test_a_refused_key_says_who_refused_it_and_where_to_put_another() -> None:
     error = fail(401, {"error": {"message": "invalid x-api-key"}})
     assert str(error) == (
-        "acme refused the API key (401): invalid x-api-key. "
-        "Give another with --api-key, in auth.json or in the provider's environment variable."
+        "acme rejected the API key (401): invalid x-api-key. "
+        "Set another with --api-key, in auth.json or in the provider's environment variable."
     )
     assert "acme does not allow this" in str(fail(403, {"error": {"message": "No access!"}}))
 
@@ -419,7 +419,7 @@ def test_a_key_never_stands_in_an_error(text: str, key: str | None) -> None:
 def test_an_error_in_the_middle_of_an_answer(event: dict[str, Any], retryable: bool) -> None:
     error = stream_failure(json.dumps(event).encode(), provider="acme")
     assert error.retryable is retryable
-    assert str(error).startswith("acme broke off its answer: ")
+    assert str(error).startswith("acme aborted its answer: ")
 
 
 def test_a_rate_limit_in_the_middle_of_an_answer_is_the_keys() -> None:

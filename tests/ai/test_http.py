@@ -140,7 +140,7 @@ def test_what_is_sent() -> None:
 @pytest.mark.parametrize("value", ["two\r\nlines", "naïve", "nul\0"])
 def test_a_header_that_cannot_be_sent_is_refused_without_showing_it(value: str) -> None:
     async def test(http: HttpTransport) -> None:
-        with pytest.raises(ProviderError, match="The header x-key holds") as caught:
+        with pytest.raises(ProviderError, match="The header x-key has invalid") as caught:
             await get(http, "127.0.0.1:1", headers={"x-key": value})
         assert value not in str(caught.value)
         assert not caught.value.retryable
@@ -166,7 +166,7 @@ def test_a_header_that_cannot_be_sent_is_refused_without_showing_it(value: str) 
 )
 def test_a_url_that_makes_no_sense_is_refused_without_showing_a_password(url: str) -> None:
     async def test(http: HttpTransport) -> None:
-        with pytest.raises(ProviderError, match="looks like https://host:port/path") as caught:
+        with pytest.raises(ProviderError, match="use https://host:port/path") as caught:
             async with http.open("GET", url):
                 pass
         assert "geheim" not in str(caught.value)
@@ -312,7 +312,7 @@ def test_a_connection_that_is_closed_in_answer_to_a_second_request_is_replaced_o
 def test_a_request_is_not_repeated_when_a_fresh_connection_fails_or_an_answer_has_begun() -> None:
     async def refused(http: HttpTransport, where: str) -> None:
         assert await get(http, where) == (200, b"hello")
-        with pytest.raises(ProviderError, match="was cut"):
+        with pytest.raises(ProviderError, match="Connection lost"):
             await get(http, where)
 
     assert connections_of([saying(HELLO, b"H")], refused) == 1

@@ -69,7 +69,7 @@ def test_a_stranger_is_not_trusted_and_the_way_out_is_said(server: FakeServer) -
         ask(server.url, {})
     place = server.url.removeprefix("https://")
     assert str(caught.value).startswith(
-        f"The certificate of {place} cannot be trusted: self-signed certificate."
+        f"The certificate of {place} is not trusted: self-signed certificate."
     )
     assert "TAU_CA_FILE" in str(caught.value)
     assert not caught.value.retryable
@@ -83,7 +83,7 @@ def test_an_unusable_file_is_named_with_its_variable(
     file = tmp_path / "ca.pem"
     if content is not None:
         file.write_text(content)
-    with pytest.raises(ProviderError, match=f"{variable} names {file}, which holds no usable certificates"):
+    with pytest.raises(ProviderError, match=f"{variable} refers to {file}, which has no usable certificates"):
         tls_context({variable: str(file)})
 
 

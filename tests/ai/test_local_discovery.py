@@ -240,7 +240,7 @@ def test_other_programs_on_the_usual_ports_are_no_servers(answer: Answer) -> Non
 
 def test_a_server_without_models_is_found_and_says_so() -> None:
     (found,) = run(look({"ollama": {"GET /api/tags": {"models": []}}}))
-    assert found.models == [] and "no model" in found.note
+    assert found.models == [] and "no chat model" in found.note
 
 
 def test_a_very_long_list_is_cut() -> None:

@@ -304,7 +304,7 @@ def test_images_go_only_where_they_can_be_seen() -> None:
     assert seen[0] == messages[0]
     assert seen[2] == messages[2]
     blind = normalize_history(messages, BLIND)
-    note = TextContent("[an image was here; this model takes no images]")
+    note = TextContent("[image omitted: this model has no vision]")
     assert blind[0] == user([TextContent("look"), note])
     assert isinstance(blind[2], ToolResultMessage)
     assert blind[2].content == [note]
@@ -342,7 +342,7 @@ def test_attachments_are_sent_as_images_and_text() -> None:
             TextContent("see these"),
             PNG,
             TextContent("[b.pdf]\nthe words"),
-            TextContent("[c.pdf is attached, but its text could not be read]"),
+            TextContent("[c.pdf is attached, but unreadable]"),
         ]
     )
 
@@ -364,10 +364,10 @@ def test_a_command_of_the_users_is_told_to_the_model() -> None:
     assert ran_text(ran("a\nb\n")) == "Ran `ls`\n```\na\nb\n```"
     assert ran_text(ran()) == "Ran `ls`\n```\n(no output)\n```"
     assert ran_text(ran("x", exit_code=2)) == "Ran `ls`\n```\nx\n```\nExit code 2."
-    assert ran_text(ran("x", exit_code=None, cancelled=True)).endswith("```\nThe user cancelled it.")
-    assert ran_text(ran("x", exit_code=None)).endswith("```\nIt was killed.")
-    assert ran_text(ran("x", truncated=True)).endswith("```\nThe output is cut.")
-    assert ran_text(ran("x", truncated=True, full_output_path="/tmp/o")).endswith("cut; all: /tmp/o")
+    assert ran_text(ran("x", exit_code=None, cancelled=True)).endswith("```\nCancelled by the user.")
+    assert ran_text(ran("x", exit_code=None)).endswith("```\nKilled.")
+    assert ran_text(ran("x", truncated=True)).endswith("```\nOutput truncated.")
+    assert ran_text(ran("x", truncated=True, full_output_path="/tmp/o")).endswith("truncated; all: /tmp/o")
     assert ran_text(ran("a ``` b")) == "Ran `ls`\n````\na ``` b\n````"
     assert normalize_history([ran("x")], CLAUDE) == [UserMessage("Ran `ls`\n```\nx\n```", 5)]
 

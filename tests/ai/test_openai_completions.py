@@ -356,7 +356,7 @@ def test_a_connection_that_breaks_after_the_finish_costs_nothing() -> None:
 def test_an_answer_without_any_end_was_cut_off() -> None:
     error = failed(GPT, stream_of(chunk({"content": "x"})))
     assert error.retryable
-    assert str(error) == "The answer from acme was cut off before its end."
+    assert str(error) == "The answer from acme was cut off."
 
 
 @pytest.mark.parametrize(
@@ -375,7 +375,7 @@ def test_a_bad_byte_costs_one_character() -> None:
 def test_an_error_in_the_middle_keeps_the_vendors_words() -> None:
     error = failed(GPT, ErrorEvent(kind="server_error", message="It broke."))
     assert error.retryable
-    assert str(error) == "acme broke off its answer: It broke."
+    assert str(error) == "acme aborted its answer: It broke."
     error = failed(GPT, stream_of(chunk({"content": "x"}), '{"error":{"code":400,"message":"Bad tool."}}'))
     assert not error.retryable
     assert "Bad tool." in str(error)

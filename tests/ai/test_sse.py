@@ -175,7 +175,7 @@ def test_a_bad_character_does_not_cost_the_event(data: bytes, text: str) -> None
 
 @pytest.mark.parametrize("data", [b"{not json", b'{"text": 1}', b"", b'{"text": "\xff', b"<html>" * 100])
 def test_an_event_that_cannot_be_read_is_an_error_with_an_excerpt(data: bytes) -> None:
-    with pytest.raises(ProviderError, match="an event that cannot be read") as caught:
+    with pytest.raises(ProviderError, match="an invalid event") as caught:
         decode_event(THING, data)
     assert caught.value.retryable
     assert data[:6].decode("utf-8", "replace") in str(caught.value)

@@ -56,5 +56,5 @@ def test_every_known_api_has_its_dialect() -> None:
 
 
 def test_an_unknown_api_names_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match=r'no API "smtp".*anthropic-messages, openai-completions'):
+    with pytest.raises(ConfigError, match=r'Unknown API "smtp".*anthropic-messages, openai-completions'):
         dialect("smtp")

@@ -458,7 +458,7 @@ def test_missing_or_wrong_folder_is_named(tmp_path: Path) -> None:
 
 
 def test_nothing_to_run_is_refused() -> None:
-    with pytest.raises(ValueError, match="no command"):
+    with pytest.raises(ValueError, match="No command"):
         run(captured([]))
 
 

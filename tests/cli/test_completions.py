@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tau.cli.completions import SHELLS, script
+from tau.cli.completions import SHELLS, completion_script
 from tau.cli.flags import FLAGS, SUBCOMMANDS
 
 
@@ -19,7 +19,7 @@ COMP_CWORD={len(words)}
 _tau
 printf '%s\\n' "${{COMPREPLY[@]}}"
 """
-    (tmp_path / "tau.bash").write_text(script("bash"))
+    (tmp_path / "tau.bash").write_text(completion_script("bash"))
     ran = subprocess.run(
         ["bash", "--norc", "-c", program, "bash", str(tmp_path / "tau.bash")],
         cwd=tmp_path,
@@ -59,7 +59,7 @@ def test_bash_offers_files_and_folders_where_they_belong(folder: Path) -> None:
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_every_script_knows_every_flag_and_subcommand(shell: str) -> None:
-    text = script(shell)
+    text = completion_script(shell)
     dashes = "-l " if shell == "fish" else "--"
     assert [flag.name for flag in FLAGS if f"{dashes}{flag.name}" not in text] == []
     assert [command.name for command in SUBCOMMANDS if command.name not in text] == []
@@ -69,15 +69,15 @@ def test_every_script_knows_every_flag_and_subcommand(shell: str) -> None:
 def test_every_shell_accepts_its_script(shell: str, tmp_path: Path) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
-    (tmp_path / "script").write_text(script(shell))
-    ran = subprocess.run([shell, "-n", str(tmp_path / "script")], capture_output=True, text=True)
+    (tmp_path / "completion_script").write_text(completion_script(shell))
+    ran = subprocess.run([shell, "-n", str(tmp_path / "completion_script")], capture_output=True, text=True)
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
 def test_fish_offers_choices(tmp_path: Path) -> None:
     if shutil.which("fish") is None:
         pytest.skip("fish is not installed")
-    (tmp_path / "tau.fish").write_text(script("fish"))
+    (tmp_path / "tau.fish").write_text(completion_script("fish"))
     program = f"source {tmp_path}/tau.fish; complete -C 'tau --mode '"
     ran = subprocess.run(["fish", "--no-config", "-c", program], capture_output=True, text=True)
     assert {line.split("\t")[0] for line in ran.stdout.splitlines()} == {"text", "json"}

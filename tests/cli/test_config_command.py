@@ -84,7 +84,7 @@ def test_set_get_and_reset(capsys: Capture) -> None:
     row = json.loads(capsys.readouterr().out)
     assert (row["value"], row["origin"], row["path"]) == ("claude-*", "user", str(settings_file()))
     run(["reset", "defaultModel"])
-    assert "taken out of" in capsys.readouterr().out
+    assert "was removed from" in capsys.readouterr().out
     run(["reset", "defaultModel"])
     assert "is not set in" in capsys.readouterr().out
     run(["get", "defaultModel"])
@@ -110,7 +110,7 @@ def test_a_saved_value_that_the_project_hides_is_said_to_be_hidden(project: Path
     run(["set", "read.defaultLimit", "8"])
     out, err = capsys.readouterr()
     assert out == f"read.defaultLimit is now 8, in {settings_file()}.\n"
-    assert f"{project} sets read.defaultLimit, and wins" in err
+    assert f"{project} overrides read.defaultLimit" in err
 
 
 def test_warnings_go_to_stderr(project: Path, capsys: Capture) -> None:
@@ -119,7 +119,7 @@ def test_warnings_go_to_stderr(project: Path, capsys: Capture) -> None:
     out, err = capsys.readouterr()
     assert json.loads(out)
     assert len(err.splitlines()) == 2
-    assert "only the user can set it" in err
+    assert "only you can set it" in err
 
 
 def test_an_unknown_key_can_be_taken_out(capsys: Capture) -> None:
@@ -127,7 +127,7 @@ def test_an_unknown_key_can_be_taken_out(capsys: Capture) -> None:
     settings_file().write_text('{"zzz": 1}')
     run(["reset", "zzz"])
     out, err = capsys.readouterr()
-    assert out.startswith("zzz was taken out of")
+    assert out.startswith("zzz was removed from")
     assert err == ""
     settings_file().write_text('{"zzz": 1}')
     run(["reset", "zzz", "--json"])
@@ -164,11 +164,11 @@ def test_help_names_every_action(capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (["frobnicate"], "there are list, get, set, reset, path"),
-        (["get"], "Write it as tau config get KEY."),
-        (["set", "retry.enabled"], "Write it as tau config set KEY VALUE."),
-        (["set", "defaultModel", "two", "words"], "Write it as tau config set KEY VALUE."),
-        (["list", "--yaml"], 'no option "--yaml"'),
+        (["frobnicate"], "use one of list, get, set, reset, path"),
+        (["get"], "Usage: tau config get KEY."),
+        (["set", "retry.enabled"], "Usage: tau config set KEY VALUE."),
+        (["set", "defaultModel", "two", "words"], "Usage: tau config set KEY VALUE."),
+        (["list", "--yaml"], 'Unknown option "--yaml"'),
         (["get", "retry.enable"], "Did you mean retry.enabled?"),
         (["set", "tools.approvalMode", "never"], "one of ask, workspace, yolo"),
     ],

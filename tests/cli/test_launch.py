@@ -1,4 +1,4 @@
-"""What a command line asks for: which face, which folder, which options."""
+"""What a command line asks for: which mode, which folder, which options."""
 
 import os
 from pathlib import Path
@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from tau.base.errors import UsageError
-from tau.cli.launch import options
+from tau.cli.launch import session_options
 from tau.cli.mode_selection import choose_mode
 from tau.cli.parse import parse
-from tau.cli.working_folder import is_home, working_folder
+from tau.cli.working_folder import is_home, resolve_working_folder
 
 
 @pytest.mark.parametrize(
@@ -29,12 +29,12 @@ from tau.cli.working_folder import is_home, working_folder
 def test_the_face_follows_the_flags_and_the_terminal(
     argv: list[str], at_terminal: str, elsewhere: str
 ) -> None:
-    assert choose_mode(parse(argv), talks=True) == at_terminal
-    assert choose_mode(parse(argv), talks=False) == elsewhere
+    assert choose_mode(parse(argv), is_interactive=True) == at_terminal
+    assert choose_mode(parse(argv), is_interactive=False) == elsewhere
 
 
 def test_a_terminal_that_cannot_move_its_cursor_gets_plain_lines() -> None:
-    assert choose_mode(parse([]), talks=True, dumb=True) == "console"
+    assert choose_mode(parse([]), is_interactive=True, dumb=True) == "console"
 
 
 def test_flags_become_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,7 +43,7 @@ def test_flags_become_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         "--provider p --model m:low --thinking high --api-key k --base-url http://h -r abc --tools read,,bash"
     )
     argv += " --system-prompt s --append-system-prompt a --session-dir d --config x --config /y --yolo"
-    made = options(parse(argv.split()), tmp_path)
+    made = session_options(parse(argv.split()), tmp_path)
     assert (made.cwd, made.provider, made.model, made.thinking) == (tmp_path, "p", "m:low", "high")
     assert (made.api_key, made.base_url, made.resume, made.tools) == (
         "k",
@@ -58,25 +58,27 @@ def test_flags_become_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_is_not_asked_for_is_left_to_the_settings(tmp_path: Path) -> None:
-    made = options(parse(["-p", "hi"]), tmp_path)
+    made = session_options(parse(["-p", "hi"]), tmp_path)
     assert (made.tools, made.settings, made.thinking, made.session_dir) == (None, {}, None, None)
-    assert options(parse(["--no-tools", "--no-session"]), tmp_path).tools == ()
-    assert not options(parse(["--no-session"]), tmp_path).save
-    assert options(parse(["--approval-mode", "ask"]), tmp_path).settings == {"tools.approvalMode": "ask"}
-    assert options(parse(["-c"]), tmp_path).continue_recent
+    assert session_options(parse(["--no-tools", "--no-session"]), tmp_path).tools == ()
+    assert not session_options(parse(["--no-session"]), tmp_path).save
+    assert session_options(parse(["--approval-mode", "ask"]), tmp_path).settings == {
+        "tools.approvalMode": "ask"
+    }
+    assert session_options(parse(["-c"]), tmp_path).continue_recent
 
 
 def test_the_working_folder_exists_or_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert working_folder(None) == tmp_path
+    assert resolve_working_folder(None) == tmp_path
     (tmp_path / "sub").mkdir()
-    assert working_folder("sub") == tmp_path / "sub"
-    with pytest.raises(UsageError, match="There is no folder"):
-        working_folder("missing")
+    assert resolve_working_folder("sub") == tmp_path / "sub"
+    with pytest.raises(UsageError, match="not found"):
+        resolve_working_folder("missing")
     monkeypatch.chdir(tmp_path / "sub")
     (tmp_path / "sub").rmdir()
     with pytest.raises(UsageError, match="no longer exists"):
-        working_folder(None)
+        resolve_working_folder(None)
 
 
 def test_the_home_folder_is_known_under_every_name(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_help_and_completions_go_to_stdout(tau: Callable[..., tuple[int, str, st
 
 
 def test_wrong_flags_and_shells_are_told_in_one_line(tau: Callable[..., tuple[int, str, str]]) -> None:
-    assert tau("--modle") == (2, "", 'tau: There is no flag "--modle". Did you mean --model?\n')
+    assert tau("--modle") == (2, "", 'tau: Unknown flag "--modle". Did you mean --model?\n')
     assert tau("-p", "-r")[::2] == (2, f"tau: {NO_ID}\n")
     assert tau("completions") == (2, "", "tau: Name the shell: tau completions bash|zsh|fish.\n")
 
@@ -102,7 +102,7 @@ def test_a_trace_of_a_users_mistake_is_in_the_log_only_on_request(
     (
         ("--help", "> >(true)", 0, ""),
         ("--version", ">&-", 2, "tau: stdout is closed.\n"),
-        ("--version", "> /dev/full", 1, "tau: The output cannot be written: No space left on device.\n"),
+        ("--version", "> /dev/full", 1, "tau: Cannot write output: No space left on device.\n"),
         ("--modle", "2>&-", 2, ""),
         ("--modle", "2> /dev/full", 2, ""),
     ),

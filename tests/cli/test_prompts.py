@@ -65,11 +65,11 @@ def test_the_usual_kinds_of_images_are_known(folder: Path, start: bytes, kind: s
 @pytest.mark.parametrize(
     ("name", "data", "words"),
     (
-        ("missing.txt", None, 'There is no file "missing.txt"'),
+        ("missing.txt", None, 'File "missing.txt" not found'),
         ("a.bin", b"\x7fELF\0\0", "neither text nor an image"),
         ("latin.txt", b"caf\xe9\n", "Not valid UTF-8"),
-        ("big.txt", b"x" * (MAX_TEXT_BYTES + 1), "more than 1 MiB"),
-        ("big.png", PNG + bytes(5 * 1024 * 1024), "more than 3.7 MiB"),
+        ("big.txt", b"x" * (MAX_TEXT_BYTES + 1), "larger than 1 MiB"),
+        ("big.png", PNG + bytes(5 * 1024 * 1024), "larger than 3.7 MiB"),
     ),
 )
 def test_a_file_that_cannot_be_sent_is_refused_by_name(

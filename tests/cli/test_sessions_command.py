@@ -78,13 +78,13 @@ def test_every_line_fits_and_nothing_drives_the_terminal(desk: Desk, monkeypatch
         monkeypatch.setenv("COLUMNS", columns)
         for text in (desk.run(), desk.run("--all"), desk.run("search", "x" * 20), desk.run("search", "日本")):
             assert text.replace("\n", "").isprintable() and "evil" not in text
-            widest = max(map(sessions_table.width, text.splitlines()))
+            widest = max(map(sessions_table.text_width, text.splitlines()))
             assert widest <= int(columns) or columns == "50"
 
 
 def test_no_more_than_asked_for_and_the_rest_is_told(desk: Desk) -> None:
-    assert "no sessions" in desk.run() and "--all" in desk.run()
-    assert desk.run("--all") == "There are no sessions yet.\n"
+    assert "No sessions" in desk.run() and "--all" in desk.run()
+    assert desk.run("--all") == "No sessions yet.\n"
     for _ in range(25):
         desk.write()
     *rows, blank, more = desk.run().splitlines()
@@ -135,7 +135,7 @@ def test_words_are_found_with_the_place_where_they_were_said(desk: Desk) -> None
     assert "You: Where is the needle?" in text and "You: a needle there" in text and "    /other" in text
     assert "there" not in desk.run("search", "--here", "needle").replace("the needle", "")
     assert desk.run("search", "needle", "hay").count("needle") == 2
-    assert desk.run("search", "absent") == 'Nothing that was said has all of "absent".\n'
+    assert desk.run("search", "absent") == 'No session contains all of "absent".\n'
     assert "1 more; --limit 2" in desk.run("search", "needle", "--limit", "1")
 
 
@@ -191,7 +191,7 @@ def test_a_session_gets_another_name(desk: Desk) -> None:
         "rename", id_of(path), "A", "new", "\x1b[1mname"
     )
     assert desk.json()[0]["name"] == "A new name"
-    assert "no name now" in desk.run("rename", id_of(path), "")
+    assert "Removed the session's name" in desk.run("rename", id_of(path), "")
     assert desk.json()[0]["name"] is None
 
 
@@ -209,7 +209,7 @@ def test_what_is_open_elsewhere_is_neither_renamed_nor_deleted(desk: Desk) -> No
 def test_what_was_deleted_comes_back(desk: Desk) -> None:
     path, other = desk.write(user("1", "precious words")), desk.write()
     before = path.read_bytes()
-    assert '"precious words" is in the trash.' in desk.run("delete", id_of(path))
+    assert 'Moved "precious words" to the trash.' in desk.run("delete", id_of(path))
     assert [row["path"] for row in desk.json()] == [str(other)]
     assert desk.json("search", "precious") == []
     assert "30 d left  precious words" in desk.run("restore")
@@ -223,7 +223,7 @@ def test_several_are_deleted_at_once(desk: Desk) -> None:
     one, two = desk.write(), desk.write()
     desk.run("delete", id_of(one), str(two))
     assert desk.json() == []
-    with pytest.raises(UsageError, match="Give more of it"):
+    with pytest.raises(UsageError, match="Use a longer prefix"):
         sessions_command.run(["restore", id_of(one)[:4]])
 
 
@@ -236,7 +236,7 @@ def test_export_is_done_by_the_export_command(desk: Desk) -> None:
 
 def test_the_index_can_be_made_anew(desk: Desk) -> None:
     desk.write()
-    assert desk.run("reindex") == "The index was made anew from 1 session file.\n"
+    assert desk.run("reindex") == "Rebuilt the index from 1 session file.\n"
 
 
 def test_a_damaged_index_is_told_once(desk: Desk, capfd: pytest.CaptureFixture[str]) -> None:
@@ -253,8 +253,8 @@ def test_a_damaged_index_is_told_once(desk: Desk, capfd: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["sow"], 'no action "sow"'),
-        (["--wide"], 'no option "--wide"'),
+        (["sow"], 'Unknown action "sow"'),
+        (["--wide"], 'Unknown option "--wide"'),
         (["--limit"], "--limit takes a number"),
         (["--limit", "0"], "--limit takes a number"),
         (["search"], "tau sessions search WORD"),
@@ -279,7 +279,7 @@ def test_help_names_all_actions(desk: Desk) -> None:
         if action != "list"
     )
     assert text == desk.run("-h")
-    assert desk.run("search", "--", "--help").startswith("Nothing")
+    assert desk.run("search", "--", "--help").startswith("No session")
 
 
 def test_sessions_in_a_folder_of_their_own_are_listed(desk: Desk) -> None:

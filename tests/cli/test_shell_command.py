@@ -25,7 +25,7 @@ def test_each_line_is_a_command_and_what_it_sets_lasts(tmp_path: Path) -> None:
 def test_a_line_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     ran = shell(tmp_path, "sleep 100\necho on\n", "-t", "200")
     assert ran.stdout == "on\n" and ran.returncode == 0
-    assert "longer than 200 ms" in ran.stderr
+    assert "Stopped after 200 ms" in ran.stderr
 
 
 @pytest.mark.parametrize("words", (["-t", "x"], ["-t"], ["-C", "/nowhere/at/all"], ["--what"]))

@@ -38,10 +38,10 @@ def users_file() -> Path:
 
 def test_a_host_is_added_listed_and_removed(capfd: Capture) -> None:
     assert run(["list"]) == 0
-    assert capfd.readouterr().out == "There are no hosts; tau ssh add NAME [USER@]HOST adds one.\n"
+    assert capfd.readouterr().out == "No hosts; add one with tau ssh add NAME [USER@]HOST.\n"
     words = ["--port", "2222", "--key=~/.ssh/shop", "--desc", "The shop", "--no-compat"]
     assert run(["add", "shop", "deploy@10.0.0.5", *words]) == 0
-    assert capfd.readouterr().out == f"Host shop is now in {users_file()}.\n"
+    assert capfd.readouterr().out == f"Added host shop to {users_file()}.\n"
     assert json.loads(users_file().read_text()) == {
         "hosts": {
             "shop": {
@@ -62,8 +62,8 @@ def test_a_host_is_added_listed_and_removed(capfd: Capture) -> None:
     (listed,) = json.loads(capfd.readouterr().out)
     assert (listed["name"], listed["port"], listed["own"], listed["os"]) == ("shop", 2222, True, None)
     assert run(["remove", "shop"]) == 0
-    assert capfd.readouterr().out == f"Host shop was taken out of {users_file()}.\n"
-    with pytest.raises(UsageError, match='There is no host "shop"'):
+    assert capfd.readouterr().out == f"Removed host shop from {users_file()}.\n"
+    with pytest.raises(UsageError, match='No host "shop"'):
         run(["remove", "shop"])
 
 
@@ -77,7 +77,7 @@ def test_a_host_of_the_project_is_written_to_its_file(project: Path, capfd: Capt
     run(["remove", "box", "--scope", "project"])
     run(["remove", "box"])
     assert capfd.readouterr().out.splitlines()[-1].endswith(f"{users_file()}.")
-    assert out.endswith(f"Host box is now in {users_file()}.\n")
+    assert out.endswith(f"Added host box to {users_file()}.\n")
 
 
 def test_a_key_that_a_project_may_not_name_is_told_when_it_is_written(capfd: Capture) -> None:
@@ -88,27 +88,27 @@ def test_a_key_that_a_project_may_not_name_is_told_when_it_is_written(capfd: Cap
 
 def test_a_host_of_another_file_is_not_removed_but_found(project: Path) -> None:
     (project / "ssh.json").write_text('{"hosts": {"box": {"host": "h"}}}')
-    with pytest.raises(UsageError, match=r"stands in .*ssh\.json; remove it there"):
+    with pytest.raises(UsageError, match=r"is defined in .*ssh\.json; remove it there"):
         run(["remove", "box"])
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["frobnicate"], "there are list, add, remove, test"),
-        (["add"], "Write it as tau ssh add NAME [USER@]HOST."),
-        (["add", "box"], "Write it as tau ssh add NAME [USER@]HOST."),
-        (["add", "box", "h", "--host", "h"], "Write it as tau ssh add NAME [USER@]HOST."),
+        (["frobnicate"], "use one of list, add, remove, test"),
+        (["add"], "Usage: tau ssh add NAME [USER@]HOST."),
+        (["add", "box"], "Usage: tau ssh add NAME [USER@]HOST."),
+        (["add", "box", "h", "--host", "h"], "Usage: tau ssh add NAME [USER@]HOST."),
         (["add", "box", "h", "--port", "x"], "port must be a whole number"),
-        (["add", "box", "h", "--compat", "--no-compat"], "exclude each other"),
-        (["add", "box", "h", "--scope", "world"], "Write --scope user or --scope project"),
+        (["add", "box", "h", "--compat", "--no-compat"], "cannot be used together"),
+        (["add", "box", "h", "--scope", "world"], "--scope takes user or project"),
         (["add", "a b", "h"], 'Host "a b" cannot be added'),
         (["add", "box", "h", "--port"], "--port needs a value."),
-        (["list", "x"], "Write it as tau ssh list [--json]."),
+        (["list", "x"], "Usage: tau ssh list [--json]."),
         (["list", "--port", "3"], "tau ssh list has no option --port."),
-        (["list", "--yaml"], 'no option "--yaml"'),
-        (["test", "nobody"], "there are none"),
-        (["remove"], "Write it as tau ssh remove NAME."),
+        (["list", "--yaml"], 'Unknown option "--yaml"'),
+        (["test", "nobody"], "none are defined"),
+        (["remove"], "Usage: tau ssh remove NAME."),
     ],
 )
 def test_wrong_use_is_one_clear_line(words: list[str], said: str) -> None:

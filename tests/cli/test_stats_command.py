@@ -46,7 +46,7 @@ def test_a_page_goes_to_a_file_or_to_standard_output(capfd: Capture) -> None:
     assert run(["--html"]) == 0
     page = Path("tau-stats.html").read_text()
     assert page.startswith("<!DOCTYPE html>") and "<svg" in page
-    assert "was drawn in tau-stats.html." in capfd.readouterr().err
+    assert "to tau-stats.html." in capfd.readouterr().err
     assert run(["--html", "other.html", "--days=3"]) == 0
     assert Path("other.html").exists()
     assert run(["--html", "-"]) == 0
@@ -62,7 +62,7 @@ def test_a_page_is_not_written_over_a_file_of_the_users_own() -> None:
 
 @pytest.mark.parametrize("words", [["--json", "--html"], ["file.html"], ["--weeks"], ["--days"]])
 def test_wrong_use_is_told(words: list[str]) -> None:
-    with pytest.raises(UsageError, match="Write it as tau stats"):
+    with pytest.raises(UsageError, match="Usage: tau stats"):
         run(words)
 
 

@@ -30,7 +30,7 @@ def test_all_of_it_is_read_however_it_arrives(pipe: Pipe) -> None:
         loop = asyncio.get_running_loop()
         loop.call_later(0.01, os.write, pipe[1], "hällo\n".encode())
         loop.call_later(0.02, send, pipe, b"world\n")
-        return await stdin.piped_text()
+        return await stdin.read_piped_text()
 
     assert asyncio.run(main()) == "hällo\nworld\n"
 
@@ -41,20 +41,20 @@ def test_all_of_it_is_read_however_it_arrives(pipe: Pipe) -> None:
 )
 def test_text_is_decoded_and_odd_bytes_do_not_stop_the_work(pipe: Pipe, data: bytes, text: str) -> None:
     send(pipe, data)
-    assert asyncio.run(stdin.piped_text()) == text
+    assert asyncio.run(stdin.read_piped_text()) == text
 
 
 def test_binary_data_is_refused(pipe: Pipe) -> None:
     send(pipe, b"\x7fELF\0\0\0")
     with pytest.raises(UsageError, match="not text"):
-        asyncio.run(stdin.piped_text())
+        asyncio.run(stdin.read_piped_text())
 
 
 def test_too_much_is_refused(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stdin, "MAX_BYTES", 1000)
     send(pipe, b"x" * 1001)
-    with pytest.raises(UsageError, match="are piped in; put them into a file"):
-        asyncio.run(stdin.piped_text())
+    with pytest.raises(UsageError, match="put it in a file"):
+        asyncio.run(stdin.read_piped_text())
 
 
 def test_a_terminal_and_dev_null_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +63,7 @@ def test_a_terminal_and_dev_null_are_not_waited_for(monkeypatch: pytest.MonkeyPa
     try:
         for fd in (terminal, nothing):
             monkeypatch.setattr(stdin, "STDIN", fd)
-            assert asyncio.run(stdin.piped_text()) == ""
+            assert asyncio.run(stdin.read_piped_text()) == ""
     finally:
         for fd in (keyboard, terminal, nothing):
             os.close(fd)
@@ -76,7 +76,7 @@ def test_a_pipe_that_stays_open_is_mentioned(
 
     async def main() -> str:
         asyncio.get_running_loop().call_later(0.05, send, pipe, b"late")
-        return await stdin.piped_text()
+        return await stdin.read_piped_text()
 
     assert asyncio.run(main()) == "late"
-    assert capsys.readouterr().err.startswith("tau: Waiting for the end of what is piped in")
+    assert capsys.readouterr().err.startswith("tau: Waiting for piped input to end")

@@ -56,7 +56,7 @@ def test_a_json_object_is_a_whole_call(project: Path, monkeypatch: pytest.Monkey
 
 def test_broken_json_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     typed(monkeypatch, '{"path')
-    with pytest.raises(UsageError, match="cannot be read"):
+    with pytest.raises(UsageError, match="Invalid JSON"):
         tool_commands.run("edit", [])
 
 

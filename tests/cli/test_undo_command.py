@@ -145,19 +145,19 @@ def test_sessions_of_other_folders_are_not_taken(
     work(session(project), "fix it", {"a.txt": "two\n"})
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path / "other")
-    with pytest.raises(UsageError, match=r"no session of .*other has changed a file"):
+    with pytest.raises(UsageError, match=r"no session in .*other changed a file"):
         undo_command.run([])
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--what"], '"--what" is not known'),
-        (["0"], "give 1 or more"),
+        (["--what"], 'Unknown option "--what"'),
+        (["0"], "use 1 or more"),
         (["--force"], "needs the names"),
-        (["--session"], "needs the id"),
-        (["--redo", "2"], "as a whole"),
-        (["--list=yes"], "is not known"),
+        (["--session"], "needs a session id"),
+        (["--redo", "2"], "takes no turns or files"),
+        (["--list=yes"], "Unknown option"),
     ],
 )
 def test_what_makes_no_sense_is_said(words: list[str], said: str) -> None:
@@ -168,5 +168,5 @@ def test_what_makes_no_sense_is_said(words: list[str], said: str) -> None:
 def test_a_session_without_changes_is_told(project: Path) -> None:
     log = session(project)
     log.close()
-    with pytest.raises(UsageError, match="has changed no file"):
+    with pytest.raises(UsageError, match="changed no files"):
         undo_command.run(["--session", log.header.id])

@@ -75,7 +75,7 @@ def test_an_entry_without_a_type_is_a_key(auth: AuthFile) -> None:
 def test_an_entry_of_another_form_is_an_error_without_the_key(auth: AuthFile, entry: str) -> None:
     auth.path.parent.mkdir()
     auth.path.write_text('{\n"openai": ' + entry + "}")
-    with pytest.raises(ConfigError, match="must have the form") as caught:
+    with pytest.raises(ConfigError, match="must look like") as caught:
         auth.get("openai")
     assert caught.value.line == 2
     assert "sk-1" not in str(caught.value)
@@ -97,7 +97,7 @@ def test_a_provider_may_have_several_keys(auth: AuthFile) -> None:
     auth.path.parent.mkdir()
     entries = [{"type": "api_key", "key": "A"}, {"type": "oauth", "x": 1}, {"key": " B "}, {"key": "A"}]
     auth.path.write_text(json.dumps({"openai": entries, "none": [{"type": "oauth"}]}))
-    assert auth.get_all("openai") == auth.get_settled("openai") == ["A", "B"]
+    assert auth.get_all("openai") == auth.get_all_settled("openai") == ["A", "B"]
     assert auth.get("openai") == "A"
     assert (auth.get_all("none"), auth.get("none"), auth.get_all("nobody")) == ([], None, [])
 
@@ -106,7 +106,7 @@ def test_a_provider_may_have_several_keys(auth: AuthFile) -> None:
 def test_a_list_with_something_else_in_it_is_an_error(auth: AuthFile, entries: str) -> None:
     auth.path.parent.mkdir()
     auth.path.write_text('{"openai": ' + entries + "}")
-    with pytest.raises(ConfigError, match="must have the form") as caught:
+    with pytest.raises(ConfigError, match="must look like") as caught:
         auth.get("openai")
     assert "sk-1" not in str(caught.value)
 

@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from tau.base.errors import ConfigError
-from tau.config.command_files import MAX_FILE_BYTES, MAX_FILES, CommandFile, find_command_files, parse
+from tau.config.command_files import (
+    MAX_FILE_BYTES,
+    MAX_FILES,
+    CommandFile,
+    find_command_files,
+    parse_command_file,
+)
 from tau.config.paths import user_paths
 
 
@@ -116,11 +122,11 @@ def test_what_cannot_be_used_is_told_with_its_path(home: Path, tmp_path: Path) -
     assert list(found(tmp_path, warnings)) == ["good"]
     for name, why in (
         ("large.md", "larger than"),
-        ("empty.md", "no text"),
-        ("open.md", "no end"),
-        ("bad name.md", "cannot be the name"),
+        ("empty.md", "is empty"),
+        ("open.md", "no closing line"),
+        ("bad name.md", "not a valid command name"),
         ("binary.md", "not UTF-8"),
-        ("pipe.md", "not a file"),
+        ("pipe.md", "Not a regular file"),
     ):
         assert any(name in warning and why in warning for warning in warnings), name
 
@@ -167,7 +173,7 @@ list:
 Body with --- in it.
 ---
 """
-    fields, body = parse(text, Path("x.md"))
+    fields, body = parse_command_file(text, Path("x.md"))
     assert fields["name"] == "quoted"
     assert fields["description"] == "folded over two lines"
     assert fields["argument-hint"] == "[a] [b]"

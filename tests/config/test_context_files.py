@@ -88,9 +88,9 @@ def test_what_cannot_be_read_is_left_out_with_a_warning(world: World) -> None:
     (world.cwd / "AGENTS.md").write_bytes(b"\xef\xbb\xbfhere")
     assert world.texts() == ["here"]
     assert [warning.rpartition(": ")[2] for warning in world.warnings] == [
-        "it is not UTF-8 text.",
-        "it is not a file.",
-        "it is not a file.",
+        "not UTF-8 text.",
+        "not a regular file.",
+        "not a regular file.",
     ]
 
 
@@ -98,7 +98,7 @@ def test_a_long_file_is_cut_and_says_so(world: World) -> None:
     (world.cwd / "AGENTS.md").write_text("ä" * MAX_FILE_BYTES)
     (text,) = world.texts()
     assert text.startswith("ä" * (MAX_FILE_BYTES // 2))
-    assert text.endswith("[AGENTS.md is cut here: 64 KiB of 128 KiB are shown]")
+    assert text.endswith("[AGENTS.md truncated: 64 KiB of 128 KiB shown]")
     assert len(world.warnings) == 1
 
 

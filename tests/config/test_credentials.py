@@ -96,7 +96,7 @@ def test_a_name_of_an_unset_variable_is_never_sent(world: World) -> None:
     world.environ["FIRST_VAR"] = "from-first"
     assert world.get() == "from-first"
     world.flags["openai"] = "NOT_SET_THREE"
-    with pytest.raises(UsageError, match="--api-key names the variable NOT_SET_THREE"):
+    with pytest.raises(UsageError, match="--api-key refers to the variable NOT_SET_THREE"):
         world.get()
 
 
@@ -163,13 +163,13 @@ def test_who_has_a_key_is_told_without_running_a_command(world: World, tmp_path:
 
 def test_a_missing_key_is_explained_in_one_line(world: World) -> None:
     world.auth.set_key("openai", "NOT_SET")
-    text = world.credentials().where_to_put_key("openai")
+    text = world.credentials().describe_missing_key("openai")
     assert "FIRST_VAR or SECOND_VAR" in text
-    assert f'{{"openai":{{"type":"api_key","key":"..."}}}} into {world.auth.path}' in text
-    assert "names the variable NOT_SET, which is not set" in text
+    assert f'{{"openai":{{"type":"api_key","key":"..."}}}} to {world.auth.path}' in text
+    assert "refers to the variable NOT_SET, which is not set" in text
     assert "--provider demo" in text and "Ollama" in text
     assert "\n" not in text
-    text = world.credentials().where_to_put_any_key()
-    assert text.startswith("No key and no model server was found: set ")
-    assert "names the variable NOT_SET, which is not set" in text and "\n" not in text
-    assert "no key for nobody" in world.credentials().where_to_put_key("nobody")
+    text = world.credentials().describe_missing_keys()
+    assert text.startswith("No API key or model server found: set ")
+    assert "refers to the variable NOT_SET, which is not set" in text and "\n" not in text
+    assert "No API key for nobody" in world.credentials().describe_missing_key("nobody")

@@ -9,7 +9,7 @@ import pytest
 from tau.ai.catalog import Catalog, Provider, find_models, pick_model
 from tau.ai.model import Compat, Model, Price
 from tau.base.errors import ConfigError
-from tau.config.models_file import ModelsFile, load_models_file, merge
+from tau.config.models_file import ModelsFile, load_models_file, merge_models
 
 TABLE = Catalog(
     {
@@ -52,14 +52,14 @@ def load(folder: Path, content: Any) -> ModelsFile:
 def merged(folder: Path, providers: dict[str, Any]) -> Catalog:
     file = load(folder, providers)
     assert file.warnings == []
-    return merge(TABLE, file)
+    return merge_models(TABLE, file)
 
 
 def test_a_missing_file_changes_nothing(tmp_path: Path) -> None:
     file = load_models_file(tmp_path / "models.json")
-    assert merge(TABLE, file) is TABLE
+    assert merge_models(TABLE, file) is TABLE
     assert (file.keys, file.warnings) == ({}, [])
-    assert merge(TABLE, load(tmp_path, "{}")) is TABLE
+    assert merge_models(TABLE, load(tmp_path, "{}")) is TABLE
 
 
 def test_a_new_provider_with_its_models(tmp_path: Path) -> None:
@@ -178,10 +178,10 @@ def test_unknown_fields_are_ignored_with_a_warning_and_a_near_name(tmp_path: Pat
     file = load(tmp_path, content)
     path = tmp_path / "models.json"
     assert file.warnings == [
-        f"{path}:4: Unknown field providers.openai.oauth is ignored.",
-        f"{path}:5: Unknown field providers.openai.baseUrI is ignored. Did you mean baseUrl?",
-        f"{path}:9: Unknown field providers.openai.models[0].maxToken is ignored. Did you mean maxTokens?",
-        f"{path}:16: Unknown field providers.other.modelOverrides.o.thinking is ignored.",
+        f"{path}:4: Ignored unknown field providers.openai.oauth.",
+        f"{path}:5: Ignored unknown field providers.openai.baseUrI. Did you mean baseUrl?",
+        f"{path}:9: Ignored unknown field providers.openai.models[0].maxToken. Did you mean maxTokens?",
+        f"{path}:16: Ignored unknown field providers.other.modelOverrides.o.thinking.",
     ]
 
 
@@ -196,7 +196,7 @@ BAD = [
     ({"own": {"baseUrl": "ftp://x"}}, 4, "must start with http:// or https://"),
     ({"own": {"apiKey": {"key": "sk-1"}}}, 4, "providers.own.apiKey must be text."),
     ({"own": {"baseUrl": 5}}, 4, "providers.own.baseUrl must be text, not 5"),
-    ({"openai": {"api": "telepathy"}}, 4, "there are anthropic-messages, openai-completions"),
+    ({"openai": {"api": "telepathy"}}, 4, "use one of anthropic-messages, openai-completions"),
     ({"openai": {"models": [{"id": "a", "api": "x"}]}}, 7, "providers.openai.models[0].api"),
     ({"openai": {"models": [{"id": "a"}, {"name": "b"}]}}, 8, "providers.openai.models[1] needs the field"),
     ({"openai": {"models": [{"id": "a", "contextWindow": "big"}]}}, 7, "must be a whole number from 1, not"),
@@ -210,10 +210,10 @@ BAD = [
     ({"openai": {"compat": {"thinkingField": "x"}}}, 5, 'one of "", reasoning_content, reasoning'),
     ({"openai": {"headers": {"a": "b", "c": 5}}}, 6, "providers.openai.headers.c must be text."),
     ({"openai": {"modelOverrides": {"a": {}, "b": {"maxTokens": "x"}}}}, 7, "modelOverrides.b.maxTokens"),
-    ({"openai": {"modelOverrides": {"a": {"compat": {"x": 1}}}}}, 7, "a.compat.x is not known"),
+    ({"openai": {"modelOverrides": {"a": {"compat": {"x": 1}}}}}, 7, "a.compat.x is not a known field"),
     ({"openai": []}, 3, "providers.openai must be an object"),
-    ({"a/b": {}}, 3, "cannot be the id of a provider"),
-    ({"": {}}, 3, "cannot be the id of a provider"),
+    ({"a/b": {}}, 3, "is not a valid provider id"),
+    ({"": {}}, 3, "is not a valid provider id"),
 ]  # fmt: skip
 
 
@@ -222,13 +222,13 @@ def test_a_mistake_is_an_error_with_line_field_and_what_is_allowed(
     tmp_path: Path, providers: dict[str, Any], line: int, said: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:
-        merge(TABLE, load(tmp_path, providers))
+        merge_models(TABLE, load(tmp_path, providers))
     assert said in str(caught.value)
     assert (caught.value.path, caught.value.line) == (tmp_path / "models.json", line)
 
 
 def test_a_broken_file_and_one_without_an_object_are_errors(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"models\.json:2: This is not valid JSON"):
+    with pytest.raises(ConfigError, match=r"models\.json:2: Invalid JSON"):
         load(tmp_path, '{"providers":\n }')
     with pytest.raises(ConfigError, match="providers must be an object"):
         load(tmp_path, '{"providers": []}')

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tau.config.pasted_key import doubt_about, freed, wrong_with
+from tau.config.pasted_key import clean_pasted_key, key_problem, key_warning
 
 KEY = "sk-ant-api03-abcdef"
 
@@ -22,12 +22,12 @@ KEY = "sk-ant-api03-abcdef"
     ],
 )
 def test_what_was_copied_with_it_goes(text: str) -> None:
-    assert freed(text) == KEY
+    assert clean_pasted_key(text) == KEY
 
 
 def test_a_command_or_a_variable_stays_as_it_is() -> None:
-    assert freed("!pass show key=x") == "!pass show key=x"
-    assert freed("MY_KEY") == "MY_KEY"
+    assert clean_pasted_key("!pass show key=x") == "!pass show key=x"
+    assert clean_pasted_key("MY_KEY") == "MY_KEY"
 
 
 @pytest.mark.parametrize(
@@ -36,22 +36,22 @@ def test_a_command_or_a_variable_stays_as_it_is() -> None:
         (KEY, None),
         ("!pass show key", None),
         ("SET_VARIABLE", None),
-        ("UNSET_VARIABLE", "There is no variable UNSET_VARIABLE with a key in it."),
+        ("UNSET_VARIABLE", "The variable UNSET_VARIABLE is not set."),
         ("", "Paste the key first."),
-        ("!", "Write the command that prints the key behind the sign !."),
-        ("short", "This is too short for a key: it has 5 characters."),
-        ("x" * 5000, "This is too long for a key: it has 5,000 characters."),
-        ("two words here", "A key has no blanks and no special letters; copy it again."),
-        ("schlüssel-123", "A key has no blanks and no special letters; copy it again."),
-        ("a\x1b[31mbcdefgh", "A key has no blanks and no special letters; copy it again."),
+        ("!", "After !, write the command that prints the key."),
+        ("short", "Too short for a key: 5 characters."),
+        ("x" * 5000, "Too long for a key: 5,000 characters."),
+        ("two words here", "Keys have no spaces or special characters; copy it again."),
+        ("schlüssel-123", "Keys have no spaces or special characters; copy it again."),
+        ("a\x1b[31mbcdefgh", "Keys have no spaces or special characters; copy it again."),
     ],
 )
 def test_what_cannot_be_a_key_is_told(key: str, problem: str | None) -> None:
-    assert wrong_with(key, {"SET_VARIABLE": "secret-value"}) == problem
+    assert key_problem(key, {"SET_VARIABLE": "secret-value"}) == problem
 
 
 def test_a_key_of_somebody_else_is_doubted() -> None:
-    assert doubt_about(KEY, "anthropic") is None
-    assert doubt_about("gsk_abcdefgh", "anthropic") is not None
-    assert doubt_about("gsk_abcdefgh", "nobody-knows") is None
-    assert doubt_about("!command", "anthropic") is None
+    assert key_warning(KEY, "anthropic") is None
+    assert key_warning("gsk_abcdefgh", "anthropic") is not None
+    assert key_warning("gsk_abcdefgh", "nobody-knows") is None
+    assert key_warning("!command", "anthropic") is None

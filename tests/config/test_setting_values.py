@@ -9,7 +9,7 @@ import pytest
 from tau.base.errors import ConfigError
 from tau.config.layers import load_settings
 from tau.config.paths import Paths, user_paths
-from tau.config.setting_values import add_allowed
+from tau.config.setting_values import add_allow_rules
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_a_pattern_finds_its_place(paths: Paths, before: object, after: object, 
     if before is not None:
         paths.home.mkdir(parents=True, exist_ok=True)
         paths.settings.write_text(json.dumps(before))
-    add_allowed(paths, ["run: ls"])
+    add_allow_rules(paths, ["run: ls"])
     assert json.loads(paths.settings.read_text()) == after
     assert "run: ls" in load_settings(paths, tmp_path).settings.tools.allow
 
@@ -41,5 +41,5 @@ def test_a_file_that_says_something_else_is_left_alone(paths: Paths, text: str) 
     paths.home.mkdir(parents=True, exist_ok=True)
     paths.settings.write_text(text)
     with pytest.raises(ConfigError):
-        add_allowed(paths, ["run: ls"])
+        add_allow_rules(paths, ["run: ls"])
     assert paths.settings.read_text() == text

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec import convert, to_builtins
 
-from tau.config.setting_values import wrong_value
+from tau.config.setting_values import value_problem
 from tau.config.settings import (
     Settings,
     describe_settings,
@@ -21,7 +21,7 @@ def test_every_setting_is_described_and_its_default_fits() -> None:
     assert len(table) > 20
     for setting in table:
         assert setting.description
-        assert wrong_value(setting, setting.default) is None
+        assert value_problem(setting, setting.default) is None
 
 
 def test_what_loosens_or_runs_anything_belongs_to_the_user() -> None:

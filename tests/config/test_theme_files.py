@@ -32,14 +32,14 @@ def test_a_theme_names_colours_and_tokens(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     (
-        ({"colors": {"accent": "#12345"}}, "is no colour"),
-        ({"colors": {"accent": "reddish"}}, "is no colour"),
-        ({"colors": {"accent": "256"}}, "is no colour"),
-        ({"colors": {"nonsense": "red"}}, "There is no colour"),
-        ({"tokens": {"nonsense": {}}}, "There is no token"),
-        ({"tokens": {"link": {"fg": "unknown"}}}, "is no colour"),
-        ({"tokens": {"link": {"bold": "yes"}}}, "not a theme"),
-        ({"kind": "purple"}, "not a theme"),
+        ({"colors": {"accent": "#12345"}}, "is not a color"),
+        ({"colors": {"accent": "reddish"}}, "is not a color"),
+        ({"colors": {"accent": "256"}}, "is not a color"),
+        ({"colors": {"nonsense": "red"}}, "Unknown color"),
+        ({"tokens": {"nonsense": {}}}, "Unknown token"),
+        ({"tokens": {"link": {"fg": "unknown"}}}, "is not a color"),
+        ({"tokens": {"link": {"bold": "yes"}}}, "Not a valid theme"),
+        ({"kind": "purple"}, "Not a valid theme"),
     ),
     ids=str,
 )

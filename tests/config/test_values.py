@@ -143,7 +143,7 @@ def test_reset_takes_out_unknown_keys_that_are_there(paths: Paths) -> None:
     paths.settings.write_text('{"old": {"thing": 1, "kept": 2}}')
     assert reset_setting(paths, "old.thing")
     assert content(paths) == {"old": {"kept": 2}}
-    with pytest.raises(UsageError, match="There is no setting"):
+    with pytest.raises(UsageError, match="Unknown setting"):
         reset_setting(paths, "old.thing")
 
 
@@ -161,7 +161,7 @@ def test_a_broken_file_is_never_overwritten(paths: Paths, broken: str) -> None:
 def test_a_group_that_is_no_object_is_not_overwritten(paths: Paths) -> None:
     paths.home.mkdir(parents=True)
     paths.settings.write_text('{"retry": 5}')
-    with pytest.raises(ConfigError, match="no object"):
+    with pytest.raises(ConfigError, match="not an object"):
         set_setting(paths, "retry.enabled", "false")
     assert content(paths) == {"retry": 5}
 
@@ -219,6 +219,6 @@ def test_a_write_that_the_kernel_cuts_off_keeps_the_old_file(paths: Paths) -> No
         [sys.executable, "-c", LIMITED, str(paths.home)], capture_output=True, text=True, timeout=30
     )
     assert done.returncode == 0, done.stderr
-    assert "stays as it was: File too large" in done.stdout
+    assert "it is unchanged: File too large" in done.stdout
     assert paths.settings.read_bytes() == before
     assert {path.name for path in paths.home.iterdir()} == {"settings.json", "settings.json.lock"}

@@ -186,7 +186,7 @@ def test_a_conversation_for_openai() -> None:
             {
                 "role": "user",
                 "content": [
-                    {"type": "text", "text": "Images from the call of read:"},
+                    {"type": "text", "text": "Images from read:"},
                     {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}},
                 ],
             },

@@ -215,7 +215,7 @@ def test_another_key_is_used_where_one_fails(program: Program, fault: Status) ->
     ran = program.ask("hi")
     assert (ran.returncode, ran.stdout) == (0, "Done.\n")
     assert keys(program) == ["first-key", "second-key", "second-key"]
-    assert "going on with another one of auth.json" in ran.stderr
+    assert "switching to another one from auth.json" in ran.stderr
     assert "-key" not in ran.stderr + ran.stdout
 
 

@@ -35,7 +35,7 @@ def test_a_drifted_file_is_told_with_its_tag_and_context() -> None:
 def test_a_tag_that_was_never_given_out_is_told_apart() -> None:
     error = report_of(SnapshotStore(), "ABCD", "delete 1\n")
     assert not error.recognised
-    assert "#ABCD was never given out for src/f.py" in str(error)
+    assert "#ABCD was never issued for src/f.py" in str(error)
     assert "*1:line 1" in str(error)
 
 

@@ -53,7 +53,7 @@ def test_run_sync_says_so_where_a_hook_keeps_the_prompt_back(tmp_path: Path) -> 
         async def input(self, message: tau.UserMessage) -> tau.UserMessage | None:
             return None
 
-    with pytest.raises(tau.TauError, match="a hook kept the prompt back"):
+    with pytest.raises(tau.TauError, match="a hook blocked the prompt"):
         tau.run_sync("Hello", options([[Say("no")]], tmp_path, hooks=(Silence(),)))
 
 
@@ -89,7 +89,7 @@ def test_two_tools_with_one_name_are_refused(tmp_path: Path) -> None:
     class Read(Bell):
         name = "read"
 
-    with pytest.raises(tau.UsageError, match="two tools with the name read"):
+    with pytest.raises(tau.UsageError, match="Two tools are named read"):
         tau.run_sync("Hello", options([[Say("no")]], tmp_path, add_tools=(Read(),)))
     answer = tau.run_sync("Hello", options([[Say("yes")]], tmp_path, tools=(), add_tools=(Read(),)))
     assert answer.text == "yes"
@@ -99,12 +99,12 @@ def test_a_tool_that_no_model_can_be_told_of_is_refused_at_once(tmp_path: Path) 
     class Mute(tau.Tool[NoParams]):
         name, label = "mute", "Mute"
 
-    with pytest.raises(tau.UsageError, match="The tool Mute cannot be described"):
+    with pytest.raises(tau.UsageError, match="The tool Mute is incomplete"):
         tau.run_sync("Hello", options([[Say("no")]], tmp_path, add_tools=(Mute(),)))
 
 
 def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(tau.UsageError, match="There is no folder"):
+    with pytest.raises(tau.UsageError, match="not found"):
         tau.run_sync("Hello", options([[Say("no")]], tmp_path / "nowhere"))
 
 

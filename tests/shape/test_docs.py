@@ -12,7 +12,7 @@ import pytest
 from tau.ai.catalog import load_catalog, pick_model
 from tau.coding.tools import TOOLS
 from tau.config.layers import load_settings
-from tau.config.models_file import load_models_file, merge
+from tau.config.models_file import load_models_file, merge_models
 from tau.config.paths import user_paths
 from tests.shape.source_tree import PACKAGE, ROOT
 from tests.support.fake_server import FakeServer
@@ -95,7 +95,9 @@ def test_example_of_a_models_file_is_accepted(tmp_path: Path) -> None:
     path.write_text(example)
     file = load_models_file(path)
     assert not file.warnings
-    assert pick_model(merge(load_catalog(), file), "office/coder-large").model.context_window == 200_000
+    assert (
+        pick_model(merge_models(load_catalog(), file), "office/coder-large").model.context_window == 200_000
+    )
 
 
 def test_example_of_a_settings_file_is_accepted(tmp_path: Path) -> None:

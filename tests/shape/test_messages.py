@@ -31,7 +31,7 @@ def problem(text: str) -> str:
         return "begins in lower case"
     if not text.endswith(ENDS):
         return "has no end"
-    return "has an exclamation mark" if "!" in text.removeprefix('A value is only "!"') else ""
+    return "has an exclamation mark" if "!" in text.removeprefix('A value is just "!"') else ""
 
 
 def told() -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Builds the assistant's message from a dialect's deltas, and says what happened along the way."""
+"""Builds the assistant message from a dialect's deltas and emits its events."""
 
 from collections.abc import Sequence
 from typing import Any, assert_never
@@ -24,12 +24,12 @@ from tau.base.late import late
 jiter = late("jiter")
 json = late("json")
 
-MAX_DEPTH = 100  # of arguments: more than any tool takes, less than what stops who walks through them
-TOO_DEEP = f"the arguments are nested more than {MAX_DEPTH} levels deep"
+MAX_DEPTH = 100  # of arguments: more than any tool needs, less than the recursion limit
+TOO_DEEP = f"the arguments are nested deeper than {MAX_DEPTH} levels"
 
 
 class _Prose:
-    """A text or thinking block while it grows."""
+    """A streaming text or thinking block."""
 
     __slots__ = ("data", "pieces", "signature", "thinking")
 
@@ -50,7 +50,7 @@ class _Prose:
 
 
 class _Call:
-    """A tool call while its arguments arrive."""
+    """A streaming tool call."""
 
     __slots__ = ("ended", "id", "index", "name", "pieces")
 
@@ -66,7 +66,7 @@ class _Call:
 
 
 class Assembler:
-    """Feed it deltas; read `message` at any time. `broken` says which calls cannot be used, and why."""
+    """Feed it deltas; read `message` at any time. `broken` maps unusable calls to the reason."""
 
     def __init__(self, model: Model, timestamp: int) -> None:
         self._model = model
@@ -125,7 +125,7 @@ class Assembler:
                 assert_never(delta)
 
     def end_blocks(self) -> Sequence[e.AssistantMessageEvent]:
-        """End what is still open, so that every start has its end. Harmless when nothing is."""
+        """End open blocks, so every start has an end."""
         events = [*self._end_prose()]
         for call in self._calls.values():
             if call.ended is None:
@@ -133,7 +133,7 @@ class Assembler:
         return events
 
     def message(self, stop_reason: StopReason, error: str | None = None) -> AssistantMessage:
-        """The message as it stands."""
+        """The message so far."""
         model = self._model
         tokens = self._tokens
         content: list[AssistantContent] = [block.content() for block in self._blocks]
@@ -149,7 +149,7 @@ class Assembler:
         )
 
     def _unique(self, id: str) -> str:
-        """A call's id, made up where the server sent none or one twice: results are matched by it."""
+        """A unique call id, generated if missing or repeated: results are matched by it."""
         taken = {block.id for block in self._blocks if isinstance(block, _Call)}
         return id if id and id not in taken else new_call_id()
 
@@ -185,10 +185,10 @@ class Assembler:
 
 
 def parse_arguments(raw: str) -> tuple[dict[str, Any], str | None]:
-    """The arguments of a complete call, or what is wrong with them.
+    """Parse the arguments of a complete call, or say what is wrong with them.
 
-    Nothing is repaired by guessing: a repaired text cannot be told from one that was cut off, and a cut-off
-    `write` would lose the rest of a file. Raw control characters inside strings are the one tolerated fault.
+    Nothing is repaired by guessing: repaired text looks like truncated text, and a truncated
+    `write` would lose the rest of a file. Only raw control characters inside strings are tolerated.
     """
     if not raw.strip():
         return {}, None
@@ -209,7 +209,7 @@ def parse_arguments(raw: str) -> tuple[dict[str, Any], str | None]:
 
 
 def is_deeper(value: Any, depth: int) -> bool:
-    """Whether lists and objects stand in each other more than `depth` times."""
+    """Whether lists and objects are nested more than `depth` times."""
     level = [value]
     while level and depth >= 0:
         depth -= 1
@@ -223,7 +223,7 @@ def is_deeper(value: Any, depth: int) -> bool:
 
 
 def partial_arguments(raw: str) -> dict[str, Any]:
-    """As much of unfinished arguments as can be read; for people to look at, never to run."""
+    """Parse as much of incomplete arguments as possible; for display only, never to run."""
     try:
         value = jiter.from_json(raw.encode(), partial_mode="trailing-strings") if raw.strip() else {}
     except ValueError:

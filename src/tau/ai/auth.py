@@ -1,4 +1,4 @@
-"""Keys for model servers: the port that gives them, and what a configured value stands for."""
+"""API keys: the credentials port, and the resolution of configured values."""
 
 import re
 from collections.abc import Mapping
@@ -19,46 +19,46 @@ shlex = late("shlex")
 COMMAND_TIMEOUT_S = 10
 MAX_OUTPUT_BYTES = 64 * KIB
 
-# What `!command` values printed, for the life of the process: some of them ask for a finger or a password.
+# Output of `!command` values, cached for the process: some ask for a fingerprint or a password.
 _printed: dict[str, str] = {}
 
 
 class KeyRetry(Struct, frozen=True):
-    """What is left after a key has failed: another `key` now, or one again in `wait_s`; or neither."""
+    """What to do after a key failed: use another `key` now, wait `wait_s`, or neither."""
 
     key: str | None = None
     wait_s: float | None = None
 
 
 class Credentials(Protocol):
-    """Where keys come from. None means that there is no key, which a local server accepts."""
+    """Where keys come from. None means no key, which a local server accepts."""
 
     async def get(self, provider: str) -> str | None: ...
 
     async def refresh(self, provider: str, rejected: str) -> str | None:
-        """The key that stands in the place of one that was refused; None if it has not been replaced."""
+        """The replacement of a rejected key; None if it was not replaced."""
         ...
 
     async def rotate(self, provider: str, failed: str, *, refused: bool, wait_s: float | None) -> KeyRetry:
-        """Leave a key alone for as long as the server asked, and take the next one of the provider's keys.
+        """Block a key for as long as the server asked, and use the provider's next key.
 
-        `refused`: the key is not accepted, as opposed to one that has been used too much.
+        `refused`: the key is rejected, not rate-limited.
         """
         ...
 
 
 def is_variable(value: str) -> bool:
-    """Whether a value is the name of an environment variable rather than a secret."""
+    """Whether a value is the name of an environment variable, not a secret."""
     return re.fullmatch(r"[A-Z][A-Z0-9_]+", value) is not None
 
 
 async def resolve_value(
     value: str, environ: Mapping[str, str], run: Runner, *, fresh: bool = False
 ) -> str | None:
-    """What a value from a file means: the text itself, a variable's content, or what `!command` prints.
+    """Resolve a value from a file: the text itself, a variable's content, or the output of `!command`.
 
-    The name of a variable that is not set gives None, so that the name is never sent as a key.
-    `fresh` runs a command again that has already been run.
+    The name of an unset variable gives None, so the name is never sent as a key.
+    `fresh` runs a command again.
     """
     value = value.strip()
     if value.startswith("!"):
@@ -74,20 +74,20 @@ async def resolve_value(
 async def resolve_headers(
     headers: Mapping[str, str], environ: Mapping[str, str], run: Runner
 ) -> dict[str, str]:
-    """Headers with their values resolved; one whose variable is not set is left out."""
+    """Resolve header values; headers with unset variables are omitted."""
     resolved = {name: await resolve_value(value, environ, run) for name, value in headers.items()}
     return {name: value for name, value in resolved.items() if value is not None}
 
 
 async def _run(command: str, run: Runner) -> str:
-    """The one line that a command prints. Only its error output is ever shown: the rest may be the secret."""
+    """Run a command that prints one line. Only its stderr is ever shown: stdout may be the secret."""
     if not command:
-        raise ConfigError('A value is only "!": write the command after it.')
+        raise ConfigError('A value is just "!": add a command after it.')
     with tempfile.NamedTemporaryFile(prefix="tau-") as errors:
         try:
             process = await run.start(
                 f"exec 2>{shlex.quote(errors.name)}\n{command}",
-                cwd=typed_path("~"),  # not the project: a key is the same in every folder
+                cwd=typed_path("~"),  # not the project: keys do not depend on the folder
                 limits=Limits(timeout=COMMAND_TIMEOUT_S),
             )
         except OSError as error:
@@ -97,11 +97,11 @@ async def _run(command: str, run: Runner) -> str:
             async for piece in process.output():
                 output += piece
                 if len(output) > MAX_OUTPUT_BYTES:
-                    raise ConfigError(f'The command "{command}" prints far more than a key.')
+                    raise ConfigError(f'The command "{command}" printed too much for a key.')
             ended = await process.wait()
         complaint = errors.read(2_000).decode("utf-8", "replace").strip()
     if ended.timed_out:
-        raise ConfigError(f'The command "{command}" gave no key within {COMMAND_TIMEOUT_S} s.')
+        raise ConfigError(f'The command "{command}" printed no key within {COMMAND_TIMEOUT_S} s.')
     if ended.code != 0:
         how = f"signal {ended.signal}" if ended.code is None else f"exit code {ended.code}"
         first = complaint.splitlines()[0] if complaint else how

@@ -1,7 +1,7 @@
-"""The tables of providers and models, and how what a user types finds one model in them.
+"""The tables of providers and models, and how a pattern selects a model.
 
-`data/providers.json` is a list of providers. `data/models.json` maps a provider's id to its models; what a
-model does not say itself (api, base URL, headers, compat) comes from its provider.
+`data/providers.json` is a list of providers. `data/models.json` maps provider ids to models; what a model
+does not set (api, base URL, headers, compat) comes from its provider.
 """
 
 import re
@@ -21,7 +21,7 @@ difflib = late("difflib")
 
 DATA = Path(__file__).parent / "data"
 
-# Not compiled here: most runs name their model exactly and need none of them.
+# Not compiled here: most runs name their model exactly and do not need them.
 _DATE = r"[-@](\d{8}|\d{4}-\d\d-\d\d|\d{4})$"
 _SIZE = r"\d+(\.\d+)?[bkm](?![a-z])"
 
@@ -41,7 +41,7 @@ class Provider(Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown
 
 
 class ModelRow(Struct, frozen=True, rename="camel", kw_only=True, forbid_unknown_fields=True):
-    """A row of `data/models.json`. `compat` names only what differs from the provider's."""
+    """A row of `data/models.json`. `compat` has only what differs from the provider's."""
 
     id: str
     name: str
@@ -63,14 +63,14 @@ class Catalog(Struct, frozen=True):
     models: list[Model]
 
     def provider(self, name: str) -> Provider | None:
-        """A provider by its id, whatever the case of the letters."""
+        """Find a provider by id, ignoring case."""
         if found := self.providers.get(name):
             return found
         return next((row for id, row in self.providers.items() if id.lower() == name.lower()), None)
 
 
 def load_catalog(data: Path = DATA) -> Catalog:
-    """The tables that come with tau."""
+    """Load the built-in tables."""
     rows = json.decode((data / "providers.json").read_bytes(), type=list[Provider])
     providers = {row.id: row for row in rows}
     table = json.decode((data / "models.json").read_bytes(), type=dict[str, list[ModelRow]])
@@ -81,7 +81,7 @@ def load_catalog(data: Path = DATA) -> Catalog:
 
 
 def model_from_row(provider: Provider, row: ModelRow) -> Model:
-    """A model, completed by what its provider says."""
+    """Create a model with defaults from its provider."""
     return Model(
         id=row.id,
         name=row.name,
@@ -100,12 +100,12 @@ def model_from_row(provider: Provider, row: ModelRow) -> Model:
 
 
 def merge_compat(base: Compat, changes: Mapping[str, Any]) -> Compat:
-    """`base` with some of its fields changed, under the names that stand in files. Raises ValidationError."""
+    """Change some fields of `base`, named as in files. Raises ValidationError."""
     return convert({**to_builtins(base), **changes}, Compat)
 
 
 class ModelMatch(Struct, frozen=True):
-    """The model that a pattern means. `known` is False for an id that is not in the table."""
+    """The model that a pattern selects. `known` is False for an id that is not in the table."""
 
     model: Model
     known: bool = True
@@ -113,7 +113,7 @@ class ModelMatch(Struct, frozen=True):
 
 
 def split_thinking(pattern: str) -> tuple[str, ThinkingLevel | None]:
-    """`sonnet:high` is `sonnet` and `high`; a colon of an id (`gpt-oss:20b`) stays where it is."""
+    """Split `sonnet:high` into `sonnet` and `high`; a colon in an id (`gpt-oss:20b`) is kept."""
     start, colon, end = pattern.rpartition(":")
     level = thinking_level(end) if colon else None
     return (pattern, None) if level is None else (start, level)
@@ -122,10 +122,10 @@ def split_thinking(pattern: str) -> tuple[str, ThinkingLevel | None]:
 def find_models(
     catalog: Catalog, pattern: str, provider: str | None = None, *, prefer: Sequence[str] = ()
 ) -> list[Model]:
-    """Models that match `provider/id`, `id`, a part of the id or name, or a glob: the best match first.
+    """Find models by `provider/id`, `id`, part of the id or name, or a glob, best match first.
 
-    Exact beats prefix beats part; among equals the providers in `prefer` come first (those with a key, say),
-    then ids without a date, newer versions, a provider's default model, shorter ids.
+    Exact beats prefix beats substring; ties go to providers in `prefer` (such as those with a key), then to
+    ids without a date, newer versions, a provider's default model, shorter ids.
     """
     wanted = pattern.strip().lower()
     glob = any(letter in wanted for letter in "*?[")
@@ -153,9 +153,9 @@ def models_in_order(catalog: Catalog, patterns: Sequence[str]) -> list[Model]:
 def pick_model(
     catalog: Catalog, pattern: str, provider: str | None = None, *, prefer: Sequence[str] = ()
 ) -> ModelMatch:
-    """The one model that `PATTERN[:level]` means; UsageError with near names where there is none.
+    """Select the model for `PATTERN[:level]`; UsageError with similar names if there is none.
 
-    An id that the table does not have is taken where the provider is named: it gets the provider's defaults.
+    An unknown id is accepted if the provider is named: it gets the provider's defaults.
     """
     pattern = pattern.strip()
     if provider is not None and catalog.provider(provider) is None:
@@ -172,7 +172,7 @@ def pick_model(
 
 
 def _exact(catalog: Catalog, pattern: str, provider: str | None) -> Model | None:
-    """The common case, without ranking: `provider/id`, or the id where the provider is given; `provider/`."""
+    """The common case, without ranking: `provider/id`, or the id if the provider is given; `provider/`."""
     owner, slash, id = (provider, "/", pattern) if provider else pattern.partition("/")
     if not slash:
         return None
@@ -185,7 +185,7 @@ def _exact(catalog: Catalog, pattern: str, provider: str | None) -> Model | None
 
 
 def _match(model: Model, wanted: str) -> tuple[int, int] | None:
-    """How well it matches: 0 with provider, 1 exactly, 2 by its start, 3 by a word, 4 by a part; finer."""
+    """Match quality: 0 with provider, 1 exact, 2 prefix, 3 word, 4 substring; then finer."""
     id, name = model.id.lower(), model.name.lower()
     tail = id.rpartition("/")[2]
     owner, slash, rest = wanted.partition("/")
@@ -229,7 +229,7 @@ def _preference(catalog: Catalog, model: Model) -> tuple[bool, list[int], bool, 
 
 
 def _unlisted(catalog: Catalog, name: str, provider: str | None) -> Model:
-    """A model that the table does not have, on a provider that it has."""
+    """A model that is not in the table, of a known provider."""
     owner = catalog.provider(provider) if provider else None
     prefix, slash, id = name.partition("/")
     if owner is None:
@@ -257,11 +257,11 @@ def _refuse_misspelt_level(catalog: Catalog, id: str, owner: Provider) -> None:
 
 
 def _refuse_other_provider(catalog: Catalog, id: str, owner: Provider) -> None:
-    """`--provider openai --model anthropic/x` is a mistake, unless the provider serves models of others."""
+    """`--provider openai --model anthropic/x` is a mistake, unless the provider serves others' models."""
     other = catalog.provider(id.partition("/")[0]) if "/" in id else None
     served = [model for model in catalog.models if model.provider == owner.id]
     if other is not None and other.id != owner.id and served and not any("/" in model.id for model in served):
-        raise UsageError(f'"{id}" names the provider {other.id}, but the provider asked for is {owner.id}.')
+        raise UsageError(f'"{id}" names the provider {other.id}, but {owner.id} was requested.')
 
 
 def _no_match(catalog: Catalog, name: str, provider: str | None) -> str:
@@ -276,12 +276,12 @@ def _no_match(catalog: Catalog, name: str, provider: str | None) -> str:
     near = list(dict.fromkeys(names[spelling] for spelling in close))[:3]
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
     return (
-        f'No model matches "{name}".{hint} tau --list-models shows all that are known;'
-        " name another one as PROVIDER/ID."
+        f'No model matches "{name}".{hint} List known models with tau --list-models;'
+        " name others as PROVIDER/ID."
     )
 
 
 def _unknown_provider(catalog: Catalog, name: str) -> str:
     near = difflib.get_close_matches(name.lower(), catalog.providers, 3, 0.5)
     hint = f"Did you mean {' or '.join(near)}?" if near else f"Known: {', '.join(sorted(catalog.providers))}."
-    return f'There is no provider "{name}". {hint} Others can be added in models.json.'
+    return f'Unknown provider "{name}". {hint} Add others in models.json.'

@@ -1,4 +1,4 @@
-"""Sends a request to the model's server: finds the key and the dialect, and watches that the answer moves."""
+"""Sends requests to model servers: finds the key and the dialect, and detects stalled answers."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -18,14 +18,14 @@ from tau.base.late import late
 context_check = late("tau.ai.local.context_check")
 
 
-MAX_KEYS = 16  # that are tried for one request
+MAX_KEYS = 16  # to try for one request
 
 
 class Client:
-    """`stream` is what the loop calls. A key that fails is replaced where there is another one.
+    """The agent loop calls `stream`. A failed key is replaced by another one if there is one.
 
-    `warn` is told when that happens, and when a server on this machine reads less than it was sent: such
-    servers drop the front of a prompt that is too long for them and say nothing.
+    `warn` reports that, and a local server that reads less than it was sent: such servers silently drop the
+    start of a prompt that is too long.
     """
 
     def __init__(self, http: Transport, credentials: Credentials, timeouts: Timeouts | None = None) -> None:
@@ -55,15 +55,15 @@ class Client:
                 other = await self._other_key(model.provider, key, error, renew=renew)
                 if other is None or other in tried:
                     raise
-                if begun:  # what has been said cannot be taken back here; the next try has the other key
+                if begun:  # streamed output cannot be undone here; the next attempt has the other key
                     raise ProviderError(str(error), status=error.status, retryable=True) from error
                 tried.append(key)
                 key = other
 
     async def _other_key(self, provider: str, key: str, error: ProviderError, *, renew: bool) -> str | None:
-        """A key to go on with at once. Where all have to rest, the error says when the first is free again.
+        """A key to continue with now. If all are blocked, the error says when the first is free.
 
-        With `renew`, the key is looked up once more before: it may have been replaced.
+        With `renew`, the key is looked up again first: it may have been replaced.
         """
         if renew:
             renewed = await self._credentials.refresh(provider, key)
@@ -72,10 +72,8 @@ class Client:
         wait_s = error.retry_after
         turn = await self._credentials.rotate(provider, key, refused=error.key_refused, wait_s=wait_s)
         if turn.key is not None:
-            why = (
-                "refuses the key in use" if error.key_refused else "has had enough of the key in use for now"
-            )
-            self.warn(f"{provider} {why}; going on with another one of auth.json.")
+            why = "rejects the current key" if error.key_refused else "rate-limits the current key"
+            self.warn(f"{provider} {why}; switching to another one from auth.json.")
         elif turn.wait_s is not None:
             raise ProviderError(
                 str(error), status=error.status, retryable=True, retry_after=turn.wait_s
@@ -84,7 +82,7 @@ class Client:
 
     async def _attempt(self, model: Model, request: Request, key: str | None) -> AsyncGenerator[Delta, None]:
         endpoint = Endpoint(base_url=model.base_url, key=key, headers=model.headers)
-        # Comparing costs as much as sending, so it is done when the conversation has doubled, not every time.
+        # Comparing costs as much as sending, so do it only when the conversation has doubled.
         compare = len(request.messages) >= 2 * self._compared and is_loopback(parse_url(model.base_url))
         read_tokens: int | None = None
         limits = self._timeouts

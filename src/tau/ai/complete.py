@@ -1,4 +1,4 @@
-"""One request and its whole answer, for work on the side that nobody watches arriving."""
+"""One request and its whole answer, for side requests that are not displayed."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -14,11 +14,11 @@ from tau.base.errors import ProviderError
 async def complete(
     stream: Callable[[Model, Request], AsyncGenerator[Delta, None]], model: Model, request: Request
 ) -> AssistantMessage:
-    """Raises ProviderError where the request fails."""
+    """Raises ProviderError if the request fails."""
     assembler = Assembler(model, now_ms())
     async with aclosing(stream(model, request)) as deltas:
         async for delta in deltas:
             assembler.feed(delta)
     if assembler.done is None:
-        raise ProviderError("The answer ended before it was complete.", retryable=True)
+        raise ProviderError("The answer is incomplete.", retryable=True)
     return assembler.message(assembler.done.reason)

@@ -1,4 +1,4 @@
-"""What an answer costs: its tokens at the model's price."""
+"""The cost of an answer: its tokens at the model's price."""
 
 from tau.ai.dialect import Tokens
 from tau.ai.model import Price
@@ -9,7 +9,7 @@ FREE = Price()
 
 
 def priced(tokens: Tokens, price: Price) -> Usage:
-    """The usage of one answer. A count that the server never gave is 0, and so is what it costs."""
+    """Compute the usage of one answer. Missing counts are 0 and cost nothing."""
     input = tokens.input or 0
     output = tokens.output or 0
     cache_read = tokens.cache_read or 0

@@ -1,7 +1,7 @@
 """The contract of a dialect: a request in, deltas and one `Done` out, `ProviderError` on failure.
 
-A dialect translates and nothing else: it builds no messages, retries nothing, reads no settings and no
-environment. `ai/assembler.py` builds the message, `ai/cost.py` prices it.
+A dialect only translates: it builds no messages, retries nothing, reads no settings and no environment.
+`ai/assembler.py` builds the message, `ai/cost.py` prices it.
 """
 
 from collections.abc import AsyncGenerator
@@ -22,7 +22,7 @@ class ToolSpec(Struct, frozen=True):
     parameters: dict[str, Any]  # JSON schema
 
     def brief(self) -> "ToolSpec":
-        """The same tool in a few words, for a model whose context is small and slow to fill."""
+        """The same tool with a short description, for models with a small, slow context."""
         sentence = self.description.partition("\n")[0].partition(". ")[0]
         properties = {
             name: {key: value for key, value in schema.items() if key != "description"}
@@ -32,7 +32,7 @@ class ToolSpec(Struct, frozen=True):
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """Everything of a request that does not depend on the dialect. `messages` are already sendable."""
+    """The dialect-independent request. `messages` are already normalized."""
 
     system: str
     messages: list[Message]
@@ -60,13 +60,13 @@ class ThinkingPiece(Struct, frozen=True, gc=False):
 
 
 class Signature(Struct, frozen=True, gc=False):
-    """Belongs to the block that is open (thinking or text)."""
+    """Belongs to the open block (thinking or text)."""
 
     signature: str
 
 
 class RedactedThinking(Struct, frozen=True, gc=False):
-    """A whole thinking block that only the provider can read."""
+    """A complete thinking block that only the provider can read."""
 
     data: str
 
@@ -76,7 +76,7 @@ class BlockEnd(Struct, frozen=True, gc=False):
 
 
 class CallStart(Struct, frozen=True, gc=False):
-    """`key` tells calls apart that arrive interleaved."""
+    """`key` distinguishes interleaved calls."""
 
     key: int
     id: str
@@ -93,7 +93,7 @@ class CallEnd(Struct, frozen=True, gc=False):
 
 
 class Tokens(Struct, frozen=True, gc=False):
-    """Counts so far, absolute; None leaves what was said before."""
+    """Absolute counts so far; None keeps the previous one."""
 
     input: int | None = None
     output: int | None = None

@@ -1,7 +1,7 @@
-"""The last answers of model servers as they came, for a look when something is odd.
+"""The last raw responses of model servers, for debugging.
 
-Nothing is kept before a face asks for it with `keep`. Requests are not kept, nor are headers: no key is here.
-Only bytes are put aside while an answer arrives; they are cut into events when somebody looks.
+Recording starts when a mode calls `keep`. Requests and headers are not recorded, so no key is here.
+Only bytes are stored while a response arrives; they are split into events on demand.
 """
 
 from collections import deque
@@ -22,14 +22,14 @@ _CUT = "\n[cut: {left:,} more characters]"
 
 
 class RawEvent(Struct, frozen=True):
-    """One event as it came, without the blank line behind it; too long ones are cut, and say so."""
+    """One raw event without its trailing blank line; long ones are truncated with a note."""
 
     exchange: int
     text: str
 
 
 class Exchange:
-    """One answer. `begun` is False where its beginning is no longer kept."""
+    """One response. `begun` is False if its start was dropped."""
 
     def __init__(self, number: int, method: str, url: str) -> None:
         self.number = number
@@ -42,7 +42,7 @@ class Exchange:
         self.chunks: deque[bytes] = deque()
 
     def events(self) -> list[str]:
-        """The events that are whole, and what has come of the next one."""
+        """The complete events and the start of the next one."""
         data = b"".join(self.chunks).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         if not self.begun:
             data = data.partition(b"\n\n")[2]
@@ -51,7 +51,7 @@ class Exchange:
 
 
 class ExchangeLog:
-    """A bounded record; the oldest bytes go first. `on_change` is told when something has come."""
+    """A bounded record that drops the oldest bytes first. `on_change` is called for new data."""
 
     def __init__(self) -> None:
         self.exchanges: deque[Exchange] = deque()
@@ -102,25 +102,25 @@ _kept: ExchangeLog | None = None
 
 
 def keep() -> ExchangeLog:
-    """From now on the answers are put aside, by transports that are made afterwards."""
+    """Start recording responses of transports created from now on."""
     global _kept
     _kept = _kept or ExchangeLog()
     return _kept
 
 
 def kept() -> ExchangeLog | None:
-    """What was put aside; None if nobody asked for it."""
+    """The record, or None if recording is off."""
     return _kept
 
 
 def forget() -> None:
-    """Put nothing aside any more."""
+    """Stop recording."""
     global _kept
     _kept = None
 
 
 def watched(http: Transport) -> Transport:
-    """The same network; its answers are put aside, if somebody asked for that."""
+    """Wrap a transport to record its responses, if recording is on."""
     return http if _kept is None else _WatchedResponse(http, _kept)
 
 
@@ -181,7 +181,7 @@ class _Tapped:
 
 
 class _Chunks:
-    """A plain iterator, so that nothing must be closed."""
+    """A plain iterator, which needs no closing."""
 
     def __init__(self, chunks: AsyncIterator[bytes], record: ExchangeLog, exchange: Exchange) -> None:
         self._chunks = chunks
@@ -198,7 +198,7 @@ class _Chunks:
 
 
 def _without_secrets(url: str) -> str:
-    """The address without what may hold a password or a key."""
+    """The URL without parts that may contain a password or a key."""
     url = url.partition("?")[0].partition("#")[0]
     scheme, found, rest = url.partition("://")
     if not found:

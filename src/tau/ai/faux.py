@@ -1,10 +1,10 @@
-"""A model that follows a script: for tests, demonstrations and developing without a network.
+"""A scripted model for tests, demos and offline development.
 
     faux = Faux([[Say("Let me look."), Use("read", path="a.py")], [Say("Done.")]])
     session = ...  # with stream=faux.stream
     faux.requests  # what it was asked
 
-Each answer is a list of steps; the script's last answer repeats when it is asked more often.
+Each answer is a list of steps; the last answer repeats.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ class Think(Struct, frozen=True):
 
 
 class Use:
-    """A tool call; `cut` ends the JSON of its arguments after so many characters, as a length limit does."""
+    """A tool call; `cut` truncates its argument JSON after so many characters, like a length limit."""
 
     def __init__(self, tool: str, *, id: str = "", cut: int | None = None, **arguments: Any) -> None:
         self.tool = tool
@@ -53,7 +53,7 @@ class Use:
 
 
 class Wait(Struct, frozen=True):
-    """Silence; None waits for ever."""
+    """Silence; None waits forever."""
 
     seconds: float | None = None
 
@@ -92,7 +92,7 @@ class Faux:
         self.requests: list[d.Request] = []
 
     async def stream(self, model: Model, request: d.Request) -> AsyncGenerator[d.Delta, None]:
-        """Stands in for the real one: same arguments, same deltas."""
+        """Replaces the real stream: same arguments, same deltas."""
         number = min(len(self.requests), len(self._script) - 1)
         self.requests.append(request)
         reason: Literal["stop", "length", "toolUse"] = "stop"

@@ -1,4 +1,4 @@
-"""The real network: requests over HTTP/1.1 on connections that are used again."""
+"""The real network: HTTP/1.1 requests on reused connections."""
 
 import asyncio
 import os
@@ -19,7 +19,7 @@ IDLE_S, IDLE_CONNECTIONS = 60.0, 8
 DRAIN_S, DRAIN_BYTES = (
     0.1,
     64 * KIB,
-)  # to reach the end of a body that nobody reads, and so keep the connection
+)  # to drain an unread body, to keep the connection
 
 _Route: TypeAlias = tuple[str, str, Url | None]  # scheme, peer and proxy
 
@@ -46,13 +46,13 @@ class HttpTransport:
         place = parse_url(url)
         proxy = proxy_for(place, self._environ)
         request = (_head(method, place, proxy, headers or {}, body), body or b"")
-        del body  # a long conversation is not kept in memory while its answer arrives
+        del body  # do not keep a long conversation in memory while its answer arrives
         way = (place.scheme, place.peer, proxy)
         limits = timeouts or self._timeouts
         bodiless = method == "HEAD"
         response = None
         if (connection := self._take(way)) is not None:
-            with suppress(StaleConnection):  # the server was tired of waiting and has not seen the request
+            with suppress(StaleConnection):  # an idle connection was closed before the request
                 response = await HttpResponse(connection, bodiless=bodiless).head(*request, timeouts=limits)
         if response is None:
             connection = await connect(place, proxy, self._tls, limits)
@@ -66,10 +66,10 @@ class HttpTransport:
             self._keep(way, response)
 
     async def close(self) -> None:
-        """Close the connections that wait for another request."""
+        """Close idle connections."""
         while self._idle:
             self._idle.pop()[1].abort()
-        await asyncio.sleep(0)  # sockets are closed at the loop's next turn
+        await asyncio.sleep(0)  # sockets close in the loop's next iteration
 
     def _take(self, way: _Route) -> HttpConnection | None:
         oldest = asyncio.get_running_loop().time() - IDLE_S
@@ -95,7 +95,7 @@ class HttpTransport:
 
 
 async def _drain(response: HttpResponse) -> None:
-    """Readers know from the data where they end, and stop a little before the end of the body."""
+    """Readers detect the end from the data and stop slightly before the end of the body."""
     if response.keep_alive and not response.complete:
         with suppress(ProviderError, TimeoutError):
             async with asyncio.timeout(DRAIN_S):
@@ -116,6 +116,6 @@ def _head(method: str, url: Url, proxy: Url | None, headers: Mapping[str, str], 
         lines["content-length"] = str(len(body or b""))
     for name, value in lines.items():
         if not (name + value).isascii() or not (name + value).isprintable():
-            raise ProviderError(f"The header {name} holds characters that cannot be sent.")
+            raise ProviderError(f"The header {name} has invalid characters.")
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
     return f"{method} {target} HTTP/1.1\r\n{head}\r\n".encode()

@@ -1,4 +1,4 @@
-"""The way to a server: a connection, perhaps through a proxy, and TLS."""
+"""Connects to a server, optionally through a proxy, with TLS."""
 
 import asyncio
 import errno
@@ -18,13 +18,13 @@ from tau.ai.proxy import Url
 from tau.ai.transport import Timeouts
 from tau.base.errors import ProviderError
 
-NEXT_ADDRESS_S = 0.25  # how long one address may keep the next one waiting
+NEXT_ADDRESS_S = 0.25  # before the next address is tried
 
 Address: TypeAlias = tuple[int, int, int, str, Any]  # as getaddrinfo gives it
 
 
 async def dial(host: str, port: int) -> socket.socket:
-    """A connected socket. Raises OSError where no address answers."""
+    """Return a connected socket. Raises OSError if no address answers."""
     addresses = await _addresses(host, port)
     if len(addresses) == 1:
         return await _connect(addresses[0])
@@ -36,7 +36,7 @@ async def dial(host: str, port: int) -> socket.socket:
 
 
 async def _addresses(host: str, port: int) -> Sequence[Address]:
-    """Looked up in a thread for which nobody waits: a resolver that hangs must not hold the program's end."""
+    """Resolve in a daemon thread: a hanging resolver must not block the exit."""
     look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
     with suppress(socket.gaierror, UnicodeError):
         return look_up(flags=socket.AI_NUMERICHOST)
@@ -44,7 +44,7 @@ async def _addresses(host: str, port: int) -> Sequence[Address]:
     found: asyncio.Future[Sequence[Address]] = loop.create_future()
 
     def settle(addresses: Sequence[Address] | None, error: OSError | None) -> None:
-        if found.done():  # nobody wants it any more
+        if found.done():  # cancelled meanwhile
             return
         if error is not None:
             found.set_exception(error)
@@ -59,8 +59,8 @@ async def _addresses(host: str, port: int) -> Sequence[Address]:
         except OSError as caught:
             error = caught
         except UnicodeError:
-            error = socket.gaierror(socket.EAI_NONAME, "no such name can exist")
-        with suppress(RuntimeError):  # the loop is closed: the program has gone on without us
+            error = socket.gaierror(socket.EAI_NONAME, "invalid host name")
+        with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(settle, addresses, error)
 
     threading.Thread(target=ask, name="look-up", daemon=True).start()
@@ -68,7 +68,7 @@ async def _addresses(host: str, port: int) -> Sequence[Address]:
 
 
 def _alternating(addresses: Sequence[Address]) -> Sequence[Address]:
-    """One of each family in turn, so that a family that leads nowhere costs one wait only."""
+    """Alternate address families, so a broken family costs only one delay."""
     families: dict[int, list[Address]] = {}
     for address in addresses:
         families.setdefault(address[0], []).append(address)
@@ -88,12 +88,12 @@ async def _connect(address: Address) -> socket.socket:
 
 
 CA_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "TAU_CA_FILE", "NODE_EXTRA_CA_CERTS")
-# Where systems keep their certificates, for a Python that was built to look elsewhere.
+# System certificate paths, for a Python built to look elsewhere.
 BUNDLES = ("/etc/ssl/cert.pem", "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt")
 
 
 def tls_context(environ: Mapping[str, str]) -> ssl.SSLContext:
-    """Takes some 20 ms where the certificates are one large file."""
+    """Takes about 20 ms if the certificates are one large file."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.set_alpn_protocols(["http/1.1"])
     named = {name: Path(environ[name]).resolve() for name in CA_VARIABLES if environ.get(name)}
@@ -106,10 +106,10 @@ def tls_context(environ: Mapping[str, str]) -> ssl.SSLContext:
             context.load_verify_locations(*((None, path) if path.is_dir() else (path,)))
         except OSError as error:
             names = [name for name in named if named[name] == path]
-            if names != ["NODE_EXTRA_CA_CERTS"]:  # meant for others, who go on without it too
+            if names != ["NODE_EXTRA_CA_CERTS"]:  # set for other programs, which ignore errors too
                 reason = error.strerror or error
                 raise ProviderError(
-                    f"{names[0]} names {path}, which holds no usable certificates: {reason}."
+                    f"{names[0]} refers to {path}, which has no usable certificates: {reason}."
                 ) from error
     return context
 
@@ -117,7 +117,7 @@ def tls_context(environ: Mapping[str, str]) -> ssl.SSLContext:
 async def connect(
     url: Url, proxy: Url | None, tls: Callable[[], ssl.SSLContext], timeouts: Timeouts
 ) -> HttpConnection:
-    """A fresh connection to the server, or to the proxy that passes on a plain request."""
+    """Open a connection to the server, or to the proxy that forwards a plain request."""
     first, peer = (url, url.peer) if proxy is None else (proxy, f"the proxy {proxy.peer}")
     writer: asyncio.StreamWriter | None = None
     try:
@@ -148,7 +148,7 @@ async def _tunnel(connection: HttpConnection, url: Url, proxy: Url, timeouts: Ti
         f"CONNECT {url.peer} HTTP/1.1\r\nhost: {url.peer}\r\n{login}\r\n".encode(), timeouts=timeouts
     )
     if answer.status == 407:
-        raise ProviderError(f"The proxy {proxy.peer} wants a password: http://user:password@host:port.")
+        raise ProviderError(f"The proxy {proxy.peer} requires a password: http://user:password@host:port.")
     if not 200 <= answer.status < 300:
         refusal = f"The proxy {proxy.peer} did not connect to {url.peer}: it answered {answer.status}."
         raise ProviderError(refusal, retryable=answer.status >= 500)
@@ -157,18 +157,18 @@ async def _tunnel(connection: HttpConnection, url: Url, proxy: Url, timeouts: Ti
 def _explained(error: OSError, peer: str, limit_s: float) -> ProviderError:
     if isinstance(error, ssl.SSLCertVerificationError):
         return ProviderError(
-            f"The certificate of {peer} cannot be trusted: {error.verify_message}. If your network has a "
-            "certificate authority of its own, name its file in TAU_CA_FILE or SSL_CERT_FILE."
+            f"The certificate of {peer} is not trusted: {error.verify_message}. If your network has its own "
+            "certificate authority, set TAU_CA_FILE or SSL_CERT_FILE to its file."
         )
     if isinstance(error, ssl.SSLError):
         cut = isinstance(error, ssl.SSLEOFError)
         return ProviderError(f"TLS with {peer} failed: {error.reason}. Does it speak https?", retryable=cut)
     if isinstance(error, socket.gaierror):
-        reason = f"its address cannot be found ({error.strerror})"
+        reason = f"cannot resolve its address ({error.strerror})"
     elif isinstance(error, TimeoutError):
         reason = f"no connection within {limit_s:g} s"
     elif f"[Errno {errno.ECONNREFUSED}]" in str(error):
-        reason = "connection refused, nothing listens there"
+        reason = "connection refused"
     else:
-        reason = error.strerror or str(error) or "it hung up"
+        reason = error.strerror or str(error) or "it closed the connection"
     return ProviderError(f"Cannot connect to {peer}: {reason}.", retryable=True)

@@ -1,4 +1,4 @@
-"""One answer over HTTP/1.1: its head, then its body as it arrives, never read far ahead of who wants it."""
+"""One HTTP/1.1 response: its head, then its body, with backpressure."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -14,29 +14,29 @@ from tau.base.sizes import KIB, MIB, format_bytes
 zlib = late("zlib")
 
 READ_BYTES = 64 * KIB
-HEAD_BYTES = 64 * KIB  # of a head, or of anything else that brings no body
+HEAD_BYTES = 64 * KIB  # of a head, or anything else that is not body
 INFLATED_BYTES = 256 * KIB  # at most, from one step of decompression
 _APART_BYTES = 256 * KIB
 
 
 class StaleConnection(ProviderError):
-    """The server closed the connection without a byte of an answer."""
+    """The server closed the connection without answering."""
 
 
 class HttpConnection(NamedTuple):
-    """`peer` is how messages call the other side."""
+    """`peer` names the other side in messages."""
 
     peer: str
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
 
     def abort(self) -> None:
-        """Close at once, without good-byes."""
+        """Close immediately."""
         self.writer.transport.abort()
 
 
 class HttpResponse:
-    """The answer to one request, and the one iterator over its body."""
+    """The response to one request, and the single iterator over its body."""
 
     def __init__(self, connection: HttpConnection, *, bodiless: bool = False) -> None:
         self.connection = connection
@@ -55,7 +55,7 @@ class HttpResponse:
         """Send the request and wait until `status` and `headers` are known."""
         self._idle_s = timeouts.idle
         deadline = asyncio.get_running_loop().time() + timeouts.first_byte
-        if len(body) > _APART_BYTES:  # joined, it would be in memory twice
+        if len(body) > _APART_BYTES:  # joining would double the memory
             self.connection.writer.write(head)
             self.connection.writer.write(body)
         else:
@@ -95,14 +95,14 @@ class HttpResponse:
         loop = asyncio.get_running_loop()
         while not self._pieces and not self.complete:
             await self._receive(
-                loop.time() + self._idle_s, f"fell silent for {self._idle_s:g} s in its answer"
+                loop.time() + self._idle_s, f"sent nothing for {self._idle_s:g} s during its answer"
             )
         data = b"".join(self._pieces)
         self._pieces.clear()
         return data
 
     async def _inflated(self, coding: str) -> bytes:
-        """We ask for no compression; some servers compress nevertheless."""
+        """We do not ask for compression; some servers compress anyway."""
         data = b""
         while not data:
             packed = (self._inflate and self._inflate.unconsumed_tail) or await self._piece()
@@ -135,7 +135,7 @@ class HttpResponse:
                 heard = self.status or self._barren_bytes
                 where = "in the middle of its answer" if heard else "without an answer"
                 kind = ProviderError if heard else StaleConnection
-                raise kind(f"The connection was cut: {peer} closed it {where}{reason}.", retryable=True)
+                raise kind(f"Connection lost: {peer} closed it {where}{reason}.", retryable=True)
             self.complete = True
         self._barren_bytes += len(data)
         try:
@@ -149,12 +149,12 @@ class HttpResponse:
             raise ProviderError(f"The answer of {peer} has a head of more than {format_bytes(HEAD_BYTES)}.")
 
     def on_message_begin(self) -> None:
-        self.keep_alive = False  # and it stays so if this is an answer to nothing we asked
+        self.keep_alive = False  # and stays so for an unsolicited response
         if not self.status:
             self.headers = {}
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if not self.status:  # what comes later is a trailer
+        if not self.status:  # later headers are trailers
             key, text = name.decode("latin-1").lower(), value.decode("latin-1").strip()
             self.headers[key] = f"{self.headers[key]}, {text}" if key in self.headers else text
 

@@ -1,4 +1,4 @@
-"""Images as models take them: which types, how large, and how a file becomes one."""
+"""Images for models: types, size limits, encoding."""
 
 from binascii import b2a_base64
 
@@ -6,19 +6,8 @@ from tau.ai.wire import ImageContent
 from tau.base.sizes import MIB
 
 IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-MAX_IMAGE_CHARS = 5 * MIB  # of base64: the smallest limit among the servers
+MAX_IMAGE_CHARS = 5 * MIB  # of base64: the smallest limit of any server
 MAX_IMAGE_BYTES = MAX_IMAGE_CHARS * 3 // 4
-
-
-def image_type(data: bytes) -> str | None:
-    """The MIME type of an image, told by its first bytes and not by its name; None if it is no image."""
-    if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if data.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if data.startswith((b"GIF87a", b"GIF89a")):
-        return "image/gif"
-    return "image/webp" if data.startswith(b"RIFF") and data[8:12] == b"WEBP" else None
 
 
 def image_content(data: bytes, mime_type: str) -> ImageContent:

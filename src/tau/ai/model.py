@@ -1,4 +1,4 @@
-"""A model as data: which dialect it speaks, where it is served, what it can take and what it costs."""
+"""A model as data: its dialect, endpoint, capabilities and price."""
 
 from typing import Literal, get_args
 
@@ -11,7 +11,7 @@ THINKING_LEVELS: tuple[ThinkingLevel, ...] = get_args(ThinkingLevel)
 
 
 def thinking_level(text: str | None) -> ThinkingLevel | None:
-    """The level of this name, whatever the case of the letters; None if there is no such level."""
+    """The level of this name, ignoring case; None if there is none."""
     return next((level for level in THINKING_LEVELS if text is not None and text.lower() == level), None)
 
 
@@ -25,7 +25,7 @@ class Price(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
 
 
 class Compat(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Where a server departs from its dialect. Quirks are data: no code asks for a provider's name."""
+    """How a server deviates from its dialect. Quirks are data: no code checks a provider's name."""
 
     supports_developer_role: bool = False
     supports_store: bool = False
@@ -56,9 +56,9 @@ class Model(Struct, frozen=True, rename="camel", kw_only=True):
     max_tokens: int = 16_384
     headers: dict[str, str] = {}
     compat: Compat = Compat()
-    demo: bool = False  # too small to be trusted: its commands always ask
+    demo: bool = False  # too small to trust: its commands always ask
 
     @property
     def key(self) -> str:
-        """How users write it: `provider/id`."""
+        """`provider/id`, as users write it."""
         return f"{self.provider}/{self.id}"

@@ -1,8 +1,8 @@
 """Turns any history into one that every server accepts.
 
-Aborted answers, results in the wrong place, ids of other models and broken images are put right or left out;
-the rest is sent as it is. The result of a longer history begins with the result of a shorter one, so that a
-server's prompt cache holds; only a result that arrives late changes what was sent before.
+Aborted answers, misplaced results, ids of other models and broken images are fixed or dropped; the rest is
+sent unchanged. A longer history normalizes to an extension of a shorter one, so the server's prompt cache
+stays valid; only a late result changes what was sent before.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,9 +39,9 @@ images = late("tau.ai.images")
 
 MAX_ID_CHARS = 64
 MAX_NAME_CHARS = 64
-FOREIGN_ID_CHARS = 9  # letters and digits only: the strictest rule among the servers
+FOREIGN_ID_CHARS = 9  # letters and digits only: the strictest rule of any server
 
-INTERRUPTED = "This call was interrupted before it ended, so there is no result."
+INTERRUPTED = "This call was interrupted, so there is no result."
 NOT_RUN = "This call was not run, so there is no result."
 NO_OUTPUT = "(no output)"
 NO_BEGINNING = "(The beginning of this conversation is missing.)"
@@ -50,7 +50,7 @@ _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def normalize_history(messages: Sequence[AppMessage], model: Model) -> list[Message]:
-    """The history as every dialect can send it to `model`."""
+    """Convert the history so that every dialect can send it to `model`."""
     results = _pair(messages)
     ids = _Ids(model)
     sent: list[Message] = []
@@ -68,13 +68,13 @@ def normalize_history(messages: Sequence[AppMessage], model: Model) -> list[Mess
             case AssistantMessage():
                 own = results.get(position, {})
                 if message.stop_reason == "error" and not _is_replied_to(messages, position, own, model):
-                    continue  # the request is sent again, or was: what came of the first try is no part of it
+                    continue  # the request is or was retried: drop the first attempt
                 sent.extend(_assistant(message, own, ids, model))
             case ToolResultMessage():
-                pass  # sent behind its call
+                pass  # sent after its call
             case _:
                 assert_never(message)
-    if sent and isinstance(sent[0], AssistantMessage):  # every server wants the user to speak first
+    if sent and isinstance(sent[0], AssistantMessage):  # every server requires a user message first
         sent.insert(0, UserMessage(NO_BEGINNING, sent[0].timestamp))
     return sent
 
@@ -82,7 +82,7 @@ def normalize_history(messages: Sequence[AppMessage], model: Model) -> list[Mess
 def _is_replied_to(
     messages: Sequence[AppMessage], position: int, results: dict[int, ToolResultMessage], model: Model
 ) -> bool:
-    """Whether the conversation goes on from this answer, rather than from the question before it."""
+    """Whether the conversation continues from this answer, not from the prompt before it."""
     for message in messages[position + 1 :]:
         match message:
             case AssistantMessage():
@@ -104,7 +104,7 @@ def _is_replied_to(
 
 
 def clean(text: str) -> str:
-    """`text` with halves of surrogate pairs replaced, for they cannot be encoded."""
+    """Replace lone surrogates, which cannot be encoded."""
     if text.isascii():
         return text
     try:
@@ -115,7 +115,7 @@ def clean(text: str) -> str:
 
 
 def cleaned(value: Any) -> Any:
-    """A JSON value with `clean` texts, the same object where nothing had to change."""
+    """Clean all texts in a JSON value; the same object if nothing changed."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, dict):
@@ -129,16 +129,16 @@ def cleaned(value: Any) -> Any:
 
 
 def summary_text(message: BranchSummaryMessage | CompactionSummaryMessage) -> str:
-    """What came before, or was tried elsewhere, told to the model."""
+    """A summary, worded for the model."""
     if isinstance(message, CompactionSummaryMessage):
-        lead = "The conversation up to here was long and has been summarised:"
+        lead = "Summary of the conversation so far:"
     else:
-        lead = "Before this point another way was tried and left; a summary of it:"
+        lead = "Summary of another branch that was abandoned:"
     return f"{lead}\n\n<summary>\n{message.summary}\n</summary>"
 
 
 def ran_text(message: BashExecutionMessage | PythonExecutionMessage) -> str:
-    """A command or code that the user ran, told to the model."""
+    """A command or code the user ran, worded for the model."""
     fence = "```"
     code = message.code if isinstance(message, PythonExecutionMessage) else ""
     while fence in message.output or fence in code:
@@ -149,24 +149,22 @@ def ran_text(message: BashExecutionMessage | PythonExecutionMessage) -> str:
         lines = ["Ran this Python:", f"{fence}python", code, fence, "It printed:"]
     lines += [fence, message.output.rstrip("\n") or NO_OUTPUT, fence]
     if message.cancelled:
-        lines.append("The user cancelled it.")
+        lines.append("Cancelled by the user.")
     elif message.exit_code is None:
-        lines.append("It was killed.")
+        lines.append("Killed.")
     elif message.exit_code != 0:
         lines.append(f"Exit code {message.exit_code}.")
     if message.truncated:
         path = message.full_output_path
-        lines.append(
-            "The output is cut." if isinstance(path, UnsetType) else f"The output is cut; all: {path}"
-        )
+        lines.append("Output truncated." if isinstance(path, UnsetType) else f"Output truncated; all: {path}")
     return "\n".join(lines)
 
 
 def _pair(messages: Sequence[AppMessage]) -> dict[int, dict[int, ToolResultMessage]]:
-    """Which result belongs to which call: position of the message, place of the call in it.
+    """Match results to calls: message position, then call index.
 
-    Ids repeat (some servers count from 0 in every answer), so a result belongs to the nearest call before it
-    that has none yet. What finds no call is left out, and so is a second result.
+    Ids repeat (some servers count from 0 in every answer), so a result belongs to the nearest earlier call
+    without one. Unmatched and duplicate results are dropped.
     """
     pairs: dict[int, dict[int, ToolResultMessage]] = {}
     waiting: dict[str, list[tuple[int, int]]] = {}
@@ -185,7 +183,7 @@ def _pair(messages: Sequence[AppMessage]) -> dict[int, dict[int, ToolResultMessa
 
 
 class _Ids:
-    """Names every call once, in a form that the server takes."""
+    """Gives each call a unique id in a form the server accepts."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -221,7 +219,7 @@ def _short(id: str) -> str:
 
 
 def _tool_name(name: str) -> str:
-    """A model may call what does not exist, under a name that no server takes back."""
+    """A model may call a nonexistent tool by a name that servers reject."""
     if 0 < len(name) <= MAX_NAME_CHARS and _is_plain(name):
         return name
     return "".join(letter if _is_plain(letter) else "_" for letter in name)[:MAX_NAME_CHARS] or "unknown"
@@ -285,7 +283,7 @@ def _result(
 
 
 def _user(message: UserMessage, model: Model) -> Iterator[UserMessage]:
-    """Nothing, where the message says nothing."""
+    """Yields nothing for an empty message."""
     attachments = [] if isinstance(message.attachments, UnsetType) else message.attachments
     if isinstance(message.content, str) and not attachments:
         if message.content.strip():
@@ -302,16 +300,16 @@ def _attached(attachment: Attachment) -> UserContent:
     if attachment.type == "image":
         return ImageContent(attachment.content, attachment.mime_type)
     if isinstance(attachment.extracted_text, UnsetType):
-        return TextContent(f"[{attachment.file_name} is attached, but its text could not be read]")
+        return TextContent(f"[{attachment.file_name} is attached, but unreadable]")
     return TextContent(f"[{attachment.file_name}]\n{attachment.extracted_text}")
 
 
 def _parts(content: Sequence[UserContent], model: Model) -> Iterator[UserContent]:
-    """What can be sent of a message: no blank text, no image that would be refused."""
+    """The sendable parts of a message: no blank text, no image that would be rejected."""
     for part in content:
         if isinstance(part, ImageContent):
             problem = _problem(part, model)
-            yield part if problem is None else TextContent(f"[an image was here; {problem}]")
+            yield part if problem is None else TextContent(f"[image omitted: {problem}]")
         elif part.text.strip():
             text = clean(part.text)
             yield part if text is part.text and part.text_signature is UNSET else TextContent(text)
@@ -319,11 +317,11 @@ def _parts(content: Sequence[UserContent], model: Model) -> Iterator[UserContent
 
 def _problem(image: ImageContent, model: Model) -> str | None:
     if "image" not in model.input:
-        return "this model takes no images"
+        return "this model has no vision"
     if image.mime_type not in images.IMAGE_TYPES:
-        return f"images of the type {clean(image.mime_type)} cannot be sent"
+        return f"unsupported type {clean(image.mime_type)}"
     if not image.data or not image.data.isascii():
-        return "its data is broken"
+        return "broken data"
     if len(image.data) > images.MAX_IMAGE_CHARS:
-        return "it is too large to be sent"
+        return "too large"
     return None

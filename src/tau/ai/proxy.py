@@ -1,4 +1,4 @@
-"""URLs as far as a connection needs them, and which proxy the environment wants for one."""
+"""Parses URLs and picks the proxy from the environment."""
 
 import socket
 from base64 import b64encode
@@ -12,7 +12,7 @@ LOOPBACK = "localhost 127.0.0.0/8 ::1"
 
 
 class Url(Struct, frozen=True):
-    """`target` is path and query; `credentials` stood before the @, encoded as a Basic header has them."""
+    """`target` is path and query; `credentials` come from before the @, encoded for a Basic header."""
 
     scheme: str
     host: str
@@ -46,7 +46,7 @@ def parse_url(url: str) -> Url:
     named = all(0 < len(label) < 64 for label in host.removesuffix(".").split("."))
     if scheme not in ("http", "https") or not named or not 0 < number < 65_536 or not clean:
         shown = f"{scheme}://{place}{target}" if user else url  # never a password
-        raise ProviderError(f'"{shown}" cannot be opened: a URL looks like https://host:port/path.')
+        raise ProviderError(f'Invalid URL "{shown}": use https://host:port/path.')
     return Url(scheme, host, number, target if target.startswith("/") else f"/{target}", credentials)
 
 
@@ -56,7 +56,7 @@ def _unquote(text: str) -> bytes:
 
 
 def split_host(place: str) -> tuple[str, str]:
-    """Host and port, each empty if it is missing; an IPv6 address with a port stands in brackets."""
+    """Host and port, each empty if missing; an IPv6 address with a port is in brackets."""
     if place.startswith("["):
         host, _, port = place[1:].partition("]")
         return host, port.removeprefix(":")
@@ -65,12 +65,12 @@ def split_host(place: str) -> tuple[str, str]:
 
 
 def is_loopback(url: Url) -> bool:
-    """Whether a URL leads to this machine, by its address or by the name localhost."""
+    """Whether a URL points to this machine, by address or as localhost."""
     return _exempt(url, LOOPBACK)
 
 
 def proxy_for(url: Url, environ: Mapping[str, str]) -> Url | None:
-    """The loopback never goes through a proxy; lower-case variables win over upper-case ones."""
+    """Loopback never uses a proxy; lowercase variables win over uppercase ones."""
 
     def variable(name: str) -> str:
         return environ.get(name) or environ.get(name.upper()) or ""
@@ -81,7 +81,7 @@ def proxy_for(url: Url, environ: Mapping[str, str]) -> Url | None:
     scheme, mark, _ = value.partition("://")
     if mark and scheme.lower() not in ("http", "https"):
         raise ProviderError(
-            f"A {scheme}:// proxy cannot be used: name an http:// or https:// one, or exempt hosts."
+            f"{scheme}:// proxies are not supported: use http:// or https://, or exempt hosts."
         )
     return parse_url(value if mark else f"http://{value}")
 

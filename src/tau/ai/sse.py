@@ -1,4 +1,4 @@
-"""Server-sent events: the bytes of an answer in, whole events out, and their JSON decoded."""
+"""Server-sent events: splits a response into events and decodes their JSON."""
 
 import re
 from codecs import BOM_UTF8
@@ -14,7 +14,7 @@ from tau.base.text import shortened
 
 EVENT_BYTES = 16 * MIB
 EXCERPT_CHARS = 120
-# The escapes of a JSON string; the group catches halves of surrogate pairs that stand alone.
+# Escapes in a JSON string; the group matches lone surrogates.
 ESCAPES = r"\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(\\u[dD][89a-fA-F]\w\w)|\\."
 
 SseEvent: TypeAlias = tuple[str, bytes]  # the event's name, "message" if it has none, and its data
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Splitter:
-    """Cuts a stream into events, however it is cut into chunks."""
+    """Splits a stream into events, however it is chunked."""
 
     def __init__(self) -> None:
         self._pending = bytearray()
@@ -83,7 +83,7 @@ def _parse(block: bytes) -> SseEvent | None:
 
 
 class Events:
-    """The events of an answer, one after the other; a plain iterator, so that nothing must be closed."""
+    """The events of a response; a plain iterator, which needs no closing."""
 
     def __init__(self, response: Response) -> None:
         self._chunks = response.chunks()
@@ -104,7 +104,7 @@ class Events:
 
 
 def events(response: Response) -> AsyncIterator[SseEvent]:
-    """The events of an answer. One that is cut off by the end of the stream is left out."""
+    """Iterate over the events of a response. An event cut off by the end of the stream is dropped."""
     return Events(response)
 
 
@@ -115,7 +115,7 @@ class Decoder(Protocol[T_co]):
 
 
 def decode_event(decoder: Decoder[T], data: bytes) -> T:
-    """An event's JSON. A bad character (not UTF-8, half a surrogate pair) is replaced and costs no answer."""
+    """Decode an event's JSON. Bad characters (not UTF-8, lone surrogates) are replaced."""
     try:
         return decoder.decode(data)
     except (DecodeError, UnicodeDecodeError) as error:
@@ -124,5 +124,5 @@ def decode_event(decoder: Decoder[T], data: bytes) -> T:
             return decoder.decode(re.sub(ESCAPES, lambda found: r"\ufffd" if found[1] else found[0], text))
         except DecodeError:
             excerpt = shortened(text, EXCERPT_CHARS)
-            message = f"The server sent an event that cannot be read ({error}): {excerpt!r}."
+            message = f"The server sent an invalid event ({error}): {excerpt!r}."
             raise ProviderError(message, retryable=True) from error

@@ -1,4 +1,4 @@
-"""Notices when a stream of deltas has stalled: deltas count, not the bytes that keep a connection warm."""
+"""Detects stalled streams by their deltas; keep-alive bytes do not count."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,21 +8,21 @@ from tau.base.errors import ProviderError
 
 T = TypeVar("T")
 
-LOOKS = 8  # in the shorter of the two limits; a stall is noticed at most one look late
+LOOKS = 8  # per shorter limit; a stall is detected at most one check late
 
 
 class StallWatch(Generic[T]):
-    """Passes deltas on. One timer looks now and then whether the same wait still lasts; deltas set no timers.
+    """Forwards deltas. One timer checks periodically whether the same wait is still on; deltas set no timers.
 
-    A stall cancels the waiting task and turns that into a `ProviderError`; a cancellation from outside stays
-    what it is. One task consumes the whole stream.
+    A stall cancels the waiting task and turns that into a `ProviderError`; outside cancellation is passed on.
+    One task consumes the whole stream.
     """
 
     def __init__(self, deltas: AsyncIterator[T], *, first_s: float, idle_s: float, what: str) -> None:
         self._deltas = deltas
         self._first_s, self._idle_s, self._what = first_s, idle_s, what
         self._look_s = min(first_s, idle_s) / LOOKS
-        self._turn = 0  # one up when a wait begins, one up when it ends: odd during a wait
+        self._turn = 0  # incremented when a wait starts and ends: odd during a wait
         self._seen_turn = self._quiet_looks = 0
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[object] | None = None
@@ -51,7 +51,7 @@ class StallWatch(Generic[T]):
         return delta
 
     async def aclose(self) -> None:
-        """Close the stream underneath too."""
+        """Close the underlying stream too."""
         self._stop()
         close = getattr(self._deltas, "aclose", None)
         if close is not None:
@@ -78,10 +78,10 @@ class StallWatch(Generic[T]):
             self._timer = None
 
     def _look(self) -> None:
-        """Counts looks, not time: a blocked loop or a sleeping machine is no fault of the server."""
+        """Counts checks, not time: a blocked loop or a suspended machine is not the server's fault."""
         self._timer = None
         if self._turn % 2 == 0 or self._task is None:
-            return  # this time is the consumer's; its next wait starts the timer again
+            return  # the consumer is busy; its next wait restarts the timer
         self._quiet_looks = self._quiet_looks + 1 if self._turn == self._seen_turn else 0
         self._seen_turn = self._turn
         if self._quiet_looks * self._look_s < self._limit_s() * 0.999:
@@ -91,7 +91,7 @@ class StallWatch(Generic[T]):
             self._task.cancel()
 
     def _take_back(self) -> bool:
-        """Withdraw our cancellation. True if there was one and nobody else wants the task cancelled."""
+        """Withdraw our cancellation. True if there was one and nothing else cancelled the task."""
         if not self._stalled or self._task is None:
             return False
         self._stalled = False
@@ -99,8 +99,8 @@ class StallWatch(Generic[T]):
 
 
 def watched(deltas: AsyncIterator[T], *, first_s: float, idle_s: float, what: str) -> StallWatch[T]:
-    """The same deltas, or `ProviderError` (retryable): none came for `first_s` at the start, `idle_s` later.
+    """Forward the deltas; raise a retryable `ProviderError` if none comes in `first_s`, later in `idle_s`.
 
-    `what` begins the sentence for the user. Time that the consumer takes between deltas does not count.
+    `what` starts the message for the user. The consumer's time between deltas does not count.
     """
     return StallWatch(deltas, first_s=first_s, idle_s=idle_s, what=what)

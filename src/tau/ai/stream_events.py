@@ -1,6 +1,6 @@
-"""What happens while an answer arrives, one small fact each. A fact carries its delta only.
+"""Events of a streaming answer. Each carries only its delta.
 
-Faces that must send the whole partial message with each fact (JSON, RPC) add it at their edge.
+Modes that send the whole partial message with each event (JSON, RPC) add it themselves.
 """
 
 from typing import Literal, TypeAlias

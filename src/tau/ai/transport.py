@@ -1,4 +1,4 @@
-"""The seam to the network: open a request, read its answer. `ai/http.py` is the real one."""
+"""The network port: send a request, read its response. `ai/http.py` implements it."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class Timeouts(Struct, frozen=True, kw_only=True):
-    """Seconds. `first_byte` runs from the sent request to the answer's head, `idle` between two reads."""
+    """In seconds. `first_byte` is from the sent request to the response head, `idle` between two reads."""
 
     connect: float = 15
     first_byte: float = 300
@@ -24,7 +24,7 @@ class Response(Protocol):
         ...
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """The body as it arrives, decoded from its transfer encoding."""
+        """Stream the body, decoded from its transfer encoding."""
         ...
 
     async def read(self, limit: int = 1_048_576) -> bytes:

@@ -1,4 +1,4 @@
-"""What we say and hear: messages and their parts, as they stand in session files and on pipes.
+"""Messages and their parts, as stored in session files and sent over pipes.
 
 snake_case here, camelCase outside. A field that may be absent is `UNSET`, never null.
 """
@@ -50,7 +50,7 @@ class Cost(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class Usage(Struct, frozen=True, gc=False, rename="camel"):
-    """Tokens of one answer. `input` does not include what came from the cache or went into it."""
+    """Tokens of one answer. `input` excludes cache reads and writes."""
 
     input: int = 0
     output: int = 0
@@ -88,7 +88,7 @@ class AssistantMessage(Struct, frozen=True, rename="camel", tag_field="role", ta
 
     @property
     def text(self) -> str:
-        """The answer's words, without thinking and tool calls."""
+        """The answer's text, without thinking and tool calls."""
         return "".join(part.text for part in self.content if isinstance(part, TextContent))
 
     @property
@@ -106,7 +106,7 @@ class ToolResultMessage(Struct, frozen=True, rename="camel", tag_field="role", t
 
 
 class BashExecutionMessage(Struct, frozen=True, rename="camel", tag_field="role", tag="bashExecution"):
-    """A command that the user ran, not the model."""
+    """A command run by the user, not the model."""
 
     command: str
     output: str
@@ -119,7 +119,7 @@ class BashExecutionMessage(Struct, frozen=True, rename="camel", tag_field="role"
 
 
 class PythonExecutionMessage(Struct, frozen=True, rename="camel", tag_field="role", tag="pythonExecution"):
-    """Python that the user ran, not the model."""
+    """Python run by the user, not the model."""
 
     code: str
     output: str
@@ -132,7 +132,7 @@ class PythonExecutionMessage(Struct, frozen=True, rename="camel", tag_field="rol
 
 
 class CustomMessage(Struct, frozen=True, rename="camel", tag_field="role", tag="custom"):
-    """Something that is neither the user's nor the model's word, but that the model is told."""
+    """A message for the model from neither the user nor the model."""
 
     custom_type: str
     content: str | list[UserContent]
@@ -142,7 +142,7 @@ class CustomMessage(Struct, frozen=True, rename="camel", tag_field="role", tag="
 
 
 class BranchSummaryMessage(Struct, frozen=True, rename="camel", tag_field="role", tag="branchSummary"):
-    """What was tried on a branch that the user has left."""
+    """Summary of a branch the user left."""
 
     summary: str
     from_id: str
@@ -152,7 +152,7 @@ class BranchSummaryMessage(Struct, frozen=True, rename="camel", tag_field="role"
 class CompactionSummaryMessage(
     Struct, frozen=True, rename="camel", tag_field="role", tag="compactionSummary"
 ):
-    """What stands for the part of the conversation that no longer fits."""
+    """Summary that replaces older messages."""
 
     summary: str
     tokens_before: int
@@ -171,10 +171,10 @@ AppMessage: TypeAlias = (
 
 
 def new_call_id() -> str:
-    """An id for a tool call that came without one: results find their call by it."""
+    """Create an id for a tool call without one: results are matched by it."""
     return f"call_{os.urandom(10).hex()}"
 
 
 def text_of(parts: Sequence[UserContent]) -> str:
-    """The words of a message or a tool result, without its images."""
+    """The text of a message or tool result, without images."""
     return "\n".join(part.text for part in parts if isinstance(part, TextContent))

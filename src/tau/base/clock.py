@@ -14,7 +14,7 @@ def iso(ms: int) -> str:
 
 
 def from_iso(text: str) -> int:
-    """The reverse of `iso`, for any fraction of a second; 0 where the text is no such time."""
+    """The reverse of `iso`, for any fraction of a second; 0 if the text is not such a time."""
     try:
         year, month, day = int(text[0:4]), int(text[5:7]), int(text[8:10])
         hour, minute, second = int(text[11:13]), int(text[14:16]), int(text[17:19])

@@ -1,4 +1,4 @@
-"""Where in the data msgspec found a mistake: read from the end of its message."""
+"""Parses the location of an error from the end of msgspec's message."""
 
 import re
 from typing import TypeAlias
@@ -11,7 +11,7 @@ _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 
 
 def split_place(message: str) -> tuple[str, list[Step]]:
-    """A message of msgspec without the place at its end, and the steps that lead to that place."""
+    """Split a msgspec message into the text and the path at its end."""
     place = _PLACE.search(message)
     if place is None:
         return message, []
@@ -20,7 +20,7 @@ def split_place(message: str) -> tuple[str, list[Step]]:
 
 
 def spell(*steps: Step) -> str:
-    """`.name[0]`: how a place is written behind the name of what it lies in."""
+    """Format a path as a suffix: `.name[0]`."""
     return "".join(f".{step}" if isinstance(step, str) else f"[{_index(step)}]" for step in steps)
 
 

@@ -1,4 +1,4 @@
-"""Every error that a user or a model can meet, as one small tree.
+"""All errors that users or models can see, as one small tree.
 
 TauError                 one sentence for the user; the log file has the trace
 ├── UsageError           wrong use of the command line (exit code 2)
@@ -14,15 +14,15 @@ from pathlib import Path
 
 
 class TauError(Exception):
-    """Base of all errors that are part of the product; `str(error)` is one clear sentence."""
+    """Base of all expected errors; `str(error)` is one clear sentence."""
 
 
 class UsageError(TauError):
-    """The command line does not make sense."""
+    """Invalid usage."""
 
 
 class ConfigError(TauError):
-    """A configuration file cannot be used as it is; nothing was changed."""
+    """A configuration file is invalid; nothing was changed."""
 
     def __init__(self, message: str, *, path: Path | None = None, line: int | None = None) -> None:
         where = "" if path is None else f"{path}:{line}: " if line is not None else f"{path}: "
@@ -65,16 +65,16 @@ class ProviderError(TauError):
 
     @property
     def blames_key(self) -> bool:
-        """Whether the same request may be served at once under another key."""
+        """Whether another key may serve the same request now."""
         return self.key_refused or self.quota or self.status == 429
 
 
 class ToolError(TauError):
-    """A tool's failure, worded for the model that called it."""
+    """A tool failure, worded for the model."""
 
 
 class NothingToDo(TauError):
-    """What was asked for has nothing to work on; a face tells so without alarm."""
+    """There is nothing to do; modes report it as a notice, not an error."""
 
 
 class SessionError(TauError):
@@ -82,7 +82,7 @@ class SessionError(TauError):
 
 
 class ExtensionError(TauError):
-    """Code from outside failed."""
+    """An extension failed."""
 
     def __init__(self, message: str, *, source: str) -> None:
         super().__init__(f"{source}: {message}")

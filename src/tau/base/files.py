@@ -1,4 +1,4 @@
-"""Files that hold the old content or the new one, never half of it, and locks between processes."""
+"""Atomic file writes, and locks between processes."""
 
 import errno
 import os
@@ -19,11 +19,11 @@ _TEMP_NAMES = 16
 if sys.platform == "win32":
 
     def try_lock(fd: int, *, without_locks: bool = True) -> bool:
-        """There is no flock on Windows: tau relies on being the only writer."""
+        """Windows has no flock: tau relies on being the only writer."""
         return without_locks
 
     def unlock(fd: int) -> None:
-        """Nothing to give back."""
+        """Nothing to release."""
 
 else:
     import fcntl
@@ -52,27 +52,35 @@ else:
 
 
 def typed_path(name: str) -> Path:
-    """A path as a person types it: `~` is the home folder, `~x` stays as it is where there is no user x."""
+    """Expand a typed path: `~` is the home folder; `~x` is unchanged if there is no user x."""
     return Path(os.path.expanduser(name))  # noqa: PTH111 - Path.expanduser raises in that case
 
 
 def mode_of(path: Path) -> int:
-    """Kind and permissions of what stands there; 0 if nothing does, or nothing that we may look at."""
+    """File type and permissions; 0 if the path is missing or inaccessible."""
     try:
         return path.stat().st_mode
     except OSError:
         return 0
 
 
+def modified_ns(path: Path) -> int:
+    """When a file was last written; 0 if it is gone."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
 def make_private(folder: Path) -> None:
-    """Make a folder and those above it that are missing, closed to other users."""
+    """Create a private folder and its missing parents."""
     missing = [place for place in (folder, *folder.parents) if not mode_of(place)]
     for place in reversed(missing):
         place.mkdir(mode=0o700, exist_ok=True)
 
 
 def open_at_once(path: str, flags: int) -> int:
-    """An opener for `open`: one that is a pipe does not make us wait until somebody writes to it."""
+    """An opener for `open` that does not block on a pipe without a writer."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
@@ -116,13 +124,13 @@ def write_atomic(
         target = _follow(path)
         old = _existing(target)
         if old is not None and old.st_nlink > 1:
-            # A rename would split the file from its other names, which then silently keep the old content.
+            # A rename would detach hard links, which would silently keep the old content.
             _write_in_place(target, data, mode, sync)
             return
         try:
             _replace(target, data, old, mode, executable, sync)
         except OSError as error:
-            # A writable file in a folder that is not, or a mount point of its own, as containers have them.
+            # A writable file in a read-only folder, or a bind mount, as in containers.
             if old is None or error.errno not in _CANNOT_REPLACE:
                 raise
             _write_in_place(target, data, mode, sync)
@@ -132,7 +140,7 @@ def write_atomic(
 
 
 def _follow(path: Path) -> Path:
-    """Where a chain of symbolic links ends, which need not exist."""
+    """The target of a chain of symbolic links, which need not exist."""
     for _ in range(_MAX_LINKS):
         try:
             link = path.readlink()
@@ -153,7 +161,7 @@ def _existing(target: Path) -> os.stat_result | None:
         raise IsADirectoryError(errno.EISDIR, "Is a folder, not a file", str(target))
     if not stat.S_ISREG(info.st_mode):
         raise OSError(errno.EINVAL, "Is a device or a pipe, not a regular file", str(target))
-    # A rename asks the folder for permission, not the file: one that was made read-only shall stay as it is.
+    # A rename needs permission for the folder, not the file: a read-only file must not change.
     if not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, "The file is read-only", str(target))
     return info
@@ -194,7 +202,7 @@ def _temporary(folder: Path, mode: int) -> tuple[Path, int]:
     for temp in names:
         fd = _create_locked(temp, mode)
         if fd is not None:
-            for other in names:  # left by writers that were killed side by side
+            for other in names:  # left by killed concurrent writers
                 if not _take_away(other):
                     break
             return temp, fd
@@ -203,7 +211,7 @@ def _temporary(folder: Path, mode: int) -> tuple[Path, int]:
 
 
 def _create_locked(temp: Path, mode: int) -> int | None:
-    """The new file, open and locked; None if somebody else works under that name."""
+    """The new file, open and locked; None if another writer uses that name."""
     try:
         fd = _create(temp, mode)
     except FileExistsError:
@@ -214,7 +222,7 @@ def _create_locked(temp: Path, mode: int) -> int | None:
         except FileExistsError:
             return None
     try:
-        # Until the lock is ours, somebody else may take the file for one that was left, and take it away.
+        # Until we hold the lock, another writer may consider the file stale and remove it.
         if try_lock(fd) and os.fstat(fd).st_nlink:
             return fd
     except OSError:
@@ -226,7 +234,7 @@ def _create_locked(temp: Path, mode: int) -> int | None:
 
 
 def _take_away(temp: Path) -> bool:
-    """Remove a temporary file whose writer is dead. False if there is none, or its writer may be alive."""
+    """Remove a temporary file of a dead writer. False if there is none, or its writer may be alive."""
     try:
         fd = os.open(temp, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -254,7 +262,7 @@ def _create(path: Path, mode: int) -> int:
 
 
 def _keep_identity(fd: int, target: Path, old: os.stat_result, mode: int | None) -> None:
-    """Give the new file the owner, permissions and access list of the old one, as far as we may."""
+    """Copy owner, permissions and access list of the old file to the new one, as far as allowed."""
     wanted = stat.S_IMODE(old.st_mode) if mode is None else mode
     new = os.fstat(fd)
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
@@ -265,7 +273,7 @@ def _keep_identity(fd: int, target: Path, old: os.stat_result, mode: int | None)
             try:
                 os.fchown(fd, -1, old.st_gid)
             except OSError:
-                # Another group must not inherit rights that were meant for the old one.
+                # Another group must not inherit the old group's rights.
                 wanted = (wanted & 0o707) | ((wanted & 0o007) << 3)
     _set_mode(fd, wanted)
     if sys.platform == "linux":
@@ -282,7 +290,7 @@ def _set_mode(fd: int, mode: int) -> None:
 
 
 def _write_in_place(target: Path, data: bytes, mode: int | None, sync: bool) -> None:
-    """Overwrite a file that cannot be replaced, with its old content safe in a second file meanwhile."""
+    """Overwrite a file that cannot be replaced, with a backup of its old content."""
     old = target.read_bytes()
     fd = os.open(target, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
@@ -302,14 +310,14 @@ def _write_in_place(target: Path, data: bytes, mode: int | None, sync: bool) -> 
             with suppress(OSError):
                 backup.unlink()
             raise
-        with suppress(OSError):  # a copy too many is no reason to call the write a failure
+        with suppress(OSError):  # a leftover backup is not a failed write
             backup.unlink()
     finally:
         os.close(fd)
 
 
 def _back_up(target: Path, old: bytes) -> Path:
-    """A synced copy beside the file, or in the temporary folder where that is not allowed."""
+    """A synced copy next to the file, or in the temporary folder if that is not allowed."""
     name = f"{target.name[:40]}.tau-backup-{os.urandom(4).hex()}"
     backup = target.parent / name
     try:
@@ -342,7 +350,7 @@ def _overwrite(fd: int, data: bytes, sync: bool) -> None:
 
 
 def temporary_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where this user's temporary files go, without the import of tempfile."""
+    """The temporary folder, without importing tempfile."""
     return Path(environ.get("TMPDIR") or "/tmp")
 
 
@@ -354,7 +362,7 @@ def write_all(fd: int, data: bytes) -> None:
 
 
 def sync_file(fd: int) -> None:
-    """fsync, where the file system knows it."""
+    """fsync, if the file system supports it."""
     try:
         os.fsync(fd)
     except OSError as error:
@@ -363,7 +371,7 @@ def sync_file(fd: int) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a rename last. Its failure is not the write's: the new content is already what everyone reads."""
+    """Make a rename durable. A failure is not the write's: readers already see the new content."""
     with suppress(OSError):
         fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
         try:

@@ -18,7 +18,7 @@ from tau.base.sizes import KIB
 T = TypeVar("T")
 
 _BLOCK_BYTES = 64 * KIB
-_SCAN_BYTES = 512 * KIB  # what fits into a processor's cache is split and decoded fastest
+_SCAN_BYTES = 512 * KIB  # blocks that fit the CPU cache are split and decoded fastest
 _OBJECT = ord("{")
 _SPACE = b" \t\r"
 _PADDING = _SPACE + b"\0"
@@ -38,7 +38,7 @@ class JsonLines(Struct, frozen=True):
 
 
 def read_jsonl(path: Path) -> JsonLines:
-    """Every complete record as raw bytes. Only a newline byte ends a line; empty lines do not count."""
+    """All complete records as raw bytes. Only a newline byte ends a line; empty lines do not count."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         scan = Scan(fd, _any_json)
@@ -158,7 +158,7 @@ class JsonlFile:
         self._whole = False  # the file is known to end with a newline
 
     def lock(self) -> bool:
-        """Become the one writer until `close`; False if another one is at work. Makes the file."""
+        """Become the only writer until `close`; False if there is another one. Creates the file."""
         self._open()
         self._locked = self._locked or try_lock(self._fd)
         if self._locked:
@@ -195,11 +195,11 @@ class JsonlFile:
             if isinstance(failure, OSError):
                 failure.filename = str(self.path)
             raise
-        # Not `start`: who does not know our lock may have appended in between.
+        # Not `start`: a writer that ignores our lock may have appended in between.
         return os.lseek(self._fd, 0, os.SEEK_CUR) - len(data)
 
     def close(self) -> None:
-        """Give up the file and its lock; a later `append` opens it again."""
+        """Release the file and its lock; a later `append` reopens it."""
         fd, self._fd = self._fd, -1
         self._locked = self._whole = False
         if fd >= 0:
@@ -250,7 +250,7 @@ class JsonlFile:
         self._whole = True
 
     def _take_back(self, start: int, done: int) -> None:
-        """Remove a part of a record that could not be finished, unless somebody has appended after it."""
+        """Remove a partial record, unless another writer appended after it."""
         self._whole = False  # if this fails too, the next append tries again
         with suppress(OSError):
             if done and os.fstat(self._fd).st_size == start + done:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class LateModule:
-    """Stands for a module until one of its names is asked for."""
+    """A placeholder for a module until one of its names is used."""
 
     __slots__ = ("_module", "_name")
 
@@ -32,5 +32,5 @@ class LateModule:
 
 
 def late(name: str) -> "Any":
-    """A stand-in for the module `name`. Write it at module top only; a shape test reads every such string."""
+    """Return a lazy module. Use it at module top level only; a shape test reads every such string."""
     return LateModule(name)

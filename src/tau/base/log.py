@@ -1,4 +1,4 @@
-"""The log file: what went wrong, for people who want to know more than the one line on the screen.
+"""The log file: details of errors beyond the one line on the screen.
 
 Nothing here raises or prints. Callers never pass keys or the text of a conversation.
 """
@@ -20,7 +20,7 @@ _folder: Path | None = None
 
 
 def to(folder: Path | None) -> None:
-    """Where the log is written, as `tau.log`; None switches it off, as it is before the first call."""
+    """Set the folder of `tau.log`; None (the default) disables logging."""
     global _folder
     _folder = folder
 
@@ -56,7 +56,7 @@ def _record(level: str, message: str, exc: BaseException | None) -> bytes:
 
 
 def _append(folder: Path, record: bytes) -> None:
-    # The file is opened for every record, so that several processes agree on which file is the current one.
+    # The file is opened for every record, so several processes agree on the current file.
     make_private(folder)
     path = folder / "tau.log"
     with suppress(FileNotFoundError):

@@ -47,13 +47,13 @@ def send(pids: list[int], number: int) -> None:
 
 
 def group_has_processes(group: int, *, signal_group: Callable[[int], bool]) -> bool:
-    """Whether a process group has more than dead members whom nobody has waited for."""
+    """Whether a process group has members other than zombies."""
     if not signal_group(0):
         return False
     try:
         processes = [entry.path for entry in os.scandir("/proc") if entry.name.isdigit()]
     except OSError:
-        return True  # no way to tell here
+        return True  # unknown here
     for path in processes:
         with suppress(OSError, ValueError):
             state, _, its_group = _content(f"{path}/stat").rpartition(b")")[2].split()[:3]

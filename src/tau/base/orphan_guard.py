@@ -1,4 +1,4 @@
-"""Ends running commands when tau is gone without a word, as after kill -9: no orphan burns the processor.
+"""Ends running commands when tau dies unexpectedly, as after kill -9, so no orphan keeps running.
 
 A small shell waits at a pipe whose other end only we hold. The kernel closes it with us, however we end.
 """
@@ -57,7 +57,7 @@ class OrphanGuard:
         reading, self._pipe = os.pipe()
         os.set_blocking(self._pipe, False)
         try:
-            with suppress(OSError):  # no shell, no more processes: the command matters more
+            with suppress(OSError):  # cannot start a shell: the command matters more
                 subprocess.run(
                     ["/bin/sh", "-c", SCRIPT],
                     stdin=reading,
@@ -70,7 +70,7 @@ class OrphanGuard:
             os.close(reading)
 
     def announce(self, name: str, value: str) -> None:
-        """End what carries this variable in its environment if we are gone before `forget`."""
+        """End processes with this environment variable if we die before `forget`."""
         self._tell(f"+ {name}={value}\n")
 
     def watch(self, group: int) -> None:

@@ -1,4 +1,4 @@
-"""Reading the pipes of child processes: in order, never ahead, and not for ever once the writer has ended."""
+"""Reads pipes of child processes: in order, without read-ahead, and bounded after the writer's exit."""
 
 import asyncio
 import errno
@@ -27,16 +27,16 @@ class Pipe:
         self._fd = fd
         self._loop = asyncio.get_running_loop()
         self._ended = False
-        self._at_end = False  # nobody has it open for writing any more
+        self._at_end = False  # no writer has it open
         self._busy = False
         self._drain_until: float | None = None
         self._drained_bytes = 0
         self._news: asyncio.Future[bool] | None = None
 
     async def read(self) -> bytes:
-        """The next piece, empty at the end. Never reads ahead: a slow reader slows the writer."""
+        """Read the next piece, empty at the end. Never reads ahead: a slow reader slows the writer."""
         if self._busy:
-            await asyncio.sleep(0)  # a writer that never pauses must not keep the loop from everything else
+            await asyncio.sleep(0)  # a writer that never pauses must not block the loop
         while not self._ended:
             try:
                 chunk = os.read(self._fd, CHUNK_BYTES)
@@ -152,6 +152,6 @@ class Sinks:
         if timer is not None:
             timer.cancel()
         else:
-            with suppress(RuntimeError):  # the loop is gone
+            with suppress(RuntimeError):  # the loop is closed
                 asyncio.get_running_loop().remove_reader(fd)
         os.close(fd)

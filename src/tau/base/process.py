@@ -1,4 +1,4 @@
-"""One running child on this machine: its output as it comes, its exit, the end of its whole process group.
+"""One running child on this machine: its output, its exit, the end of its process group.
 
 We wait for the exit and not for the end of the pipe, which a background child may hold open for ever. The
 exited child stays a zombie until we are done with its process group: as long as its number is taken, our
@@ -60,7 +60,7 @@ def launch(
     terminal: Pty | None = None,
     family: ProcessTree | None = None,
 ) -> "LocalProcess":
-    """Start a child in its own session; call it from the event loop that shall look after it."""
+    """Start a child in its own session; call it from the event loop that will manage it."""
     run_id = command.env.get(RUN_ID, "")
     ends = _pipes(stdin) if terminal is None else _terminal(terminal)
     guard.announce(RUN_ID, run_id)
@@ -145,7 +145,7 @@ def _terminal(wanted: Pty) -> ChildPipes:
 
 
 def _file_with(data: bytes) -> int:
-    """A nameless file to read from: unlike a pipe it takes any amount at once and never blocks us."""
+    """An anonymous file to read from: unlike a pipe, it takes any amount at once and never blocks."""
     if hasattr(os, "memfd_create"):
         fd = os.memfd_create("tau-stdin")
     else:
@@ -213,7 +213,7 @@ class LocalProcess:
         await self._input.end()
 
     async def wait(self) -> Exit:
-        """How the process ended. Read its output before or beside this: a full pipe blocks it for ever."""
+        """Wait for the exit. Read the output before or meanwhile: a full pipe blocks the process forever."""
         await self._gone.wait()
         return _exit(self._status, timed_out=self._timed_out)
 
@@ -224,7 +224,7 @@ class LocalProcess:
             self._calls.append(call)
 
     async def kill(self, *, since: float | None = None, grace: float | None = None) -> None:
-        """TERM to the group, after the grace period KILL to who is left; returns when the process is gone."""
+        """Send TERM to the group, and KILL after the grace period; returns when the process is gone."""
         if self._group_ended:
             return
         if since is not None and marked_processes.can_be_found():
@@ -232,7 +232,7 @@ class LocalProcess:
         else:
             await self._kill_group(grace)
         if not self._gone.is_set():
-            log.warning(f"Process {self.pid} could not be killed and is left alone.")
+            log.warning(f"Could not kill process {self.pid}; leaving it.")
 
     async def __aenter__(self) -> "LocalProcess":
         return self
@@ -317,7 +317,7 @@ class LocalProcess:
         return self._kill_at
 
     def _signal(self, number: int) -> bool:
-        """Send a signal to the group; False if nobody is there to get it."""
+        """Send a signal to the group; False if it has no members."""
         if self._group_ended:
             return False
         try:

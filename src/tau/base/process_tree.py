@@ -1,4 +1,4 @@
-"""Processes that end together: all that one session has started, however far they went away."""
+"""Processes that end together: all that one session started, even if detached."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ class LocalProcessTree:
         return {FAMILY_ID: self._id}
 
     def adopt(self, pipe: int) -> None:
-        """Read on from a pipe into which a background process may still write, and throw it away."""
+        """Drain a pipe that a background process may still write to."""
         self._sinks.adopt(pipe)
 
     async def end(self) -> None:
@@ -41,7 +41,7 @@ class LocalProcessTree:
 
 
 async def end_all(find: Callable[[], list[int]], grace_s: float) -> None:
-    """TERM to all that `find` finds, KILL to who is left after the grace period, until nobody is found."""
+    """Send TERM to all processes of `find`, and KILL after the grace period, until none is found."""
     marked_processes.send(left := find(), signal.SIGTERM)
     marked_processes.send(left, signal.SIGCONT)  # a stopped process cannot obey
     left = await _wait_for(find, left, grace_s)
@@ -52,7 +52,7 @@ async def end_all(find: Callable[[], list[int]], grace_s: float) -> None:
     while left and loop.time() < deadline:
         marked_processes.send(
             left, signal.SIGKILL
-        )  # again and again: a fork bomb goes on until all of it is hit
+        )  # repeat: a fork bomb continues until every process is hit
         await asyncio.sleep(0)
         left = find()
 

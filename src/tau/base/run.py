@@ -1,4 +1,4 @@
-"""Every child process of tau starts here: own session and process group, output in order, no orphan left.
+"""Starts all child processes of tau: own session and process group, ordered output, no orphans.
 
 `Runner` is the port, `LocalRunner` the implementation, `Sandbox` what a stricter one wraps around a command.
 """
@@ -22,11 +22,11 @@ families = late("tau.base.process_tree")
 guards = late("tau.base.orphan_guard")
 process = late("tau.base.process")
 
-ABORT_GRACE_S = 0.08  # where a person has stopped a command, and waits
+ABORT_GRACE_S = 0.08  # after the user stopped a command and waits
 RUN_ID = "TAU_RUN"  # the variable by which the processes of one command know each other
 FAMILY_ID = "TAU_FAMILY"  # the same for all commands of one family
 
-# What commands find in their environment when nobody is there to page, answer or look at colours.
+# Environment for commands without a user: no pager, prompts or colors.
 QUIET: Mapping[str, str] = MappingProxyType(
     {
         "PAGER": "cat",
@@ -62,7 +62,7 @@ class Exit(Struct, frozen=True, kw_only=True):
 
 
 class Pty(Struct, frozen=True, kw_only=True):
-    """A terminal of the child's own; `echo` shows what is typed into it."""
+    """A pty for the child; `echo` shows what is typed into it."""
 
     columns: int = 80
     rows: int = 24
@@ -112,7 +112,7 @@ class Process(Protocol):
         ...
 
     def when_gone(self, call: Callable[[Exit], None]) -> None:
-        """Have `call` called once the process has exited."""
+        """Call `call` when the process has exited."""
         ...
 
     async def __aenter__(self) -> "Process": ...
@@ -209,7 +209,7 @@ class LocalRunner:
         """
         argv = [self.shell, "-c", command] if isinstance(command, str) else list(command)
         if not argv:
-            raise ValueError("There is no command to run")
+            raise ValueError("No command to run")
         marks = {"TAU": "1", RUN_ID: os.urandom(8).hex(), **(family.env if family else {})}
         everything = {**os.environ, **marks, **(env or {})}
         wrapped = (sandbox or self._sandbox).wrap(Command(argv=argv, cwd=cwd, env=everything))
@@ -268,7 +268,7 @@ async def capture(running: Process, *, max_bytes: int = 1024 * 1024) -> Captured
 
 
 def _is_missing(program: str, env: Mapping[str, str], error: PermissionError) -> bool:
-    """Whether a program is nowhere; a folder in PATH that we may not enter makes it look like a refusal."""
+    """Whether a program is missing; an inaccessible folder in PATH makes it look like a permission error."""
     if error.filename != program or "/" in program:
         return False
     return not any(os.access(f"{folder}/{program}", os.F_OK) for folder in os.get_exec_path(env))

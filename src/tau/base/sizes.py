@@ -1,4 +1,4 @@
-"""Sizes in bytes: their units, and how people read them."""
+"""Byte sizes: units and formatting."""
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -16,5 +16,5 @@ def format_bytes(size: int) -> str:
 
 
 def _short(number: float) -> str:
-    """One decimal, cut off rather than rounded, so that a limit is never told larger than it is."""
+    """One decimal, truncated rather than rounded, so a limit never looks larger than it is."""
     return f"{int(number * 10) / 10:g}"

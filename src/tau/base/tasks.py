@@ -1,4 +1,4 @@
-"""The tasks of tau: beside `agent/abort.py` the only place that makes them, so that each has an owner."""
+"""Creates asyncio tasks; with `agent/abort.py` the only place that does, so each task has an owner."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 def spawn(group: asyncio.TaskGroup, work: Coroutine[Any, Any, T], name: str | None = None) -> asyncio.Task[T]:
-    """Run `work` beside the caller; the group waits for it and cancels it."""
+    """Run `work` concurrently; the group waits for it and cancels it."""
     return group.create_task(work, name=name)
 
 

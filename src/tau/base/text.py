@@ -85,22 +85,22 @@ _UNSAFE = (
 
 
 def plain(text: str) -> str:
-    """Text of unknown origin with everything removed that could drive a terminal; newlines and tabs stay."""
+    """Strip terminal control sequences from untrusted text; newlines and tabs stay."""
     if text.replace("\n", "").replace("\t", "").isprintable():
         return text
     return re.sub("[\ud800-\udfff]", "\ufffd", re.sub(_UNSAFE, "", text))
 
 
 def clean_line(text: str) -> str:
-    """The same as one line: every run of white space is one blank."""
+    """The same as one line: each run of white space becomes a space."""
     return " ".join(plain(text).split())
 
 
 def shortened(text: str, max_chars: int) -> str:
-    """The text, or its beginning with an ellipsis if it is longer than `max_chars`."""
+    """Truncate text to `max_chars`, with an ellipsis."""
     return text if len(text) <= max_chars else f"{text[: max_chars - 1].rstrip()}…"
 
 
 def sentence(text: str) -> str:
-    """The text with a full stop, unless it already ends like a sentence."""
+    """Add a period, unless the text already ends like a sentence."""
     return text if text.endswith((".", "!", "?", "…")) else f"{text}."

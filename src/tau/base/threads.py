@@ -1,4 +1,4 @@
-"""Work that would hold up the event loop, in a thread that ends soon after its caller is cancelled."""
+"""Runs blocking work in a thread that ends soon after its caller is cancelled."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,11 +10,11 @@ T = TypeVar("T")
 
 
 class ThreadStopped(Exception):
-    """Raised inside the thread: nobody waits for its result any more."""
+    """Raised in the thread: its result is no longer needed."""
 
 
 class StopSignal:
-    """How a thread learns that it shall end: it asks now and then, or leaves something to be called."""
+    """Tells a thread to stop: it polls, or registers a callback."""
 
     def __init__(self) -> None:
         self._event = Event()
@@ -24,7 +24,7 @@ class StopSignal:
         self._event.set()
         interrupt = self.interrupt
         if interrupt is not None:
-            with suppress(Exception):  # what is to be interrupted may have ended a moment ago
+            with suppress(Exception):  # the work may have just ended
                 interrupt()
 
     @property
@@ -37,7 +37,7 @@ class StopSignal:
 
 
 async def in_thread(work: Callable[[StopSignal], T]) -> T:
-    """The result of `work`. When cancelled it tells the thread to stop and waits until that has ended."""
+    """Return the result of `work`. When cancelled, stop the thread and wait for it."""
     stop = StopSignal()
     future = asyncio.get_running_loop().run_in_executor(None, work, stop)
     try:

@@ -1,1 +1,1 @@
-"""From the command line to a mode; everything heavy is imported late."""
+"""The command line; heavy modules are imported late."""

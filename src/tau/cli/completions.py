@@ -1,6 +1,6 @@
-"""Completion scripts for bash, zsh and fish, made from the table in `flags.py`.
+"""Completion scripts for bash, zsh and fish, generated from the table in `flags.py`.
 
-The scripts are plain text with everything inside: completing a word starts no program.
+The scripts are self-contained: completing a word starts no program.
 """
 
 from tau.cli.flags import FILE, FLAGS, FOLDER, LIST, OPTIONAL, SUBCOMMANDS, SWITCH, Flag
@@ -14,9 +14,9 @@ HINTS = {
 }
 
 
-def script(shell: str) -> str:
+def completion_script(shell: str) -> str:
     made = {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell]()
-    return f"# Completion of tau for {shell}. To use it: {HINTS[shell]}\n{made}"
+    return f"# tau completion for {shell}. To enable: {HINTS[shell]}\n{made}"
 
 
 def _bash() -> str:
@@ -109,7 +109,7 @@ compdef _tau tau
 
 
 def _zsh_words(text: str) -> str:
-    """A text as one word of zsh; a colon would end it."""
+    """Quote text as one zsh word; a colon would end it."""
     return "".join(f"\\{letter}" if letter in " ;|&<>()'\"`$:\\" else letter for letter in text)
 
 

@@ -1,4 +1,4 @@
-"""`tau config list|get|set|reset|path`: the settings from the command line."""
+"""`tau config list|get|set|reset|path`: show and change settings."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import json
 
 from tau.base.errors import UsageError
-from tau.cli.main import say
+from tau.cli.main import write_stdout
 from tau.config.layers import LoadedSettings, load_settings
 from tau.config.paths import Paths, current_folder, project_dir, user_paths
 from tau.config.setting_values import find_setting, reset_setting, set_setting
@@ -18,20 +18,20 @@ from tau.config.settings import setting_values, settings_by_key, settings_schema
 from tau.modes.output_stream import tell
 
 USAGE = """\
-usage: tau config list [--json]           all settings, their values and where these come from
-       tau config get KEY [--json]        one value
-       tau config set KEY VALUE [--json]  write one value to your settings file
-       tau config reset KEY [--json]      take one value out of your settings file
-       tau config path [--json]           where your settings file is
-       tau config schema                  JSON schema of a settings file, for editors
+usage: tau config list [--json]           list settings, their values and origins
+       tau config get KEY [--json]        print one value
+       tau config set KEY VALUE [--json]  set one value in your settings file
+       tau config reset KEY [--json]      remove one value from your settings file
+       tau config path [--json]           print the path of your settings file
+       tau config schema                  print a JSON schema for editors
 """
 
 
 def run(argv: Sequence[str]) -> int:
-    """Do what the words after `tau config` say. Raises UsageError and ConfigError."""
-    with redirect_stdout(StringIO()) as text:  # written in one go, which may fail
+    """Run `tau config`. Raises UsageError and ConfigError."""
+    with redirect_stdout(StringIO()) as text:  # written at once, which may fail
         _run(argv)
-    return say(text.getvalue())
+    return write_stdout(text.getvalue())
 
 
 def _run(argv: Sequence[str]) -> None:
@@ -41,15 +41,15 @@ def _run(argv: Sequence[str]) -> None:
         return
     action, arguments = (words[0], words[1:]) if words else ("list", [])
     if action not in ACTIONS:
-        raise UsageError(f'tau config has no action "{action}"; there are {", ".join(ACTIONS)}.')
+        raise UsageError(f'Unknown action "{action}"; use one of {", ".join(ACTIONS)}.')
     do, wanted = ACTIONS[action]
     if len(arguments) != len(wanted):
-        raise UsageError(f"Write it as {' '.join(['tau config', action, *wanted])}.")
+        raise UsageError(f"Usage: {' '.join(['tau config', action, *wanted])}.")
     do(user_paths(os.environ), arguments, as_json)
 
 
 def _split(argv: Sequence[str]) -> tuple[list[str], bool, bool]:
-    """Words and options. What follows `set KEY` is a value, also with a dash in front."""
+    """Split words and options. The word after `set KEY` is a value, even if it starts with a dash."""
     words: list[str] = []
     options: set[str] = set()
     rest = list(argv)
@@ -65,7 +65,7 @@ def _split(argv: Sequence[str]) -> tuple[list[str], bool, bool]:
             words.append(word)
     unknown = options - {"--json", "--help"}
     if unknown:
-        raise UsageError(f'tau config has no option "{min(unknown)}"; there are --json and --help.')
+        raise UsageError(f'Unknown option "{min(unknown)}"; use --json or --help.')
     return words, "--json" in options, "--help" in options
 
 
@@ -100,7 +100,7 @@ def _set(paths: Paths, arguments: list[str], as_json: bool) -> None:
         _write_json(_row(key, setting_values(loaded.settings)[key], loaded))
         return
     sys.stdout.write(f"{key} is now {_show(value)}, in {paths.settings}.\n")
-    _tell_what_wins(loaded, key)
+    _report_override(loaded, key)
 
 
 def _reset(paths: Paths, arguments: list[str], as_json: bool) -> None:
@@ -111,10 +111,10 @@ def _reset(paths: Paths, arguments: list[str], as_json: bool) -> None:
     if as_json:
         _write_json(_row(key, values[key], loaded) if key in values else {"key": key, "value": None})
         return
-    done = "was taken out of" if was_set else "is not set in"
+    done = "was removed from" if was_set else "is not set in"
     now = f"; it is now {_show(values[key])}" if key in values else ""
     sys.stdout.write(f"{key} {done} {paths.settings}{now}.\n")
-    _tell_what_wins(loaded, key)
+    _report_override(loaded, key)
 
 
 def _path(paths: Paths, _: list[str], as_json: bool) -> None:
@@ -154,10 +154,10 @@ def _load(paths: Paths) -> LoadedSettings:
     return loaded
 
 
-def _tell_what_wins(loaded: LoadedSettings, key: str) -> None:
+def _report_override(loaded: LoadedSettings, key: str) -> None:
     origin = loaded.origin(key)
     if origin.layer == "project":
-        tell(f"In this folder {origin.path} sets {key}, and wins.")
+        tell(f"In this folder, {origin.path} overrides {key}.")
 
 
 def _place(loaded: LoadedSettings, key: str) -> str:
@@ -181,7 +181,7 @@ def _row(key: str, value: Any, loaded: LoadedSettings) -> dict[str, Any]:
 
 
 def _show(value: Any) -> str:
-    """Text bare, nothing as a dash, everything else as JSON."""
+    """Format text bare, None as a dash, everything else as JSON."""
     if isinstance(value, str):
         return value
     return "-" if value is None else json.encode(value).decode()

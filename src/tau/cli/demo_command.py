@@ -1,4 +1,4 @@
-"""`tau demo`: shows in a minute what tau does, without a key and without a network."""
+"""`tau demo`: a one-minute tour that needs no API key or network."""
 
 import sys
 from collections.abc import Sequence
@@ -9,13 +9,13 @@ from tau.base.late import late
 playing = late("tau.modes.interactive.demo.play")
 signalling = late("tau.cli.signals")
 
-USAGE = "Write it as tau demo, or as tau demo --fast to see it without the pauses."
+USAGE = "Usage: tau demo [--fast]; --fast skips the pauses."
 
 
 def run(words: Sequence[str]) -> int:
-    """Raises UsageError. The exit code."""
+    """Run the demo and return the exit code. Raises UsageError."""
     if any(word != "--fast" for word in words):
         raise UsageError(USAGE)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("The demonstration needs a terminal.")
+        raise UsageError("The demo needs a terminal.")
     return playing.play(signalling.Signals, fast="--fast" in words)

@@ -1,4 +1,4 @@
-"""`tau export [ID|PATH] FILE`: a session as a page, as Markdown, as JSON, or as pi reads it."""
+"""`tau export [ID|PATH] FILE`: a session as HTML, Markdown, JSON or in pi's format."""
 
 import os
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ from tau.modes.output_stream import OutputStream, tell
 from tau.sdk import session_store
 
 USAGE = (
-    "Write it as tau export [ID|PATH] FILE.html, FILE.md or FILE.json, or as tau export --html, --markdown, "
-    "--json or --pi [ID|PATH] [FILE]; without a session it is the latest of this folder, and without a file, "
-    "or with -, it goes to standard output. --mask and --no-mask decide about secrets, --force overwrites."
+    "Usage: tau export [ID|PATH] FILE.html, FILE.md or FILE.json, or tau export --html, --markdown, "
+    "--json or --pi [ID|PATH] [FILE]. Exports the latest session in this folder by default, to standard "
+    "output without a file or with -. --mask and --no-mask control secret masking; --force overwrites."
 )
 STDOUT = "-"
 
 
-class _Wanted(Struct, frozen=True):
+class _ExportArgs(Struct, frozen=True):
     session: str | None
     file: Path | None
     format: ExportFormat
@@ -33,7 +33,7 @@ class _Wanted(Struct, frozen=True):
 
 def run(words: Sequence[str]) -> int:
     """Raises UsageError and SessionError."""
-    wanted = _wanted(words)
+    wanted = _parse(words)
     store = session_store(os.environ)
     path = store.recent_path() if wanted.session is None else store.find_path(wanted.session)
     log = store.open(path, read_only=True)
@@ -45,7 +45,7 @@ def run(words: Sequence[str]) -> int:
     for warning in log.warnings:
         tell(warning)
     if wanted.file is not None:
-        tell(f"The session was exported to {wanted.file}. {masked_text(masker)}")
+        tell(f"Exported the session to {wanted.file}. {masked_text(masker)}")
     elif masker is not None:
         tell(masked_text(masker))
     return 0
@@ -55,7 +55,7 @@ def _known_secrets() -> list[str]:
     return known_secrets(os.environ, user_paths(os.environ).auth, tell)
 
 
-def _export(log: SessionLog, wanted: _Wanted, masker: Masker | None) -> None:
+def _export(log: SessionLog, wanted: _ExportArgs, masker: Masker | None) -> None:
     pieces = exported(log, wanted.format, masker)
     if wanted.file is None:
         out = OutputStream()
@@ -68,7 +68,7 @@ def _export(log: SessionLog, wanted: _Wanted, masker: Masker | None) -> None:
         raise TauError(f"{wanted.file} cannot be written: {error.strerror or error}.") from error
 
 
-def _wanted(words: Sequence[str]) -> _Wanted:
+def _parse(words: Sequence[str]) -> _ExportArgs:
     places: list[str] = []
     options: set[str] = set()
     for word in words:
@@ -78,20 +78,20 @@ def _wanted(words: Sequence[str]) -> _Wanted:
             places.append(word)
     known = {f"--{name}" for name in FORMATS} | {"--mask", "--no-mask", "--force"}
     if options - known:
-        raise UsageError(f'tau export has no option "{min(options - known)}". {USAGE}')
+        raise UsageError(f'Unknown option "{min(options - known)}". {USAGE}')
     formats = [name for name in FORMATS if f"--{name}" in options]
     if len(formats) > 1 or len(places) > 2 or {"--mask", "--no-mask"} <= options:
         raise UsageError(USAGE)
-    session, file = _places(places)
+    session, file = _split_places(places)
     format = formats[0] if formats else None if file is None else format_of(file)
     if format is None:
         raise UsageError(USAGE)
     mask = "--no-mask" not in options and (format in MASKED or "--mask" in options)
-    return _Wanted(session, file, format, mask, "--force" in options)
+    return _ExportArgs(session, file, format, mask, "--force" in options)
 
 
-def _places(places: Sequence[str]) -> tuple[str | None, Path | None]:
-    """The session and the file; a single word is a file if it is written like one that we make."""
+def _split_places(places: Sequence[str]) -> tuple[str | None, Path | None]:
+    """The session and the file; a single word is a file if it has an export suffix."""
     if len(places) == 2:
         session, file = places
         return session, None if file == STDOUT else typed_path(file)

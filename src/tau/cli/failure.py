@@ -1,4 +1,4 @@
-"""What an error that ended the program looks like: one line on stderr, the rest in the log file."""
+"""Reports fatal errors: one line on stderr, the details in the log file."""
 
 import sys
 from pathlib import Path
@@ -11,8 +11,8 @@ from tau.modes.exit_status import FAILED, INTERRUPTED, NOBODY_READS, code_of
 from tau.modes.output_stream import silence, tell
 
 
-def exit_code(error: BaseException) -> int:
-    """Tell the user in one line and say how to exit."""
+def report_failure(error: BaseException) -> int:
+    """Print one line and return the exit code."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     if isinstance(error, KeyboardInterrupt):
@@ -26,14 +26,14 @@ def exit_code(error: BaseException) -> int:
         log.debug(str(error), error)
         tell(str(error))
         return code_of(error)
-    log.error("An error that tau did not expect ended it.", error)
-    what = sentence(f"An unexpected error ended tau: {type(error).__name__}: {error}")
-    tell(what if folder is None else f"{what} The details are in {folder / 'tau.log'}.")
+    log.error("Unexpected error.", error)
+    what = sentence(f"Unexpected error: {type(error).__name__}: {error}")
+    tell(what if folder is None else f"{what} See {folder / 'tau.log'} for details.")
     return FAILED
 
 
 def _log_folder() -> Path | None:
     try:
         return user_paths().logs
-    except ConfigError:  # there is none where the user has no home
+    except ConfigError:  # the user has no home folder
         return None

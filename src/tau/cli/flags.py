@@ -1,18 +1,18 @@
-"""Every flag and subcommand, declared once: parsing, --help, completions and the docs table are made from it.
+"""All flags and subcommands; parsing, --help, completions and the docs table derive from them.
 
-This module and those that read it import nothing, because `tau --help` should cost nothing.
+This module and its readers import nothing, to keep `tau --help` fast.
 """
 
 SWITCH = "switch"  # --plain
-VALUE = "value"  # --model PATTERN; the last one counts
+VALUE = "value"  # --model PATTERN; the last one wins
 OPTIONAL = "optional"  # --list-models [QUERY]
-LIST = "list"  # --config FILE, as often as needed
+LIST = "list"  # --config FILE, repeatable
 
 FILE, FOLDER = "file", "folder"
 
 
 class Flag:
-    """One flag. `completes` says what a shell should offer for its value: files, folders or nothing."""
+    """One flag. `completes` says what shells offer for its value: files, folders or nothing."""
 
     __slots__ = ("choices", "completes", "group", "help", "kind", "metavar", "name", "short")
 
@@ -39,7 +39,7 @@ class Flag:
 
     @property
     def usage(self) -> str:
-        """How it is written: `-r, --resume ID|PATH`."""
+        """Such as `-r, --resume ID|PATH`."""
         short = f"-{self.short}, " if self.short else ""
         value = f" [{self.metavar}]" if self.kind == OPTIONAL else f" {self.metavar}" if self.metavar else ""
         return f"{short}--{self.name}{value}"
@@ -56,7 +56,7 @@ class Subcommand:
 
 
 OUTPUT, SESSION, MODEL, PROMPT, SAFETY, OTHER = (
-    "How to talk",
+    "Modes",
     "Sessions",
     "Models",
     "Prompt and tools",
@@ -66,25 +66,25 @@ OUTPUT, SESSION, MODEL, PROMPT, SAFETY, OTHER = (
 GROUPS = (OUTPUT, SESSION, MODEL, PROMPT, SAFETY, OTHER)
 
 FLAGS = (
-    Flag("print", "answer the prompt on stdout and exit", group=OUTPUT, short="p"),
+    Flag("print", "print the answer and exit", group=OUTPUT, short="p"),
     Flag(
         "mode",
-        "text: only the final answer; json: the session header and every event, one JSON line each",
+        "text: final answer only; json: session header and events as JSON lines",
         group=OUTPUT,
         kind=VALUE,
         choices=("text", "json"),
     ),
     Flag(
         "json",
-        "events out as with --mode json, and JSON lines in on stdin (message, interrupt)",
+        "like --mode json, and read JSON lines (message, interrupt) from stdin",
         group=OUTPUT,
     ),
-    Flag("plain", "a conversation line by line, without colours or redrawing", group=OUTPUT),
-    Flag("screen-reader", "the screen as plain lines in order, without boxes or animation", group=OUTPUT),
-    Flag("continue", "go on with the most recent session of this folder", group=SESSION, short="c"),
+    Flag("plain", "line-by-line conversation, no colors", group=OUTPUT),
+    Flag("screen-reader", "plain lines in order, no boxes or animation", group=OUTPUT),
+    Flag("continue", "continue the most recent session in this folder", group=SESSION, short="c"),
     Flag(
         "resume",
-        "go on with this session (the start of its id is enough), or with one chosen from a list",
+        "resume a session by id prefix, or pick one",
         group=SESSION,
         kind=OPTIONAL,
         short="r",
@@ -93,7 +93,7 @@ FLAGS = (
     ),
     Flag(
         "fork",
-        "go on with a copy of this session in this folder; the session itself stays as it is",
+        "continue in a copy of this session",
         group=SESSION,
         kind=VALUE,
         metavar="ID|PATH",
@@ -101,31 +101,31 @@ FLAGS = (
     ),
     Flag(
         "session-dir",
-        "keep sessions in this folder",
+        "store sessions in this folder",
         group=SESSION,
         kind=VALUE,
         metavar="DIR",
         completes=FOLDER,
     ),
-    Flag("no-session", "keep nothing of this run", group=SESSION),
-    Flag("provider", "take models of this provider only", group=MODEL, kind=VALUE, metavar="NAME"),
+    Flag("no-session", "do not save this session", group=SESSION),
+    Flag("provider", "use only models of this provider", group=MODEL, kind=VALUE, metavar="NAME"),
     Flag(
         "model",
-        "a model by id, provider/id or part of its name, with :LEVEL for its thinking",
+        "model id, provider/id or part of its name; :LEVEL sets thinking",
         group=MODEL,
         kind=VALUE,
         metavar="PATTERN[:LEVEL]",
     ),
     Flag(
         "thinking",
-        "how long the model thinks before it answers",
+        "thinking level",
         group=MODEL,
         kind=VALUE,
         choices=("off", "minimal", "low", "medium", "high", "xhigh"),
     ),
     Flag(
         "api-key",
-        "key for this run; other users can see it in the process list, so prefer a variable or auth.json",
+        "API key for this run; visible in the process list, so prefer a variable or auth.json",
         group=MODEL,
         kind=VALUE,
         metavar="KEY",
@@ -133,7 +133,7 @@ FLAGS = (
     Flag("base-url", "send requests to this server", group=MODEL, kind=VALUE, metavar="URL"),
     Flag(
         "list-models",
-        "list the models that are known, or those that match, and exit",
+        "list known or matching models",
         group=MODEL,
         kind=OPTIONAL,
         metavar="QUERY",
@@ -148,13 +148,13 @@ FLAGS = (
     ),
     Flag(
         "append-system-prompt",
-        "add to the system prompt",
+        "append to the system prompt",
         group=PROMPT,
         kind=VALUE,
         metavar="TEXT|FILE",
         completes=FILE,
     ),
-    Flag("tools", "allow these tools only, as read,edit", group=PROMPT, kind=VALUE, metavar="NAMES"),
+    Flag("tools", "allow only these tools, such as read,edit", group=PROMPT, kind=VALUE, metavar="NAMES"),
     Flag("no-tools", "allow no tools", group=PROMPT),
     Flag(
         "approval-mode",
@@ -163,10 +163,10 @@ FLAGS = (
         kind=VALUE,
         choices=("ask", "workspace", "yolo"),
     ),
-    Flag("yolo", "the same as --approval-mode yolo", group=SAFETY),
+    Flag("yolo", "same as --approval-mode yolo", group=SAFETY),
     Flag(
         "config",
-        "settings file for this run; may be given several times",
+        "settings file for this run; repeatable",
         group=SAFETY,
         kind=LIST,
         metavar="FILE",
@@ -175,13 +175,13 @@ FLAGS = (
     Flag("cwd", "work in this folder", group=SAFETY, kind=VALUE, metavar="DIR", completes=FOLDER),
     Flag(
         "add-dir",
-        "a further folder that belongs to the workspace; may be given several times",
+        "add a folder to the workspace; repeatable",
         group=SAFETY,
         kind=LIST,
         metavar="DIR",
         completes=FOLDER,
     ),
-    Flag("allow-home", "work in the home folder without remarks", group=SAFETY),
+    Flag("allow-home", "allow working in the home folder", group=SAFETY),
     Flag("version", "print the version and exit", group=OTHER, short="v"),
     Flag("help", "print this help and exit", group=OTHER, short="h"),
 )
@@ -193,45 +193,43 @@ SUBCOMMANDS = (
         "show and change settings",
         choices=("list", "get", "set", "reset", "path", "schema"),
     ),
-    Subcommand("read", "read PATH[:LINES]", "show what the tool read gives the model"),
-    Subcommand("grep", "grep PATTERN [PATH ...]", "show what the tool search gives the model"),
-    Subcommand("edit", "edit < PATCH", "apply an edit as the model writes it"),
+    Subcommand("read", "read PATH[:LINES]", "show what the read tool gives the model"),
+    Subcommand("grep", "grep PATTERN [PATH ...]", "show what the search tool gives the model"),
+    Subcommand("edit", "edit < PATCH", "apply an edit in the model's format"),
     Subcommand(
         "sessions",
         "sessions [search|show|...]",
-        "find, read, name and delete sessions",
+        "search, show, rename and delete sessions",
         choices=("list", "search", "show", "rename", "delete", "restore", "reindex", "export"),
     ),
-    Subcommand("undo", "undo [TURNS] [PATH ...]", "take back what the agent changed in files"),
+    Subcommand("undo", "undo [TURNS] [PATH ...]", "undo the agent's file changes"),
     Subcommand(
         "export",
         "export [ID|PATH] FILE",
-        "write a session as a page, Markdown or JSON; --pi prints it as pi reads it",
+        "export a session as HTML, Markdown or JSON; --pi prints pi's format",
     ),
     Subcommand(
         "stats",
         "stats [--days N] [--html FILE]",
-        "show what all sessions have used, by day, model and folder",
+        "show cost and tokens by day, model and folder",
     ),
     Subcommand(
         "ssh",
         "ssh list|add|remove|test",
-        "hosts on which the agent may run commands",
+        "manage the hosts the agent may use",
         choices=("list", "add", "remove", "test"),
     ),
-    Subcommand("shell", "shell [-C FOLDER] [-t MS]", "try the shell that the agent's commands run in"),
-    Subcommand(
-        "demo", "demo [--fast]", "watch a scripted model fix a bug with the real tools, in one minute"
-    ),
+    Subcommand("shell", "shell [-C FOLDER] [-t MS]", "try the shell the agent uses"),
+    Subcommand("demo", "demo [--fast]", "watch a scripted model fix a bug in one minute"),
     Subcommand(
         "completions",
         "completions bash|zsh|fish",
-        "print a completion script for a shell",
+        "print a shell completion script",
         choices=("bash", "zsh", "fish"),
     ),
 )
 
-# Pairs that contradict each other.
+# Mutually exclusive flags.
 CONFLICTS = (
     ("continue", "resume"),
     ("continue", "no-session"),

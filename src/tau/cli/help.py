@@ -1,4 +1,4 @@
-"""The text of --help and the table of flags in the docs, made from `flags.py`."""
+"""The --help text and the flag table in the docs, generated from `flags.py`."""
 
 from tau.cli.flags import FLAGS, GROUPS, SUBCOMMANDS
 
@@ -11,14 +11,14 @@ usage: tau [FLAGS] [MESSAGE...] [@FILE...]
 """
 
 TAIL = """\
-On a terminal, `tau` opens a conversation and `tau "text"` starts it with that message; elsewhere it answers
-on stdout and exits. Several messages are sent one after another. @FILE adds a text file or an image. What is
-piped in comes before the message and is read to its end. A message that begins with a dash follows `--`.
+In a terminal, `tau` opens a conversation and `tau "text"` starts it with that message; elsewhere it prints
+the answer and exits. Several messages are sent in turn. @FILE adds a text file or an image. Piped input is
+read to the end and precedes the message. Put `--` before a message that starts with a dash.
 
-Keys, safest first: `auth.json` in ~/.tau/agent, a variable such as ANTHROPIC_API_KEY, --api-key.
-Exit codes: 0 done, 1 failed, 2 wrong use, 75 failed but worth a retry, 130 interrupted; 129 and 143 ended by
-a hangup or TERM, 141 nobody reads the output any more.
-TAU_HOME moves ~/.tau/agent, TAU_TIMING=1 shows where start-up time goes, TAU_DEBUG=1 puts traces in the log.
+API keys, safest first: `auth.json` in ~/.tau/agent, a variable such as ANTHROPIC_API_KEY, --api-key.
+Exit codes: 0 success, 1 failure, 2 usage error, 75 temporary failure, 129 hangup, 130 interrupted,
+141 output pipe closed, 143 terminated.
+TAU_HOME replaces ~/.tau/agent, TAU_TIMING=1 reports startup time, TAU_DEBUG=1 logs tracebacks.
 """
 
 WIDTH = 110
@@ -36,12 +36,12 @@ def help_text() -> str:
 
 
 def markdown_table() -> str:
-    """All flags and subcommands as a table for the docs."""
+    """All flags and subcommands as a Markdown table."""
     rows = [(flag.usage, flag.help) for flag in FLAGS]
     rows += [(f"tau {command.usage}", command.help) for command in SUBCOMMANDS]
     cells = [(usage.replace("|", "\\|"), text) for usage, text in rows]
     lines = [f"| `{usage}` | {text} |" for usage, text in cells]
-    return "\n".join(["| flag | what it does |", "|---|---|", *lines, ""])
+    return "\n".join(["| flag | description |", "|---|---|", *lines, ""])
 
 
 def _row(usage: str, text: str, column: int) -> str:

@@ -1,4 +1,4 @@
-"""`tau` at a terminal: paints the screen first, then loads what a session needs, and keeps both together."""
+"""`tau` in a terminal: paints the screen first, then loads the session."""
 
 import os
 from collections.abc import AsyncIterator
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tau.base.late import late
 from tau.cli import timing
 from tau.cli.parse import ParsedArgs
-from tau.cli.working_folder import config_files, flag_settings, is_home, working_folder
+from tau.cli.working_folder import config_files, flag_settings, is_home, resolve_working_folder
 from tau.config.layers import RunOverrides, load_settings
 from tau.config.paths import Paths, user_paths
 from tau.config.settings import Settings
@@ -18,8 +18,9 @@ from tau.modes.interactive.early_screen import open_front
 if TYPE_CHECKING:
     from tau.agent.ui import Ui
     from tau.coding.session.session import Session
-    from tau.modes.interactive.app import Opening, SessionSwitch
+    from tau.modes.interactive.app import Opening
     from tau.modes.interactive.early_screen import EarlyScreen
+    from tau.modes.interactive.session_switch import SessionSwitch
 
 apps = late("tau.modes.interactive.app")
 asyncio = late("asyncio")
@@ -29,7 +30,7 @@ sdk = late("tau.sdk")
 signalling = late("tau.cli.signals")
 structs = late("msgspec.structs")
 
-# What a session needs, in pieces: importing all of it at once would let a key wait.
+# Imported one by one: importing all at once would delay keys.
 NEEDED = (
     late("tau.agent.events"),
     late("tau.ai.client"),
@@ -43,14 +44,13 @@ NEEDED = (
 
 STDOUT = 1
 HOME_REMARK = (
-    "This is your home folder, which tau does not look through by itself; "
-    "start it in the folder of your project, or name that with --cwd DIR."
+    "This is your home folder, which tau does not search; start it in your project folder, or use --cwd DIR."
 )
 
 
 def run(parsed: ParsedArgs) -> int:
-    """Until the person quits; the exit code."""
-    cwd = working_folder(parsed.value("cwd"))
+    """Run until the user quits and return the exit code."""
+    cwd = resolve_working_folder(parsed.value("cwd"))
     paths = user_paths()
     given = RunOverrides(config_files(parsed), flag_settings(parsed))
     settings = load_settings(paths, cwd, files=given.files, flags=given.flags).settings
@@ -59,7 +59,7 @@ def run(parsed: ParsedArgs) -> int:
 
     async def main() -> int:
         loop.attach(asyncio.get_running_loop())
-        for part in NEEDED:  # keys are answered in between
+        for part in NEEDED:  # keys are handled in between
             await asyncio.sleep(0)
             _ = part.__name__
         return await _run(parsed, front, settings, paths, given)
@@ -68,11 +68,11 @@ def run(parsed: ParsedArgs) -> int:
         return asyncio.run(main())
     finally:
         front.close()
-        _say_goodbye(front.farewell)
+        _print_exit_message(front.farewell)
         timing.report()
 
 
-def _say_goodbye(words: str) -> None:
+def _print_exit_message(words: str) -> None:
     if words:
         with suppress(OSError):  # the terminal may be gone
             os.write(STDOUT, f"{words}\n".encode())
@@ -89,7 +89,7 @@ async def _run(
                 if is_home(front.cwd) and not parsed.has("allow-home"):
                     app.say(HOME_REMARK, "warning")
                 if parsed.value("resume") == "":
-                    app.input.sending.later("/resume")
+                    app.run_first("/resume")
                 prompts = prompts_of.build_prompts(parsed.words, "")
                 code = await app.run(_opening(parsed, front.cwd), prompts)
         except asyncio.CancelledError:
@@ -100,11 +100,11 @@ async def _run(
 
 
 def _opening(parsed: ParsedArgs, cwd: Path) -> "Opening":
-    """How the app gets a session: the flags say how the first one is made, the person's wish the others."""
+    """How the app opens sessions: the first by the flags, later ones by the user's choice."""
 
     @asynccontextmanager
     async def opening(change: "SessionSwitch", ui: "Ui") -> AsyncIterator["Session"]:
-        options = launching.options(parsed, cwd, ui=ui)
+        options = launching.session_options(parsed, cwd, ui=ui)
         if change.kind != "first":
             options = structs.replace(
                 options,
@@ -114,7 +114,7 @@ def _opening(parsed: ParsedArgs, cwd: Path) -> "Opening":
             )
         if change.model:
             options = structs.replace(options, provider=None, model=change.model)
-            if change.kind == "resume":  # as hard as it was thinking there
+            if change.kind == "resume":  # keep the thinking level
                 options = structs.replace(options, thinking=None)
         async with sdk.create_session(options) as session:
             yield session

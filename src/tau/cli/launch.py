@@ -1,4 +1,4 @@
-"""From a parsed command line to a face: chooses it, builds the prompts, opens the session and runs it."""
+"""Runs the non-interactive modes: builds the prompts, opens the session and runs it."""
 
 import asyncio
 import os
@@ -19,8 +19,8 @@ from tau.cli import timing
 from tau.cli.parse import ParsedArgs
 from tau.cli.prompts import build_prompts
 from tau.cli.signals import Signals
-from tau.cli.stdin import STDIN, piped_text
-from tau.cli.working_folder import config_files, flag_settings, is_home, working_folder
+from tau.cli.stdin import STDIN, read_piped_text
+from tau.cli.working_folder import config_files, flag_settings, is_home, resolve_working_folder
 from tau.coding.session.session import Session
 from tau.modes.output_stream import OutputStream, tell
 from tau.modes.prompt import UserPrompt
@@ -28,7 +28,7 @@ from tau.sdk import SessionOptions, create_session
 
 if TYPE_CHECKING:
     from tau.agent.ui import Ui
-    from tau.cli.mode_selection import Face
+    from tau.cli.mode_selection import Mode
 
 console = late("tau.modes.console")
 json_mode = late("tau.modes.json")
@@ -36,37 +36,35 @@ line_input = late("tau.modes.line_input")
 models_table = late("tau.cli.models_table")
 print_mode = late("tau.modes.print")
 
-NO_PROMPT = (
-    'There is no prompt: write tau -p "your question", pipe one in, or start tau in a terminal to talk.'
-)
+NO_PROMPT = 'No prompt: use tau -p "your question", pipe one in, or start tau in a terminal.'
 HOME_REMARK = (
-    "This is your home folder, which tau does not look through by itself; "
-    "name the folder of your project with --cwd DIR (--allow-home hides this line)."
+    "This is your home folder, which tau does not search; "
+    "set your project folder with --cwd DIR (--allow-home hides this line)."
 )
 
 
-def launch(parsed: ParsedArgs, face: "Face") -> int:
-    """Run to the end and return the exit code; what goes wrong is raised."""
+def launch(parsed: ParsedArgs, mode: "Mode") -> int:
+    """Run to the end and return the exit code."""
     if sys.stdout is None:
-        raise UsageError("stdout is closed, so nobody could see the answer.")
-    occupy_standard_streams()
+        raise UsageError("stdout is closed.")
+    reserve_standard_streams()
     try:
-        return asyncio.run(_until_done(parsed, face))
+        return asyncio.run(_run_with_signals(parsed, mode))
     finally:
         timing.report()
 
 
-def occupy_standard_streams() -> None:
-    """Where stdin or stderr was closed before we started, the next file we open would take its place."""
+def reserve_standard_streams() -> None:
+    """If stdin or stderr was closed before we started, the next file opened would take its number."""
     while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(fd)
 
 
-async def _until_done(parsed: ParsedArgs, face: "Face") -> int:
+async def _run_with_signals(parsed: ParsedArgs, mode: "Mode") -> int:
     with Signals() as signals:
         try:
-            code = await _run(parsed, face, signals)
+            code = await _run(parsed, mode, signals)
         except asyncio.CancelledError:
             if signals.code is None:
                 raise
@@ -74,44 +72,44 @@ async def _until_done(parsed: ParsedArgs, face: "Face") -> int:
         return code if signals.code is None else signals.code
 
 
-async def _run(parsed: ParsedArgs, face: "Face", signals: Signals) -> int:
-    cwd = working_folder(parsed.value("cwd"))
+async def _run(parsed: ParsedArgs, mode: "Mode", signals: Signals) -> int:
+    cwd = resolve_working_folder(parsed.value("cwd"))
     if parsed.has("list-models"):
         return await _list_models(parsed, cwd)
-    if face == "console":
-        return await _converse(parsed, cwd, signals)
-    piped = "" if face == "json-lines" else await piped_text()
+    if mode == "console":
+        return await _run_console(parsed, cwd, signals)
+    piped = "" if mode == "json-lines" else await read_piped_text()
     prompts = build_prompts(parsed.words, piped)
-    if not prompts and face != "json-lines":
+    if not prompts and mode != "json-lines":
         raise UsageError(NO_PROMPT)
     if is_home(cwd) and not parsed.has("allow-home"):
         tell(HOME_REMARK)
     out = OutputStream()
-    async with create_session(options(parsed, cwd)) as session:
-        _watch_start(session)
+    async with create_session(session_options(parsed, cwd)) as session:
+        _time_first_answer(session)
         check_images(session, prompts)
         signals.stop = session.abort
-        if face == "print":
+        if mode == "print":
             code = await print_mode.run(session, prompts, out)
-        elif face == "json":
+        elif mode == "json":
             code = await json_mode.run(session, prompts, out)
         else:
             source = line_input.LineReader(STDIN)
-            signals.stop = _both(source.close, session.abort)
+            signals.stop = _call_both(source.close, session.abort)
             code = await json_mode.run_lines(session, prompts, source, out)
         timing.mark("the rest of the run")
     return code
 
 
-async def _converse(parsed: ParsedArgs, cwd: Path, signals: Signals) -> int:
+async def _run_console(parsed: ParsedArgs, cwd: Path, signals: Signals) -> int:
     talk = console.Console(line_input.LineReader(STDIN), OutputStream())
     prompts = build_prompts(parsed.words, "")
     if is_home(cwd) and not parsed.has("allow-home"):
         cwd = await _offer_folder(talk.ui, cwd)
-    wanted = options(parsed, cwd, ui=talk.ui)
+    wanted = session_options(parsed, cwd, ui=talk.ui)
     while True:
         async with create_session(wanted) as session:
-            _watch_start(session)
+            _time_first_answer(session)
             check_images(session, prompts)
             signals.stop, signals.interrupt = talk.stop, talk.interrupt
             code = await talk.run(session, prompts)
@@ -122,28 +120,30 @@ async def _converse(parsed: ParsedArgs, cwd: Path, signals: Signals) -> int:
 
 
 async def _offer_folder(ui: "Ui", home: Path) -> Path:
-    """A person who starts in the home folder most likely meant another one."""
-    question = "This is your home folder, which tau does not look through by itself. Folder to work in"
+    """Whoever starts in the home folder probably meant another one."""
+    question = "This is your home folder, which tau does not search. Folder to work in"
     answer = await ui.input(question, "empty: stay here")
-    return working_folder(answer) if answer else home
+    return resolve_working_folder(answer) if answer else home
 
 
 async def _list_models(parsed: ParsedArgs, cwd: Path) -> int:
     query = parsed.value("list-models") or ""
     table = await models_table.models_table(query, parsed.value("provider"), cwd, config_files(parsed))
     if not table:
-        raise TauError(f'No model matches "{query}"; tau --list-models shows all that are known.')
+        raise TauError(f'No model matches "{query}"; list all with tau --list-models.')
     OutputStream().text(table)
     return 0
 
 
 def check_images(session: Session, prompts: Sequence[UserPrompt]) -> None:
     if any(prompt.images for prompt in prompts) and "image" not in session.model.input:
-        raise UsageError(f"{session.model.key} takes no images; tau --list-models shows the models that do.")
+        raise UsageError(
+            f"{session.model.key} does not support images; tau --list-models shows which models do."
+        )
 
 
-def options(parsed: ParsedArgs, cwd: Path, ui: "Ui | None" = None) -> SessionOptions:
-    """What the flags ask of a session."""
+def session_options(parsed: ParsedArgs, cwd: Path, ui: "Ui | None" = None) -> SessionOptions:
+    """The session options from the flags."""
     folder = parsed.value("session-dir")
     return SessionOptions(
         cwd=cwd,
@@ -161,7 +161,7 @@ def options(parsed: ParsedArgs, cwd: Path, ui: "Ui | None" = None) -> SessionOpt
         save=not parsed.has("no-session"),
         session_dir=typed_path(folder).absolute() if folder else None,
         config_files=config_files(parsed),
-        add_dirs=tuple(working_folder(name) for name in parsed.all("add-dir")),
+        add_dirs=tuple(resolve_working_folder(name) for name in parsed.all("add-dir")),
         settings=flag_settings(parsed),
         ui=ui,
     )
@@ -176,7 +176,7 @@ def chosen_tools(parsed: ParsedArgs) -> tuple[str, ...] | None:
     return tuple(name for part in names.split(",") if (name := part.strip()))
 
 
-def _both(one: Callable[[], None], other: Callable[[], None]) -> Callable[[], None]:
+def _call_both(one: Callable[[], None], other: Callable[[], None]) -> Callable[[], None]:
     def call() -> None:
         one()
         other()
@@ -184,8 +184,8 @@ def _both(one: Callable[[], None], other: Callable[[], None]) -> Callable[[], No
     return call
 
 
-def _watch_start(session: Session) -> None:
-    """Note when the first request goes out and the first of its answer comes back."""
+def _time_first_answer(session: Session) -> None:
+    """Mark when the first request is sent and its answer starts."""
     if not timing.ON:
         return
     timing.mark("settings, model, session")

@@ -1,4 +1,4 @@
-"""The entry point of `tau`: answers at once what needs nothing, and turns every ending into an exit code."""
+"""The entry point of `tau`: handles --help and --version fast and returns an exit code."""
 
 import gc
 import os
@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from tau.cli.mode_selection import Face
+    from tau.cli.mode_selection import Mode
     from tau.cli.parse import ParsedArgs
 
     class Subcommand(Protocol):
@@ -38,15 +38,15 @@ timing = late("tau.cli.timing")
 tool_commands = late("tau.cli.tool_commands")
 
 
-# The heavy ones in the order in which they are needed: TAU_TIMING tells what each of them costs.
+# Heavy modules in the order they are needed: TAU_TIMING reports the cost of each.
 asyncio = late("asyncio")
 msgspec = late("msgspec")
 sdk = late("tau.sdk")
 
 
 NO_ID = (
-    "Without an id, -r shows the list of sessions, which takes a terminal and no message; "
-    "write -r ID instead (tau sessions lists them)."
+    "Without an id, -r lists the sessions, which needs a terminal and no message; "
+    "use -r ID instead (tau sessions lists ids)."
 )
 
 
@@ -54,61 +54,61 @@ def main() -> int:
     argv = sys.argv[1:]
     try:
         if argv in (["--version"], ["-v"]):
-            return say(f"tau {VERSION}\n")
+            return write_stdout(f"tau {VERSION}\n")
         return run(argv)
     except KeyboardInterrupt:
         return 130
     except Exception as error:
-        return failure.exit_code(error)
+        return failure.report_failure(error)
 
 
 def run(argv: list[str]) -> int:
     parsed = parsing.parse(argv)
     if parsed.problem:
-        return complain(parsed.problem)
+        return report_problem(parsed.problem)
     if parsed.subcommand:
-        return subcommand(parsed.subcommand, parsed.words)
+        return run_subcommand(parsed.subcommand, parsed.words)
     if parsed.has("help"):
-        return say(help_page.help_text())
+        return write_stdout(help_page.help_text())
     if parsed.has("version"):
-        return say(f"tau {VERSION}\n")
-    talks = os.isatty(0) and os.isatty(1)
-    face = mode_selection.choose_mode(
-        parsed, talks=talks, dumb=os.environ.get("TERM", "dumb") in ("dumb", "")
+        return write_stdout(f"tau {VERSION}\n")
+    is_interactive = os.isatty(0) and os.isatty(1)
+    mode = mode_selection.choose_mode(
+        parsed, is_interactive=is_interactive, dumb=os.environ.get("TERM", "dumb") in ("dumb", "")
     )
-    if parsed.value("resume") == "" and (face != "interactive" or parsed.words):
-        return complain(NO_ID)
-    if parsed.has("list-models") or face != "interactive":
-        return launch(parsed, face)
-    return screen(parsed)
+    if parsed.value("resume") == "" and (mode != "interactive" or parsed.words):
+        return report_problem(NO_ID)
+    if parsed.has("list-models") or mode != "interactive":
+        return run_mode(parsed, mode)
+    return run_interactive(parsed)
 
 
-def screen(parsed: "ParsedArgs") -> int:
-    timing.mark("the interpreter, until tau's first line")
+def run_interactive(parsed: "ParsedArgs") -> int:
+    timing.mark("interpreter startup")
     gc.disable()
     begin = interactive.run
     gc.freeze()
     gc.enable()
-    timing.mark("the imports before the first paint")
+    timing.mark("imports before the first paint")
     return begin(parsed)
 
 
-def launch(parsed: "ParsedArgs", face: "Face") -> int:
-    timing.mark("the interpreter, until tau's first line")
-    gc.disable()  # what is imported stays: looking for garbage in it would be a tenth of the start
+def run_mode(parsed: "ParsedArgs", mode: "Mode") -> int:
+    timing.mark("interpreter startup")
+    gc.disable()  # imports stay: garbage collection would take a tenth of the startup
     if timing.ON:
         for module in (asyncio, msgspec, sdk):
-            timing.mark(f"import of {module.__name__}")  # the first look at a late module imports it
+            timing.mark(f"import of {module.__name__}")  # the first access imports a late module
     begin = launching.launch
     gc.freeze()
     gc.enable()
-    timing.mark("the other imports")
-    return begin(parsed, face)
+    timing.mark("other imports")
+    return begin(parsed, mode)
 
 
-def subcommand(name: str, words: list[str]) -> int:
+def run_subcommand(name: str, words: list[str]) -> int:
     if name == "completions":
-        return completions(words)
+        return print_completions(words)
     commands: dict[str, Subcommand] = {
         "config": config_command,
         "demo": demo_command,
@@ -122,33 +122,33 @@ def subcommand(name: str, words: list[str]) -> int:
     return commands[name].run(words) if name in commands else tool_commands.run(name, words)
 
 
-def completions(words: list[str]) -> int:
+def print_completions(words: list[str]) -> int:
     shells = completion_scripts.SHELLS
     if len(words) != 1 or words[0] not in shells:
-        return complain(f"Name the shell: tau completions {'|'.join(shells)}.")
-    return say(completion_scripts.script(words[0]))
+        return report_problem(f"Name the shell: tau completions {'|'.join(shells)}.")
+    return write_stdout(completion_scripts.completion_script(words[0]))
 
 
-def say(text: str) -> int:
-    """Write to stdout; a reader that has gone away is not an error of ours."""
+def write_stdout(text: str) -> int:
+    """Write to stdout; a closed pipe is not an error."""
     if sys.stdout is None:
-        return complain("stdout is closed.")
+        return report_problem("stdout is closed.")
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except OSError as error:
         output_stream.silence(sys.stdout)
         if not isinstance(error, BrokenPipeError):
-            return complain(f"The output cannot be written: {error.strerror}.", 1)
+            return report_problem(f"Cannot write output: {error.strerror}.", 1)
     return 0
 
 
-def complain(problem: str, code: int = 2) -> int:
+def report_problem(problem: str, code: int = 2) -> int:
     if sys.stderr is None:
         return code
     try:
         sys.stderr.write(f"tau: {problem}\n")
         sys.stderr.flush()
-    except OSError:  # nobody can read it, which changes nothing
+    except OSError:  # stderr is closed
         output_stream.silence(sys.stderr)
     return code

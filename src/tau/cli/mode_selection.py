@@ -1,4 +1,4 @@
-"""Which face a command line asks for; asked before anything heavy is imported."""
+"""Selects the mode before anything heavy is imported."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -6,11 +6,11 @@ if TYPE_CHECKING:
 
     from tau.cli.parse import ParsedArgs
 
-    Face = Literal["print", "json", "json-lines", "console", "interactive"]
+    Mode = Literal["print", "json", "json-lines", "console", "interactive"]
 
 
-def choose_mode(parsed: "ParsedArgs", *, talks: bool, dumb: bool = False) -> "Face":
-    """`talks`: somebody sits at a terminal and sees what is written; `dumb`: it cannot move its cursor."""
+def choose_mode(parsed: "ParsedArgs", *, is_interactive: bool, dumb: bool = False) -> "Mode":
+    """`is_interactive`: stdin and stdout are a terminal; `dumb`: it cannot move its cursor."""
     if parsed.has("json"):
         return "json-lines"
     if parsed.value("mode") == "json":
@@ -19,6 +19,6 @@ def choose_mode(parsed: "ParsedArgs", *, talks: bool, dumb: bool = False) -> "Fa
         return "print"
     if parsed.has("plain"):
         return "console"
-    if not talks:
+    if not is_interactive:
         return "print"
     return "console" if dumb else "interactive"

@@ -1,4 +1,4 @@
-"""`tau --list-models`: the models to choose from, what they can do and cost, and whether there is a key."""
+"""`tau --list-models`: models with their features, prices and key status."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ from tau.base.run import LocalRunner
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
 from tau.config.layers import load_settings
-from tau.config.models_file import load_models_file, merge
+from tau.config.models_file import load_models_file, merge_models
 from tau.config.paths import user_paths
 
 HEADS = ("provider", "model", "name", "context", "output", "thinks", "images", "$ in", "$ out", "key")
@@ -19,11 +19,11 @@ RIGHT = {"context", "output", "$ in", "$ out"}
 
 
 async def models_table(query: str, provider: str | None, cwd: Path, config_files: tuple[Path, ...]) -> str:
-    """The table, or an empty text if nothing matches. Prices are for a million tokens."""
+    """Format the table, or nothing if no model matches. Prices are per million tokens."""
     paths = user_paths()
     settings = load_settings(paths, cwd, files=config_files).settings
     models_file = load_models_file(paths.models)
-    catalog = merge(load_catalog(), models_file)
+    catalog = merge_models(load_catalog(), models_file)
     keys = KeyCredentials(catalog, AuthFile(paths.auth), LocalRunner(), os.environ, models=models_file.keys)
     local = await _local_models() if settings.local.discover else []
     everything = Catalog(catalog.providers, [*catalog.models, *local])

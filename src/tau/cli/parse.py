@@ -1,10 +1,10 @@
-"""Reads the command line by the table in `flags.py`; what is wrong with it comes back as one sentence."""
+"""Parses the command line with the table in `flags.py`; a problem is returned as one sentence."""
 
 from tau.cli.flags import CONFLICTS, FLAGS, LIST, OPTIONAL, SUBCOMMANDS, SWITCH, Flag
 
 
 class ParsedArgs:
-    """The flags that were given, by name, and the other words in order. With a `problem`, ignore the rest."""
+    """The given flags by name, and the other words in order. With a `problem`, ignore the rest."""
 
     __slots__ = ("problem", "subcommand", "values", "words")
 
@@ -18,7 +18,7 @@ class ParsedArgs:
         return name in self.values
 
     def value(self, name: str) -> str | None:
-        """The value that counts: the last one."""
+        """The last value, which wins."""
         given = self.values.get(name)
         return given[-1] if given else None
 
@@ -27,7 +27,7 @@ class ParsedArgs:
 
 
 def parse(argv: list[str]) -> ParsedArgs:
-    """A subcommand is one only as the very first word: `tau -p config` is a prompt."""
+    """A subcommand must be the first word: `tau -p config` is a prompt."""
     parsed = ParsedArgs()
     if argv and any(argv[0] == command.name for command in SUBCOMMANDS):
         parsed.subcommand = argv[0]
@@ -55,20 +55,20 @@ def _long(word: str, rest: list[str], parsed: ParsedArgs) -> str:
         if flag.name == name:
             return _take(flag, f"--{name}", value if equals else None, rest, parsed)
     guess = _nearest(name)
-    hint = f"Did you mean --{guess}?" if guess else "tau --help lists the flags."
-    return f'There is no flag "--{name}". {hint}'
+    hint = f"Did you mean --{guess}?" if guess else "See tau --help."
+    return f'Unknown flag "--{name}". {hint}'
 
 
 def _shorts(word: str, rest: list[str], parsed: ParsedArgs) -> str:
-    """`-pc` is `-p -c`; what follows a short flag that takes a value is its value."""
+    """`-pc` is `-p -c`; the rest after a flag that takes a value is its value."""
     letters = word[1:]
     for position, letter in enumerate(letters):
         flag = next((flag for flag in FLAGS if flag.short == letter), None)
         if flag is None:
             guess = next((flag.name for flag in FLAGS if flag.name == letters), "")
             if guess:
-                return f'There is no flag "{word}". Did you mean --{guess}?'
-            return f'There is no flag "-{letter}". tau --help lists the flags.'
+                return f'Unknown flag "{word}". Did you mean --{guess}?'
+            return f'Unknown flag "-{letter}". See tau --help.'
         if flag.kind == SWITCH:
             _add(flag, "", parsed)
             continue
@@ -86,9 +86,9 @@ def _take(flag: Flag, written: str, value: str | None, rest: list[str], parsed: 
     if value is None and flag.kind not in (SWITCH, OPTIONAL):
         return f"{written} needs a value: {written} {flag.metavar}."
     if flag.choices and value not in flag.choices:
-        return f'{written} cannot be "{value}"; choose one of {", ".join(flag.choices)}.'
+        return f'{written} cannot be "{value}"; use one of {", ".join(flag.choices)}.'
     if not value and flag.kind not in (SWITCH, OPTIONAL):
-        return f"{written} needs a value that is not empty: {written} {flag.metavar}."
+        return f"{written} needs a non-empty value: {written} {flag.metavar}."
     _add(flag, value or "", parsed)
     return ""
 
@@ -108,7 +108,7 @@ def _conflict(parsed: ParsedArgs) -> str:
 
 
 def _nearest(name: str) -> str:
-    """The flag that was probably meant: the closest one, if it is at most a third wrong."""
+    """The closest flag, if at most a third of its letters differ."""
     best = min(
         (flag.name for flag in FLAGS), key=lambda known: (_distance(name, known), abs(len(known) - len(name)))
     )
@@ -119,7 +119,7 @@ def _nearest(name: str) -> str:
 
 
 def _distance(one: str, other: str) -> int:
-    """How many letters must be added, removed, replaced or swapped with their neighbour."""
+    """Edit distance with swaps of adjacent letters."""
     before: list[int] = []
     row = list(range(len(other) + 1))
     for i, a in enumerate(one, 1):

@@ -1,4 +1,4 @@
-"""The prompts of a command line: what is piped in, the @files, the message; then any further messages."""
+"""Builds prompts from the command line: piped input, @files and messages."""
 
 import os
 from collections.abc import Sequence
@@ -12,12 +12,13 @@ from tau.base.text import NotText, decode, is_binary
 from tau.modes.prompt import UserPrompt
 
 image_files = late("tau.ai.images")
+image_header = late("tau.base.image_header")
 
 MAX_TEXT_BYTES = MIB
 
 
 def build_prompts(words: Sequence[str], piped: str) -> list[UserPrompt]:
-    """`words` are messages and @files in any order; a single dash stands for stdin, which is read anyway."""
+    """`words` are messages and @files in any order; a dash means stdin, which is read anyway."""
     texts: list[str] = []
     images: list[ImageContent] = []
     for word in words:
@@ -38,29 +39,29 @@ def build_prompts(words: Sequence[str], piped: str) -> list[UserPrompt]:
 
 
 def typed_text(word: str) -> str:
-    """A word of the command line as text: UTF-8 in every locale, with signs for bytes that are none."""
+    """Decode an argument as UTF-8 in every locale, replacing invalid bytes."""
     return word if word.isascii() else os.fsencode(word).decode("utf-8", "replace")
 
 
 def read_file(name: str) -> str | ImageContent:
-    """A text file as a block that says where it comes from, or an image."""
+    """Read a text file as a tagged block with its path, or an image."""
     try:
         with typed_path(name).open("rb") as file:
             data = file.read(image_files.MAX_IMAGE_BYTES + 1)
     except IsADirectoryError:
-        raise UsageError(f"@{name} is a folder; name a file, or name the folder in the message.") from None
+        raise UsageError(f"@{name} is a folder; use a file, or mention the folder in the message.") from None
     except FileNotFoundError:
         raise UsageError(
-            f'There is no file "{name}" (a message that begins with @ needs a space before it).'
+            f'File "{name}" not found (put a space before a message that starts with @).'
         ) from None
     except OSError as error:
         raise UsageError(f"@{name} cannot be read: {error.strerror}.") from None
-    kind = image_files.image_type(data)
-    limit, advice = MAX_TEXT_BYTES, "name it in the message, and tau reads what it needs"
+    kind = image_header.image_type(data)
+    limit, advice = MAX_TEXT_BYTES, "mention it in the message, and tau reads what it needs"
     if kind:
         limit, advice = image_files.MAX_IMAGE_BYTES, "make it smaller"
     if len(data) > limit:
-        raise UsageError(f"@{name} has more than {format_bytes(limit)}; {advice}.")
+        raise UsageError(f"@{name} is larger than {format_bytes(limit)}; {advice}.")
     if kind:
         return image_files.image_content(data, kind)
     if is_binary(data):

@@ -1,4 +1,4 @@
-"""`tau sessions`: list, search, show, rename, delete, restore and export what was said before."""
+"""`tau sessions`: list, search, show, rename, delete, restore and export sessions."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -31,24 +31,24 @@ export_command = late("tau.cli.export_command")
 table = late("tau.cli.sessions_table")
 
 USAGE = """\
-usage: tau sessions [--all] [--limit N] [--json]        this folder's sessions, or those of all folders
+usage: tau sessions [--all] [--limit N] [--json]        list sessions in this folder, or in all
        tau sessions search WORD ... [--here] [--limit N] [--json]
-                                                        sessions in which all words were said
-       tau sessions show ID                             a conversation as text
-       tau sessions rename ID NAME                      give a session another name
-       tau sessions delete ID ...                       put sessions into the trash, for 30 days
-       tau sessions restore [ID]                        take one out of the trash; without ID: what is there
-       tau sessions export ID [FILE]                    the same as tau export ID [FILE]
-       tau sessions reindex                             read all session files again
+                                                        find sessions that contain all words
+       tau sessions show ID                             print a conversation as text
+       tau sessions rename ID NAME                      rename a session
+       tau sessions delete ID ...                       move sessions to the trash for 30 days
+       tau sessions restore [ID]                        restore from the trash, or list it
+       tau sessions export ID [FILE]                    same as tau export ID [FILE]
+       tau sessions reindex                             rebuild the session index
 
-The beginning of an ID is enough. A word is found by its beginning; "two words" in quotes are found together.
+An ID prefix is enough. Words match by prefix; "two words" in quotes match as a phrase.
 """
 LIMIT = 20
-MANY_FILES = 1_000  # to read, before we say that it takes a moment
+MANY_FILES = 1_000  # to read, before we print a notice
 _SWITCHES = {"--all", "--json", "--here", "--help"}
 
 
-class _Call(Struct, frozen=True):
+class _SessionsArgs(Struct, frozen=True):
     words: list[str]
     switches: set[str]
     limit: int | None
@@ -59,11 +59,11 @@ class _Call(Struct, frozen=True):
 
     @property
     def most(self) -> int | None:
-        """How many to show: a program gets all of them unless it says otherwise."""
+        """How many to show; JSON output is unlimited by default."""
         return self.limit if self.limit is not None or self.as_json else LIMIT
 
 
-class _Place:
+class _SessionAccess:
     """The user's sessions, seen from the current folder."""
 
     def __init__(self) -> None:
@@ -78,8 +78,8 @@ class _Place:
         self.trash = trashes.Trash(self.paths.trash)
         self._told = False
 
-    def of_here(self, rows: list[indexes.SessionRow]) -> list[indexes.SessionRow]:
-        """Those of the current folder; a folder of sessions that the user named holds no others."""
+    def in_current_folder(self, rows: list[indexes.SessionRow]) -> list[indexes.SessionRow]:
+        """Rows of the current folder; a custom session folder has no others."""
         return rows if self.flat else sessions_in(rows, str(self.here))
 
     def close(self) -> None:
@@ -90,30 +90,30 @@ class _Place:
     def _tell_progress(self, done: int, total: int) -> None:
         if not self._told and total >= MANY_FILES and done < total:
             self._told = True
-            tell(f"{total} session files are new or have changed; reading them takes a moment.")
+            tell(f"Reading {total} new or changed session files.")
 
 
 def run(words: Sequence[str]) -> int:
-    """Do what the words after `tau sessions` say. Raises UsageError and SessionError."""
-    if words and words[0] == "export":  # with options of its own
+    """Run `tau sessions`. Raises UsageError and SessionError."""
+    if words and words[0] == "export":  # has its own options
         return _export(list(words[1:]))
-    call = _parsed(words)
+    call = _parse(words)
     if "--help" in call.switches:
         OutputStream().text(USAGE)
         return 0
     action = call.words[0] if call.words else "list"
     if action not in _ACTIONS:
-        raise UsageError(f'tau sessions has no action "{action}"; there are {", ".join(ACTIONS)}.')
+        raise UsageError(f'Unknown action "{action}"; use one of {", ".join(ACTIONS)}.')
     do, allowed, form = _ACTIONS[action]
     count = max(0, len(call.words) - 1)
     if count not in allowed:
-        raise UsageError(f"Write it as tau sessions {form}.")
-    with closing(_Place()) as place:
+        raise UsageError(f"Usage: tau sessions {form}.")
+    with closing(_SessionAccess()) as place:
         do(place, call, OutputStream())
     return 0
 
 
-def _parsed(words: Sequence[str]) -> _Call:
+def _parse(words: Sequence[str]) -> _SessionsArgs:
     rest, plain, switches, limit = list(words), [], set(), None
     while rest:
         word = rest.pop(0)
@@ -123,50 +123,50 @@ def _parsed(words: Sequence[str]) -> _Call:
         if word == "--limit" or word.startswith("--limit="):
             value = word.partition("=")[2] if "=" in word else rest.pop(0) if rest else ""
             if not value.isdecimal() or not int(value):
-                raise UsageError(f'--limit takes a number from 1 on, not "{value}".')
+                raise UsageError(f'--limit takes a number from 1, not "{value}".')
             limit = int(value)
         elif word in ("-h", *_SWITCHES):
             switches.add("--help" if word == "-h" else word)
         elif word.startswith("-") and len(word) > 1:
             raise UsageError(
-                f'tau sessions has no option "{word}"; there are --all, --here, --json, --limit and --help. '
-                "What is no option can follow after --."
+                f'Unknown option "{word}"; use --all, --here, --json, --limit or --help. '
+                "Put -- before words that start with a dash."
             )
         else:
             plain.append(word)
-    return _Call(plain, switches, limit)
+    return _SessionsArgs(plain, switches, limit)
 
 
-def _list(place: _Place, call: _Call, out: OutputStream) -> None:
+def _list(place: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
     everywhere = "--all" in call.switches
     rows = place.index.sessions(None if everywhere else place.store.folder)
     if not everywhere:
-        rows = place.of_here(rows)
+        rows = place.in_current_folder(rows)
     shown = rows[: call.most]
     if call.as_json:
-        _write_json(out, [table.as_json(row) for row in shown])
+        _write_json(out, [table.session_to_json(row) for row in shown])
     elif not rows:
-        where = "yet" if everywhere else f"of {place.here} yet; --all shows those of other folders"
-        out.text(f"There are no sessions {where}.\n")
+        where = "yet" if everywhere else f"in {place.here} yet; --all shows other folders"
+        out.text(f"No sessions {where}.\n")
     else:
         ids = table.short_ids([row.id for row in rows])
-        out.text(table.listing(shown, ids, len(rows), by_folder=everywhere))
+        out.text(table.format_sessions(shown, ids, len(rows), by_folder=everywhere))
 
 
-def _search(place: _Place, call: _Call, out: OutputStream) -> None:
+def _search(place: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
     folder = place.store.folder if "--here" in call.switches else None
     found = searching.search(place.index, call.words[1:], folder=folder, limit=call.most)
     if call.as_json:
-        _write_json(out, [table.hit_as_json(hit) for hit in found.hits])
+        _write_json(out, [table.hit_to_json(hit) for hit in found.hits])
     elif not found.hits:
         words = " ".join(call.words[1:])
-        out.text(f'Nothing that was said has all of "{clean_line(words)}".\n')
+        out.text(f'No session contains all of "{clean_line(words)}".\n')
     else:
         ids = table.short_ids([row.id for row in place.index.sessions()])
-        out.text(table.hits(found, ids))
+        out.text(table.format_hits(found, ids))
 
 
-def _show(place: _Place, call: _Call, out: OutputStream) -> None:
+def _show(place: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
     log = place.store.open(place.store.find_path(call.words[1]), read_only=True)
     with closing(log):
         conversation.show(log, out)
@@ -174,64 +174,66 @@ def _show(place: _Place, call: _Call, out: OutputStream) -> None:
         tell(warning)
 
 
-def _rename(place: _Place, call: _Call, out: OutputStream) -> None:
+def _rename(place: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
     name = one_line(" ".join(call.words[2:]), NAME_CHARS)
     path = place.store.find_path(call.words[1])
     try:
         log = place.store.open(path)
     except SessionLocked:
-        raise SessionLocked(f"{path} is open in another tau; name it there, or close it first.") from None
+        raise SessionLocked(f"{path} is open in another tau; rename it there, or close it first.") from None
     with closing(log):
         if name != (log.name or ""):
             log.append(s.SessionInfo(name=name))
     for warning in log.warnings:
         tell(warning)
-    out.text(f'The session is now called "{name}".\n' if name else "The session has no name now.\n")
+    out.text(f'Renamed the session to "{name}".\n' if name else "Removed the session's name.\n")
 
 
-def _delete(place: _Place, call: _Call, out: OutputStream) -> None:
+def _delete(place: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
     paths = [place.store.find_path(wanted) for wanted in call.words[1:]]
     for path in dict.fromkeys(paths):
         found = read_session(os.fsencode(path))
         title = "" if found is None else title_of(found.summary)
         trashed = place.trash.put(path, title)
         out.text(
-            f'"{clean_line(title)}" is in the trash. tau sessions restore {trashed.id} brings it back, '
-            f"for {trashes.KEPT_DAYS} days.\n"
+            f'Moved "{clean_line(title)}" to the trash. Restore it with tau sessions restore {trashed.id} '
+            f"within {trashes.KEPT_DAYS} days.\n"
         )
 
 
-def _restore(place: _Place, call: _Call, out: OutputStream) -> None:
+def _restore(place: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
     content = place.trash.content()
     if len(call.words) == 1:
         if call.as_json:
             _write_json(out, content)
         else:
-            out.text(table.trash(content))
+            out.text(table.format_trash(content))
         return
     wanted = call.words[1]
     found = [one for one in content if one.id.startswith(wanted) or Path(one.path) == typed_path(wanted)]
     if not found:
-        raise UsageError(f'No session in the trash has an id that begins with "{wanted}".')
+        raise UsageError(f'No session in the trash has an id that starts with "{wanted}".')
     if len({one.path for one in found}) > 1:
         ids = ", ".join(one.id for one in found[:5])
-        raise UsageError(f'{len(found)} sessions in the trash begin with "{wanted}": {ids}. Give more of it.')
+        raise UsageError(
+            f'{len(found)} sessions in the trash start with "{wanted}": {ids}. Use a longer prefix.'
+        )
     path = place.trash.restore(found[0])  # deleted twice: the later one
-    out.text(f"The session is back: {clean_line(str(path))}\n")
+    out.text(f"Restored {clean_line(str(path))}\n")
 
 
 def _export(words: list[str]) -> int:
     if not words or words[0].startswith("-"):
-        raise UsageError("Write it as tau sessions export ID [FILE]; tau export does the rest.")
+        raise UsageError("Usage: tau sessions export ID [FILE]; see tau export for more.")
     return export_command.run(words)
 
 
-def _reindex(place: _Place, call: _Call, out: OutputStream) -> None:
+def _reindex(place: _SessionAccess, call: _SessionsArgs, out: OutputStream) -> None:
     count = place.index.rebuild()
-    out.text(f"The index was made anew from {count} session {'file' if count == 1 else 'files'}.\n")
+    out.text(f"Rebuilt the index from {count} session {'file' if count == 1 else 'files'}.\n")
 
 
-_Action = Callable[[_Place, _Call, OutputStream], None]
+_Action = Callable[[_SessionAccess, _SessionsArgs, OutputStream], None]
 _ANY = range(1, 1_000)
 
 _ACTIONS: dict[str, tuple[_Action, Sequence[int], str]] = {
@@ -250,5 +252,5 @@ def _write_json(out: OutputStream, value: Any) -> None:
     try:
         text = json.format(json.encode(value), indent=2).decode()
     except UnicodeEncodeError as error:
-        raise SessionError(f"A session cannot be shown as JSON: {error.reason}.") from error
+        raise SessionError(f"Cannot show a session as JSON: {error.reason}.") from error
     out.text(f"{text}\n")

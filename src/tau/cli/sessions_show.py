@@ -1,4 +1,4 @@
-"""`tau sessions show`: a conversation as plain text, a page at a time where somebody reads along."""
+"""`tau sessions show`: a conversation as plain text, paged in a terminal."""
 
 import shutil
 import sys
@@ -31,7 +31,7 @@ MORE = "-- Enter: more, q and Enter: stop -- "
 
 
 def show(log: SessionLog, out: OutputStream) -> None:
-    """The branch that the session is on, from its beginning; what was summarised is shown in full."""
+    """Print the current branch from its start; summarized messages are shown in full."""
     page = _Page(out)
     for block in _blocks(log):
         if not page.write(f"{plain(block)}\n\n"):
@@ -39,7 +39,7 @@ def show(log: SessionLog, out: OutputStream) -> None:
 
 
 class _Page:
-    """Writes text; on a terminal that can also be typed into, it stops after each screen."""
+    """Writes text; in an interactive terminal, pauses after each screen."""
 
     def __init__(self, out: OutputStream) -> None:
         self._out = out
@@ -49,7 +49,7 @@ class _Page:
         self._used = 0
 
     def write(self, text: str) -> bool:
-        """False if nobody wants to read on."""
+        """Return False if the reader stops."""
         if not self._waits:
             self._out.write(text.encode("utf-8", "replace"))
             return not self._out.gone
@@ -73,8 +73,8 @@ def _blocks(log: SessionLog) -> Iterator[str]:
     header = log.header
     yield "\n".join(
         (
-            clean_line(log.name or "A session without a name"),
-            f"{clean_line(header.id)}, begun {_time(from_iso(header.timestamp))} in {clean_line(header.cwd)}",
+            clean_line(log.name or "Unnamed session"),
+            f"{clean_line(header.id)}, {_time(from_iso(header.timestamp))} in {clean_line(header.cwd)}",
             clean_line(str(log.path)),
         )
     )
@@ -86,9 +86,9 @@ def _blocks(log: SessionLog) -> Iterator[str]:
             case s.MessageEntry():
                 text = _message(entry.message)
             case s.CompactionEntry():
-                text = f"[What came before was summarised for the model:]\n{entry.summary}"
+                text = f"[Summary of the messages above, for the model:]\n{entry.summary}"
             case s.BranchSummaryEntry():
-                text = f"[Another branch was left, and summarised for the model:]\n{entry.summary}"
+                text = f"[Summary of another branch, for the model:]\n{entry.summary}"
             case s.CustomMessageEntry(display=True):
                 text = f"[{entry.custom_type}]\n{message_text(entry.content)}"
             case None:

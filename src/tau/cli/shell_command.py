@@ -1,4 +1,4 @@
-"""`tau shell`: the shell that the agent's commands run in, for a person to try."""
+"""`tau shell`: the shell the agent uses, for people to try."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ from tau.config.paths import current_folder, user_paths
 from tau.modes.line_input import InputInterrupted, LineReader
 from tau.modes.output_stream import OutputStream, tell
 
-USAGE = "Write it as tau shell [-C FOLDER] [-t MILLISECONDS] [--no-snapshot]; each line is a command."
+USAGE = "Usage: tau shell [-C FOLDER] [-t MILLISECONDS] [--no-snapshot]; each line is a command."
 MAX_MS = 3_600_000
 
 
@@ -31,7 +31,7 @@ class _ShellArgs(Struct, frozen=True):
 
 
 def run(words: Sequence[str]) -> int:
-    """Runs each line of standard input until it ends; the exit code is that of the last one."""
+    """Run each line of standard input; the exit code is that of the last one."""
     return asyncio.run(_run(parse(words)))
 
 
@@ -44,11 +44,11 @@ def parse(words: Sequence[str]) -> _ShellArgs:
         elif word == "-C":
             cwd = typed_path(next(rest, "")).absolute()
             if not cwd.is_dir():
-                raise UsageError(f'There is no folder "{cwd}".')
+                raise UsageError(f'Folder "{cwd}" not found.')
         elif word == "-t":
             number = next(rest, "")
             if not number.isdecimal() or not 0 < int(number) <= MAX_MS:
-                raise UsageError(f"-t needs milliseconds, from 1 to {MAX_MS:,}.")
+                raise UsageError(f"-t takes milliseconds, from 1 to {MAX_MS:,}.")
             timeout_ms = int(number)
         else:
             raise UsageError(USAGE)
@@ -61,7 +61,7 @@ async def _run(wish: _ShellArgs) -> int:
     lines, out, code = LineReader(STDIN), OutputStream(), 0
     cache = paths.cache / "shell" if wish.snapshot else None
     if lines.is_terminal:
-        tell("Each line runs in the shell of the agent's commands; Ctrl+C stops one, Ctrl+D ends.")
+        tell("Each line runs in the agent's shell; Ctrl+C stops a command, Ctrl+D exits.")
     with Signals() as signals:
         async with ShellSession(runner, cwd=wish.cwd, cache=cache) as shell:
             while not out.gone:
@@ -76,13 +76,15 @@ async def _run(wish: _ShellArgs) -> int:
                 if line is None:
                     break
                 if line.strip():
-                    code = await _line(line, shell, wish, out, signals)
+                    code = await _run_line(line, shell, wish, out, signals)
     runner.close()
     return code
 
 
-async def _line(line: str, shell: ShellSession, wish: _ShellArgs, out: OutputStream, signals: Signals) -> int:
-    """Run one; what it printed goes out as it comes."""
+async def _run_line(
+    line: str, shell: ShellSession, wish: _ShellArgs, out: OutputStream, signals: Signals
+) -> int:
+    """Run one line and stream its output."""
     try:
         running = await shell.start(line, limits=Limits(timeout=wish.timeout_ms / 1000))
     except OSError as error:
@@ -101,5 +103,5 @@ async def _line(line: str, shell: ShellSession, wish: _ShellArgs, out: OutputStr
     for note in running.notes():
         tell(note)
     if ended.timed_out:
-        tell(f"It ran longer than {wish.timeout_ms:,} ms and was stopped.")
+        tell(f"Stopped after {wish.timeout_ms:,} ms.")
     return 1 if ended.code is None else ended.code

@@ -1,7 +1,7 @@
-"""Ctrl+C, TERM and hangup: the first one stops the work and has it recorded, the next one ends the program.
+"""Ctrl+C, TERM and hangup: the first stops and records the run, the next one exits.
 
-A signal is noticed between two steps of the interpreter and not in the event loop, so that it counts also
-when the loop is stuck, as in a write to a pipe that nobody empties.
+Signals are handled between interpreter steps, not in the event loop, so they work even when the loop
+is stuck, such as in a write to a full pipe.
 """
 
 import asyncio
@@ -11,15 +11,15 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-PATIENCE_S = 2.0  # for a run to record what it has
-LAST_CHANCE = 3  # so many signals without an answer, and we are gone at once
+PATIENCE_S = 2.0  # for a run to save its progress
+LAST_CHANCE = 3  # exit at once after this many unanswered signals
 
 
 class Signals:
     """Use as a context around the work, inside its task.
 
-    `stop` is called at the first signal, `interrupt` at every Ctrl+C; while there is no `stop`, the task is
-    cancelled. `code` is the exit code that a signal asks for.
+    `stop` is called at the first signal, `interrupt` at every Ctrl+C; without a `stop`, the task is
+    cancelled. `code` is the exit code for the signal.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Signals:
 
     def __enter__(self) -> "Signals":
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            # nohup, and a shell that starts us in the background, have a signal ignored: it stays so.
+            # Keep signals ignored that nohup, or a shell that starts us in the background, ignores.
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._before[number] = signal.signal(number, self._caught)
         return self

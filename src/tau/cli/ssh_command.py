@@ -1,4 +1,4 @@
-"""`tau ssh add|list|remove|test`: the hosts that the tool ssh may use."""
+"""`tau ssh add|list|remove|test`: the hosts of the ssh tool."""
 
 import os
 import time
@@ -27,15 +27,15 @@ connecting = late("tau.backends.ssh.connections")
 infos = late("tau.backends.ssh.info")
 
 USAGE = """\
-usage: tau ssh list [--json]             the hosts that can be used in this folder
-       tau ssh add NAME [USER@]HOST      add a host to your own file
-           --user NAME  --port NUMBER    whom to log in as, and where; else your ssh_config decides
-           --key PATH                    the private key to use, and no other
-           --desc TEXT                   what the machine is for; models read it
-           --compat  --no-compat         on Windows use its bash or sh, or do not
-           --scope user|project          the file to write: your own, or this project's
-       tau ssh remove NAME [--scope ...] take a host out of a file
-       tau ssh test NAME [--json]        connect, and tell what kind of machine it is
+usage: tau ssh list [--json]             list the hosts available in this folder
+       tau ssh add NAME [USER@]HOST      add a host to your hosts file
+           --user NAME  --port NUMBER    login name and port; default: your ssh_config
+           --key PATH                    use only this private key
+           --desc TEXT                   description for the model
+           --compat  --no-compat         use bash or sh on Windows, or do not
+           --scope user|project          file to write: yours or this project's
+       tau ssh remove NAME [--scope ...] remove a host
+       tau ssh test NAME [--json]        connect and show the kind of machine
 """
 VALUES = ("--host", "--user", "--port", "--key", "--desc", "--scope")
 SWITCHES = ("--compat", "--no-compat", "--json", "--help")
@@ -54,20 +54,20 @@ class _SshArgs(Struct, frozen=True):
 
 
 def run(words: Sequence[str]) -> int:
-    """Do what the words after `tau ssh` say. Raises UsageError, ConfigError; ToolError for no connection."""
+    """Run `tau ssh`. Raises UsageError, ConfigError; ToolError if the connection fails."""
     given, options = _split(words)
     if "--help" in options:
         OutputStream().text(USAGE)
         return 0
     action, arguments = (given[0], given[1:]) if given else ("list", [])
     if action not in ACTIONS:
-        raise UsageError(f'tau ssh has no action "{action}"; there are {", ".join(ACTIONS)}.')
+        raise UsageError(f'Unknown action "{action}"; use one of {", ".join(ACTIONS)}.')
     do, most, allowed = ACTIONS[action]
     surplus = sorted(set(options) - set(allowed))
     if surplus:
         raise UsageError(f"tau ssh {action} has no option {surplus[0]}.")
     if len(arguments) > most or (most and not arguments):
-        raise UsageError(f"Write it as tau ssh {action}{FORMS[action]}.")
+        raise UsageError(f"Usage: tau ssh {action}{FORMS[action]}.")
     return do(user_paths(os.environ), _SshArgs(arguments, options))
 
 
@@ -84,7 +84,7 @@ def _split(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
         if name in SWITCHES and not sign:
             options[name] = ""
         elif name not in VALUES:
-            raise UsageError(f'tau ssh has no option "{name}"; tau ssh --help shows what there is.')
+            raise UsageError(f'Unknown option "{name}"; see tau ssh --help.')
         elif sign or rest:
             options[name] = value if sign else rest.pop(0)
         else:
@@ -99,7 +99,7 @@ def _list(paths: Paths, wish: _SshArgs) -> int:
         _write_json([_row(host, cache.get(host)) for host in found.hosts.values()])
         return 0
     if not found.hosts:
-        OutputStream().text("There are no hosts; tau ssh add NAME [USER@]HOST adds one.\n")
+        OutputStream().text("No hosts; add one with tau ssh add NAME [USER@]HOST.\n")
         return 0
     rows = [("host", "target", "system", "from", "description")]
     for host in found.hosts.values():
@@ -122,9 +122,9 @@ def _add(paths: Paths, wish: _SshArgs) -> int:
     user, _, address = target.rpartition("@")
     user = wish.options.get("--user", user)
     if not address or (len(wish.words) == 2 and "--host" in wish.options):
-        raise UsageError(f"Write it as tau ssh add{FORMS['add']}.")
+        raise UsageError(f"Usage: tau ssh add{FORMS['add']}.")
     if "--compat" in wish.options and "--no-compat" in wish.options:
-        raise UsageError("--compat and --no-compat exclude each other; give one of them.")
+        raise UsageError("--compat and --no-compat cannot be used together.")
     port = wish.options.get("--port")
     fields: dict[str, Any] = {
         "host": address,
@@ -136,10 +136,10 @@ def _add(paths: Paths, wish: _SshArgs) -> int:
     }
     path = managed_file(_scope(wish) or "user", paths, current_folder())
     add_host(path, name, {field: value for field, value in fields.items() if value is not None})
-    OutputStream().text(f"Host {name} is now in {path}.\n")
+    OutputStream().text(f"Added host {name} to {path}.\n")
     host = _load(paths).hosts.get(name)
     if host is None or host.source != path:
-        tell(f"In this folder {name} of another file wins." if host else f"{name} cannot be used yet.")
+        tell(f"In this folder, another file overrides {name}." if host else f"{name} cannot be used yet.")
     return 0
 
 
@@ -149,24 +149,24 @@ def _remove(paths: Paths, wish: _SshArgs) -> int:
     files = [managed_file(one, paths, current_folder()) for one in (SCOPES if scope is None else (scope,))]
     for path in files:
         if remove_host(path, name):
-            OutputStream().text(f"Host {name} was taken out of {path}.\n")
+            OutputStream().text(f"Removed host {name} from {path}.\n")
             return 0
     elsewhere = _load(paths).hosts.get(name)
     if elsewhere is not None:
-        raise UsageError(f'Host "{name}" stands in {elsewhere.source}; remove it there.')
-    raise UsageError(f'There is no host "{name}" in {" or ".join(map(str, files))}.')
+        raise UsageError(f'Host "{name}" is defined in {elsewhere.source}; remove it there.')
+    raise UsageError(f'No host "{name}" in {" or ".join(map(str, files))}.')
 
 
 def _test(paths: Paths, wish: _SshArgs) -> int:
-    """Raises ToolError, with the words of ssh, if the host cannot be reached."""
+    """Raises ToolError with the message of ssh if the host is unreachable."""
     (name,) = wish.words
     hosts = _load(paths).hosts
     if name not in hosts:
-        there = f"there are {', '.join(hosts)}" if hosts else "there are none"
-        raise UsageError(f'There is no host "{name}"; {there}.')
+        there = f"use one of {', '.join(hosts)}" if hosts else "none are defined"
+        raise UsageError(f'Unknown host "{name}"; {there}.')
     host = hosts[name]
     began = time.monotonic()
-    info = asyncio.run(_ask(paths, host))
+    info = asyncio.run(_probe(paths, host))
     took_ms = round((time.monotonic() - began) * 1000)
     if wish.as_json:
         _write_json({**_row(host, info), "ms": took_ms})
@@ -175,7 +175,7 @@ def _test(paths: Paths, wish: _SshArgs) -> int:
     return 0
 
 
-async def _ask(paths: Paths, host: SshHost) -> Any:
+async def _probe(paths: Paths, host: SshHost) -> Any:
     runner = LocalRunner()
     try:
         async with connecting.Connections(runner, cache=infos.info_folder(paths)) as connections:
@@ -192,7 +192,7 @@ FORMS = {
     "remove": " NAME",
     "test": " NAME",
 }
-# What it does, how many words it takes at most, and which options.
+# The function, the maximum number of words, and the options.
 ACTIONS: dict[str, tuple[_Action, int, Sequence[str]]] = {
     "list": (_list, 0, ("--json",)),
     "add": (_add, 2, (*VALUES, "--compat", "--no-compat")),
@@ -204,7 +204,7 @@ ACTIONS: dict[str, tuple[_Action, int, Sequence[str]]] = {
 def _scope(wish: _SshArgs) -> HostScope | None:
     value = wish.options.get("--scope")
     if value is not None and value not in SCOPES:
-        raise UsageError(f'Write --scope user or --scope project, not "{value}".')
+        raise UsageError(f'--scope takes user or project, not "{value}".')
     return next((scope for scope in SCOPES if scope == value), None)
 
 

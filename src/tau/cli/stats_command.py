@@ -1,4 +1,4 @@
-"""`tau stats`: what all sessions have used, by day, model and folder; as text, as JSON, or as a page."""
+"""`tau stats`: cost and tokens by day, model and folder, as text, JSON or HTML."""
 
 import os
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ chart = late("tau.coding.cost_report.chart")
 export_files = late("tau.coding.export.files")
 
 USAGE = (
-    "Write it as tau stats [--days N|--all] [--json|--html [FILE] [--force]]; without --days it is the last "
-    "30 days, and a page without a file is written to tau-stats.html here."
+    "Usage: tau stats [--days N|--all] [--json|--html [FILE] [--force]]; the default is the last "
+    "30 days, and --html without a file writes tau-stats.html here."
 )
 DAYS = 30
 MAX_DAYS = 3_660
@@ -30,7 +30,7 @@ PAGE = "tau-stats.html"
 STDOUT = "-"
 
 
-class _Wanted(Struct, frozen=True):
+class _StatsArgs(Struct, frozen=True):
     days: int | None  # None: all
     json: bool
     page: str | None
@@ -39,7 +39,7 @@ class _Wanted(Struct, frozen=True):
 
 def run(words: Sequence[str]) -> int:
     """Raises UsageError and TauError."""
-    wanted = _wanted(words)
+    wanted = _parse(words)
     now = now_ms()
     unreadable: list[Path] = []
     since = 0 if wanted.days is None else start_of_day(now, wanted.days)
@@ -47,23 +47,23 @@ def run(words: Sequence[str]) -> int:
     if wanted.json:
         OutputStream().write(json.format(json.encode(as_json(summary)), indent=2) + b"\n")
     elif wanted.page is not None:
-        _draw(summary, wanted.page, force=wanted.force)
+        _write_page(summary, wanted.page, force=wanted.force)
     else:
         OutputStream().text("".join(f"{line}\n" for line in usage_lines(summary)))
     if unreadable:
         more = f" and {len(unreadable) - 1} more" if len(unreadable) > 1 else ""
-        tell(f"Session files that cannot be read are not counted: {unreadable[0]}{more}.")
+        tell(f"Skipped unreadable session files: {unreadable[0]}{more}.")
     return 0
 
 
 def _sessions() -> Path:
-    """The folder that all sessions are kept in."""
+    """The session folder."""
     paths = user_paths(os.environ)
     folder = load_settings(paths, current_folder()).settings.session_dir
     return typed_path(folder) if folder else paths.sessions
 
 
-def _draw(summary: UsageSummary, name: str, *, force: bool) -> None:
+def _write_page(summary: UsageSummary, name: str, *, force: bool) -> None:
     pieces = (piece.encode("utf-8", "replace") for piece in chart.chart_page(summary))
     if name == STDOUT:
         out = OutputStream()
@@ -75,10 +75,10 @@ def _draw(summary: UsageSummary, name: str, *, force: bool) -> None:
         export_files.write_export(path, pieces, force=force)
     except OSError as error:
         raise TauError(f"{path} cannot be written: {error.strerror or error}.") from error
-    tell(f"Usage from {summary.first_day} to {summary.last_day} was drawn in {path}.")
+    tell(f"Wrote usage from {summary.first_day} to {summary.last_day} to {path}.")
 
 
-def _wanted(words: Sequence[str]) -> _Wanted:
+def _parse(words: Sequence[str]) -> _StatsArgs:
     rest = list(words)
     days: int | None = DAYS
     as_text_json = force = False
@@ -92,9 +92,9 @@ def _wanted(words: Sequence[str]) -> _Wanted:
             case "--all":
                 days = None
             case "--days" if rest:
-                days = _days(rest.pop(0))
+                days = _parse_days(rest.pop(0))
             case word if word.startswith("--days="):
-                days = _days(word.removeprefix("--days="))
+                days = _parse_days(word.removeprefix("--days="))
             case "--html":
                 page = PAGE if page is None else page
             case word if (word == STDOUT or not word.startswith("-")) and page == PAGE:
@@ -103,10 +103,10 @@ def _wanted(words: Sequence[str]) -> _Wanted:
                 raise UsageError(USAGE)
     if as_text_json and page is not None:
         raise UsageError(USAGE)
-    return _Wanted(days, as_text_json, page, force)
+    return _StatsArgs(days, as_text_json, page, force)
 
 
-def _days(word: str) -> int:
+def _parse_days(word: str) -> int:
     if not word.isdecimal() or not 1 <= int(word) <= MAX_DAYS:
         raise UsageError(f'--days takes a number from 1 to {MAX_DAYS}, not "{word}".')
     return int(word)

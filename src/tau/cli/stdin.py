@@ -1,4 +1,4 @@
-"""What is piped into tau, read to its end through the event loop."""
+"""Reads piped input to the end through the event loop."""
 
 import asyncio
 import os
@@ -14,18 +14,18 @@ CHUNK_BYTES = 256 * KIB
 REMARK_AFTER_S = 3.0
 
 
-async def piped_text() -> str:
-    """The text on stdin; nothing if stdin is a terminal.
+async def read_piped_text() -> str:
+    """Read the text on stdin; nothing if stdin is a terminal.
 
-    A pipe that stays open holds us, because a slow program may still write to it; after a while we say so.
+    Waits while the pipe is open, because a slow program may still write to it; prints a notice after a while.
     """
     if os.isatty(STDIN):
         return ""
-    reading = _Reading()
+    reading = _StdinReader()
     remark = asyncio.get_running_loop().call_later(
         REMARK_AFTER_S,
         tell,
-        "Waiting for the end of what is piped in; start tau with </dev/null to leave it out.",
+        "Waiting for piped input to end; start tau with </dev/null to ignore it.",
     )
     try:
         return _text(await reading.to_end())
@@ -33,7 +33,7 @@ async def piped_text() -> str:
         remark.cancel()
 
 
-class _Reading:
+class _StdinReader:
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._data = bytearray()
@@ -42,7 +42,7 @@ class _Reading:
     async def to_end(self) -> bytes:
         try:
             self._loop.add_reader(STDIN, self._read)
-        except PermissionError:  # a file, or /dev/null: never makes anyone wait
+        except PermissionError:  # a file or /dev/null never blocks
             while not self._end.done():
                 self._read()
             return bytes(self._data)
@@ -63,7 +63,7 @@ class _Reading:
         if self._end.done():
             return
         if len(self._data) > MAX_BYTES:
-            problem = f"More than {format_bytes(MAX_BYTES)} are piped in; put them into a file and name it."
+            problem = f"Piped input is larger than {format_bytes(MAX_BYTES)}; put it in a file and name that."
             self._end.set_exception(UsageError(problem))
         elif not chunk:
             self._end.set_result(None)
@@ -71,9 +71,7 @@ class _Reading:
 
 def _text(data: bytes) -> str:
     if is_binary(data):
-        raise UsageError(
-            "What is piped in is not text; name a file in the prompt, or give an image as @FILE."
-        )
+        raise UsageError("Piped input is not text; name a file in the prompt, or pass an image as @FILE.")
     try:
         return decode(data).text
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""`TAU_TIMING=1`: where the time of a start went, told on stderr at the end. Costs nothing when it is off."""
+"""`TAU_TIMING=1`: reports startup time on stderr at exit. Costs nothing when off."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ _cpu_before: list[float] = []
 
 
 def mark(name: str) -> None:
-    """The phase `name` ends here; a name counts once, at its first time."""
+    """End the phase `name` here; only the first mark of a name counts."""
     if ON and all(name != known for known, _ in _marks):
         if not _marks:
             _cpu_before.append(time.process_time())
@@ -22,7 +22,7 @@ def report() -> None:
     if not ON or not _marks:
         return
     start = before = process_start()
-    lines = ["tau: Start-up in milliseconds, each phase and the sum so far:\n"]
+    lines = ["tau: Startup in milliseconds, per phase and in total:\n"]
     for name, moment in _marks:
         lines.append(f"  {name:<40}{(moment - before) * 1000:>9.1f}{(moment - start) * 1000:>9.1f}\n")
         before = moment
@@ -34,9 +34,9 @@ def report() -> None:
 
 
 def process_start() -> float:
-    """When this process began, on the clock of `time.monotonic`.
+    """When this process started, on the clock of `time.monotonic`.
 
-    Linux tells it in steps of 10 ms; elsewhere the CPU time used before the first mark stands for it.
+    Linux reports it in steps of 10 ms; elsewhere, the CPU time before the first mark is used.
     """
     first = _marks[0][1]
     try:

@@ -1,4 +1,4 @@
-"""`tau read`, `tau grep`, `tau edit`: a person gets exactly what the model gets from the tools."""
+"""`tau read`, `tau grep`, `tau edit`: the exact tool results a model gets."""
 
 import asyncio
 import sys
@@ -14,14 +14,14 @@ from tau.modes.output_stream import STDOUT, OutputStream
 from tau.sdk import call_tool
 
 USAGE = {
-    "read": 'Say what to read: tau read PATH[:LINES]. A prompt is written as tau "read ...".',
-    "grep": 'Say what to look for: tau grep PATTERN [PATH ...]. A prompt is written as tau "grep ...".',
-    "edit": "The edit is read from standard input: tau edit < PATCH. A JSON object there is a whole call.",
+    "read": 'Usage: tau read PATH[:LINES]. For a prompt, use tau "read ...".',
+    "grep": 'Usage: tau grep PATTERN [PATH ...]. For a prompt, use tau "grep ...".',
+    "edit": "Usage: tau edit < PATCH. A JSON object is read as the arguments of a call.",
 }
 
 
 def run(name: str, words: list[str]) -> int:
-    """Returns the exit code: 0, or 1 where the tool failed."""
+    """Return the exit code: 0, or 1 if the tool failed."""
     tool, arguments = _call(name, words)
     try:
         output = asyncio.run(call_tool(tool, arguments, Path.cwd()))
@@ -49,10 +49,10 @@ def _call(name: str, words: list[str]) -> tuple[str, dict[str, Any]]:
 
 
 def _edit(data: bytes) -> dict[str, Any]:
-    """The patch, or the arguments of a call as a model sends them: the mode replace has no patch."""
+    """The patch, or the arguments of a call: replace mode has no patch."""
     if data.lstrip().startswith(b"{"):
         try:
             return json.decode(data, type=dict[str, Any])
         except DecodeError as error:
-            raise UsageError(f"The JSON on standard input cannot be read: {error}.") from None
+            raise UsageError(f"Invalid JSON on standard input: {error}.") from None
     return {"input": data.decode("utf-8", "replace")}

@@ -1,4 +1,4 @@
-"""`tau undo`: takes back what the agent changed in a session, turn by turn, and says what it did."""
+"""`tau undo`: undoes the agent's file changes turn by turn and reports them."""
 
 import asyncio
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from tau.base.errors import UsageError
-from tau.base.files import typed_path
+from tau.base.files import modified_ns, typed_path
 from tau.base.run import LocalRunner
 from tau.coding.session.entries import decode_header
 from tau.coding.session.storage.session_store import SessionStore
@@ -21,12 +21,12 @@ from tau.config.paths import current_folder
 from tau.modes.output_stream import OutputStream, tell
 from tau.sdk import session_store
 
-USAGE = "Write it as tau undo [--list] [--dry-run] [--redo] [--force] [--session ID] [TURNS] [PATH ...]."
+USAGE = "Usage: tau undo [--list] [--dry-run] [--redo] [--force] [--session ID] [TURNS] [PATH ...]."
 SWITCHES = ("list", "dry-run", "redo", "force")
 
 
 class _UndoArgs(Struct, frozen=True, kw_only=True):
-    """What was typed."""
+    """The parsed arguments."""
 
     switches: frozenset[str] = frozenset()
     session: str | None = None
@@ -38,20 +38,20 @@ class _UndoArgs(Struct, frozen=True, kw_only=True):
 
 
 def run(words: Sequence[str]) -> int:
-    """0 if all was taken back, 1 if something had to be left alone. Raises UsageError and SessionError."""
+    """Return 0 if everything was undone, 1 if something was skipped. Raises UsageError and SessionError."""
     wish = parse(words)
     cwd = current_folder()
     folder = _history_folder(session_store(os.environ, cwd), wish, cwd)
     runner = LocalRunner()
     try:
         if not asyncio.run(recover(folder, runner)):
-            tell("A command of this session is still running; what it changes is not part of this undo.")
+            tell("A command of this session is still running; its changes are not part of this undo.")
     finally:
         runner.close()
     undo = Undo(folder, warn=tell)
     out = OutputStream()
     if wish.has("list"):
-        lines = turn_lines(undo.turns(), cwd) or ["No change by the agent is recorded in this session."]
+        lines = turn_lines(undo.turns(), cwd) or ["No file changes are recorded in this session."]
         out.text("\n".join([*lines, ""]))
         return 0
     forced = wish.paths if wish.has("force") else ()
@@ -68,7 +68,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def parse(words: Sequence[str]) -> _UndoArgs:
-    """Raises UsageError. A number is how many turns; a file with such a name is written as `./2`."""
+    """Raises UsageError. A number means turns; write a file with such a name as `./2`."""
     switches: set[str] = set()
     session: str | None = None
     turns = 0
@@ -80,50 +80,43 @@ def parse(words: Sequence[str]) -> _UndoArgs:
             if word.isdecimal() and not turns:
                 turns = int(word)
                 if turns == 0:
-                    raise UsageError("0 turns cannot be undone; give 1 or more.")
+                    raise UsageError("Cannot undo 0 turns; use 1 or more.")
             else:
                 paths.append(typed_path(word))
         elif name == "session":
             session = value or next(rest, None)
             if session is None:
-                raise UsageError(f"--session needs the id of a session. {USAGE}")
+                raise UsageError(f"--session needs a session id. {USAGE}")
         elif name in SWITCHES and not value:
             switches.add(name)
         else:
-            raise UsageError(f'"{word}" is not known to tau undo. {USAGE}')
+            raise UsageError(f'Unknown option "{word}". {USAGE}')
     if "force" in switches and not paths:
-        raise UsageError("--force needs the names of the files to take back although they have changed.")
+        raise UsageError("--force needs the names of the changed files to undo anyway.")
     if "redo" in switches and (turns or (paths and "force" not in switches)):
-        raise UsageError("--redo takes the last undo back as a whole; leave the number and the files out.")
+        raise UsageError("--redo reverts the whole last undo; it takes no turns or files.")
     return _UndoArgs(switches=frozenset(switches), session=session, turns=turns or 1, paths=tuple(paths))
 
 
 def _history_folder(store: SessionStore, wish: _UndoArgs, cwd: Path) -> Path:
-    """The history of the session that was named, or of the one of this folder that changed something last."""
+    """The history of the named session, or of this folder's session with the latest change."""
     if wish.session is not None:
         folder = store.find_path(wish.session).with_suffix("") / FOLDER_NAME
         if not (folder / FILE_NAME).exists():
-            raise UsageError(f'The agent has changed no file in the session "{wish.session}".')
+            raise UsageError(f'The agent changed no files in session "{wish.session}".')
         return folder
-    journals = sorted(store.folder.glob(f"*/{FOLDER_NAME}/{FILE_NAME}"), key=_written, reverse=True)
+    journals = sorted(store.folder.glob(f"*/{FOLDER_NAME}/{FILE_NAME}"), key=modified_ns, reverse=True)
     for journal in journals:
         folder = journal.parent
-        if _is_of(folder.parent.with_name(f"{folder.parent.name}.jsonl"), cwd):
+        if _belongs_to(folder.parent.with_name(f"{folder.parent.name}.jsonl"), cwd):
             return folder
-    raise UsageError(f"There is nothing to undo: no session of {cwd} has changed a file.")
+    raise UsageError(f"Nothing to undo: no session in {cwd} changed a file.")
 
 
-def _is_of(session: Path, cwd: Path) -> bool:
-    """Two working folders can share a folder of sessions."""
+def _belongs_to(session: Path, cwd: Path) -> bool:
+    """Two working folders can share a session folder."""
     try:
         with session.open("rb") as file:
             return decode_header(file.readline()).cwd == str(cwd)
     except (OSError, ValueError):
         return False
-
-
-def _written(path: Path) -> int:
-    try:
-        return path.stat().st_mtime_ns
-    except OSError:
-        return 0

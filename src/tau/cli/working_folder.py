@@ -1,4 +1,4 @@
-"""The folder to work in, and the settings that the flags carry."""
+"""The working folder and the settings given as flags."""
 
 import stat
 from pathlib import Path
@@ -10,10 +10,10 @@ from tau.cli.parse import ParsedArgs
 from tau.config.paths import current_folder
 
 
-def working_folder(name: str | None) -> Path:
+def resolve_working_folder(name: str | None) -> Path:
     folder = typed_path(name) if name else current_folder()
     if not stat.S_ISDIR(mode_of(folder)):
-        raise UsageError(f'There is no folder "{folder}".')
+        raise UsageError(f'Folder "{folder}" not found.')
     return folder.resolve()
 
 
@@ -23,7 +23,7 @@ def is_home(folder: Path) -> bool:
 
 
 def flag_settings(parsed: ParsedArgs) -> dict[str, Any]:
-    """What the flags set, above all files."""
+    """Settings from flags, which override all files."""
     found: dict[str, Any] = {}
     mode = "yolo" if parsed.has("yolo") else parsed.value("approval-mode")
     if mode is not None:

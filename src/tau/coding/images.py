@@ -8,9 +8,9 @@ from msgspec import Struct
 from tau.ai.images import MAX_IMAGE_BYTES, image_content
 from tau.ai.wire import ImageContent
 from tau.base.errors import ToolError
+from tau.base.image_header import HEADER_BYTES, ImageInfo, read_header
 from tau.base.late import late
 from tau.base.sizes import KIB, MIB, format_bytes
-from tau.coding.image_headers import HEADER_BYTES, ImageInfo, read_header
 
 pillow = late("PIL.Image")
 pillow_ops = late("PIL.ImageOps")
@@ -59,14 +59,14 @@ DEFAULT_LIMITS = ImageLimits()
 class LoadedImage(Struct, frozen=True, kw_only=True):
     """What to send. `note` describes it for the model; `problem` says why it could not be decoded here.
 
-    `width` and `height` are None where the header does not tell.
+    `width` and `height` are 0 where the header does not tell.
     """
 
     data: bytes
     mime_type: str
     note: str
-    width: int | None
-    height: int | None
+    width: int
+    height: int
     problem: str = ""
 
     def content(self) -> ImageContent:
@@ -110,7 +110,7 @@ def load_image(data: bytes, *, auto_resize: bool = True, limits: ImageLimits = D
     info = read_header(data)
     if info is None:
         raise ImageError("Only PNG, JPEG, GIF and WEBP images can be shown, as told by their content.")
-    fits = _fits(info.width, info.height, limits)
+    fits = 0 < info.width <= limits.max_width and 0 < info.height <= limits.max_height
     if not auto_resize or (fits and len(data) <= limits.max_bytes // 4):
         return _as_it_is(data, info)
     _check_cost(data, info)
@@ -135,14 +135,10 @@ def load_image(data: bytes, *, auto_resize: bool = True, limits: ImageLimits = D
     )
 
 
-def _fits(width: int | None, height: int | None, limits: ImageLimits) -> bool:
-    return bool(width and height and width <= limits.max_width and height <= limits.max_height)
-
-
 def _as_it_is(data: bytes, info: ImageInfo, *, problem: str = "", hint: str = "") -> LoadedImage:
     """The original, if a provider would take it."""
     too_long = len(data) > MAX_IMAGE_BYTES
-    too_wide = max(info.width or 0, info.height or 0) > MAX_SENT_PIXELS
+    too_wide = max(info.width, info.height) > MAX_SENT_PIXELS
     if too_long or too_wide:
         most = f"{format_bytes(MAX_IMAGE_BYTES)} and {MAX_SENT_PIXELS} pixels a side"
         why = f" {problem[0].upper()}{problem[1:]}." if problem else ""
@@ -157,7 +153,7 @@ def _as_it_is(data: bytes, info: ImageInfo, *, problem: str = "", hint: str = ""
 
 def _check_cost(data: bytes, info: ImageInfo) -> None:
     """Refuse what would take much memory or time to decode, before any of it is decoded."""
-    pixels = (info.width or 0) * (info.height or 0)
+    pixels = info.width * info.height
     if pixels > MAX_DECODED_PIXELS:
         most = f"{MAX_DECODED_PIXELS // 1_000_000} million"
         raise ImageError(
@@ -248,7 +244,7 @@ def _note(info: ImageInfo, size_bytes: int, shown: _Encoded, turned: bool, frame
         f"{describe(info, size_bytes)}; sent as {shown.mime_type}, {shown.width}x{shown.height}, "
         f"{format_bytes(len(shown.data))}"
     ]
-    longest = max(info.width or 0, info.height or 0)
+    longest = max(info.width, info.height)
     factor = longest / max(shown.width, shown.height)
     if factor > 1.005:
         parts.append(f"multiply its coordinates by {factor:.2f} to get those of the original")

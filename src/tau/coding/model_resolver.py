@@ -170,7 +170,7 @@ class ModelResolver:
                 return await self._demo()
             except ConfigError as missing:
                 problem = str(missing)
-        raise ConfigError(f"{self._credentials.where_to_put_any_key()} {problem}")
+        raise ConfigError(f"{self._credentials.describe_missing_keys()} {problem}")
 
     async def _on_this_machine(self) -> list[ResolvedModel]:
         """The models of the servers that run here, each with what there is to say about its server."""
@@ -202,7 +202,7 @@ class ModelResolver:
     def _require_key(self, model: Model) -> None:
         row = self._catalog.provider(model.provider)
         if row is not None and not self._has_access(row.id):
-            raise ConfigError(self._credentials.where_to_put_key(row.id))
+            raise ConfigError(self._credentials.describe_missing_key(row.id))
 
 
 def _found(choice: ModelMatch) -> ResolvedModel:

@@ -1,6 +1,7 @@
 """The one place for output limits: what of a long text a model sees, how it is told, where the rest is."""
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, Self
 
 from msgspec import UNSET, Struct, UnsetType
@@ -10,6 +11,7 @@ from tau.base.sizes import KIB, MIB, format_bytes
 from tau.base.text import plain
 
 ARTIFACT_CAP_BYTES = 64 * MIB
+UPDATE_INTERVAL_S = 0.1
 OutputKeep = Literal["head", "tail", "ends"]
 
 
@@ -248,6 +250,28 @@ class OutputSink:
         self._spilled_bytes += min(len(data), room)
         if len(data) > room:
             self._spill_note = f"first {format_bytes(self._artifact_cap)} of the output"
+
+
+class ProgressUpdates:
+    """Calls `show` while output comes, at most so many times a second."""
+
+    def __init__(self, show: Callable[[], None]) -> None:
+        self._show = show
+        self._timer: asyncio.TimerHandle | None = None
+
+    def note(self) -> None:
+        """Something came: show it soon, with what else comes until then."""
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(UPDATE_INTERVAL_S, self.send)
+
+    def send(self) -> None:
+        self.stop()
+        self._show()
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 class _LineSlice(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""`auth.json`: the keys that the user has stored, closed to everyone else."""
+"""`auth.json`: stored API keys, readable by the user only."""
 
 import os
 import stat
@@ -14,10 +14,9 @@ PRIVATE = 0o600
 
 
 class AuthFile:
-    """`{"provider": {"type": "api_key", "key": "..."}}`, or a list of such entries to take turns with.
+    """`{"provider": {"type": "api_key", "key": "..."}}`, or a list of such entries to rotate through.
 
-    Entries of other types are kept and left alone. `warnings` collects what the user should know about the
-    file, once.
+    Entries of other types are preserved. `warnings` collects each warning about the file once.
     """
 
     def __init__(self, path: Path) -> None:
@@ -25,11 +24,11 @@ class AuthFile:
         self.warnings: list[str] = []
 
     def get(self, provider: str) -> str | None:
-        """The first stored value, not yet resolved: it may name a variable or a command."""
+        """The first stored value, unresolved: it may name a variable or a command."""
         return next(iter(self.get_all(provider)), None)
 
     def get_all(self, provider: str) -> list[str]:
-        """All values that are stored for a provider, in their order and each once."""
+        """All values stored for a provider, in order and without duplicates."""
         source = self._read()
         stored = source.content.get(provider)
         entries = stored if isinstance(stored, list) and stored else [] if stored is None else [stored]
@@ -40,13 +39,13 @@ class AuthFile:
             key = entry.get("key") if isinstance(entry, dict) else None
             if not isinstance(key, str):
                 form = '{"type": "api_key", "key": "..."}'
-                raise source.error(f"The entry of {provider} must have the form {form}.", provider)
+                raise source.error(f"The entry for {provider} must look like {form}.", provider)
             if key.strip():
                 values[key.strip()] = None
         return list(values)
 
-    def get_settled(self, provider: str) -> list[str]:
-        """Like `get_all`, but waits until nobody is writing the file."""
+    def get_all_settled(self, provider: str) -> list[str]:
+        """Like `get_all`, but waits for writers of the file to finish."""
         if not self.path.exists():
             return []
         try:
@@ -56,9 +55,9 @@ class AuthFile:
             return self.get_all(provider)
 
     def set_key(self, provider: str, key: str) -> None:
-        """Store a key, or what stands for one (a variable's name, `!command`).
+        """Store a key, or a reference to one (a variable name, `!command`).
 
-        In a list of keys it comes first, and the others stay behind it.
+        In a list of keys it becomes the first; the others are kept.
         """
         entry = {"type": "api_key", "key": key}
         encoded = Raw(json.encode(entry))
@@ -72,7 +71,7 @@ class AuthFile:
         change_json(self.path, change, mode=PRIVATE)
 
     def remove(self, provider: str) -> bool:
-        """Forget a provider's entry; tells whether there was one."""
+        """Remove a provider's entry and return whether there was one."""
         if provider not in self._read().content:
             return False
         found = False
@@ -85,32 +84,32 @@ class AuthFile:
         return found
 
     def _read(self) -> JsonFile:
-        self._tighten()
+        self._restrict_mode()
         return read_json(self.path)
 
-    def _tighten(self) -> None:
+    def _restrict_mode(self) -> None:
         try:
             if not stat.S_IMODE(self.path.stat().st_mode) & 0o077:
                 return
         except OSError:
-            return  # missing, or unreadable: reading it says so
+            return  # missing or unreadable: reading it reports that
         try:
             self.path.chmod(PRIVATE)
-            done = "could be read by others; it is now closed to them (0600)"
+            done = "was readable by other users; its mode is now 0600"
         except OSError as error:
-            done = f"can be read by others, and that cannot be changed: {error.strerror}"
+            done = f"is readable by other users, and its mode cannot be changed: {error.strerror}"
         warning = f"{self.path} {done}."
         if os.name == "posix" and warning not in self.warnings:
             self.warnings.append(warning)
 
 
-def stored_form(provider: str) -> str:
-    """What to write into the file, as an example."""
+def example_entry(provider: str) -> str:
+    """An example of what to write to the file."""
     return json.encode({provider: {"type": "api_key", "key": "..."}}).decode()
 
 
 def check_sendable(key: str, source: str) -> str:
-    """The key, if it may stand in a header; ConfigError if it has line breaks or letters that no key has."""
+    """Return the key if it is valid in a header; ConfigError if it has invalid characters."""
     if key.isascii() and key.isprintable():
         return key
-    raise ConfigError(f"The key from {source} has characters that no key has; copy it again.")
+    raise ConfigError(f"The key from {source} has invalid characters; copy it again.")

@@ -1,4 +1,4 @@
-"""Commands that user and project have written as files: prompts in Markdown, skills with their folders."""
+"""Slash commands from user and project files: Markdown prompts, and skills with their folders."""
 
 import os
 import stat
@@ -21,7 +21,7 @@ Warn = Callable[[str], None]
 MAX_FILE_BYTES = 128 * KIB
 MAX_FILES = 500
 MAX_DEPTH = 3
-"""Folders within a folder of commands."""
+"""Maximum depth of folders within a command folder."""
 NAME_CHARS = 64
 DESCRIPTION_CHARS = 300
 SKILL_FILE = "SKILL.md"
@@ -32,28 +32,28 @@ _FENCE = "---"
 
 
 class CommandFile(Struct, frozen=True, kw_only=True):
-    """One command, by the name that is typed behind the slash."""
+    """One command; `name` is what follows the slash."""
 
     name: str
     path: Path
     origin: Origin
     description: str = ""
     hint: str = ""
-    """What to type behind the name."""
+    """The arguments to type after the name."""
     mark: tuple[int, int] = (0, 0)
-    """Time of change and size: as long as they stay, the file need not be read again."""
+    """Modification time and size: while they match, the file is not read again."""
 
     @property
     def is_skill(self) -> bool:
         return self.name.removeprefix(PROJECT_PREFIX).startswith(SKILL_PREFIX)
 
     def read(self) -> str:
-        """The prompt as it is now, without the front matter. Raises ConfigError."""
-        return parse(_read(self.path), self.path).body
+        """Read the current prompt, without front matter. Raises ConfigError."""
+        return parse_command_file(_read(self.path), self.path).body
 
 
 class ParsedCommandFile(NamedTuple):
-    """A file in its parts: the fields of its front matter, and what stands behind that."""
+    """The front matter fields and the body."""
 
     fields: dict[str, str]
     body: str
@@ -62,25 +62,25 @@ class ParsedCommandFile(NamedTuple):
 def find_command_files(
     cwd: Path, paths: Paths, warn: Warn | None = None, known: Iterable[CommandFile] = ()
 ) -> list[CommandFile]:
-    """The user's own commands first, then those of the project from `cwd` up to the repository's root.
+    """Find the user's commands, then the project's from `cwd` up to the repository root.
 
-    The first one of a name has it. One of the project that comes second is `project:NAME`, so that no
-    repository can put its text in the place of the user's. What cannot be used is told to `warn`. What is
-    in `known` and has not changed since is not read again.
+    The first command with a name gets it. A project command with the name of a user command becomes
+    `project:NAME`, so a repository cannot override the user's text. Unusable files are reported to `warn`.
+    Unchanged files in `known` are not read again.
     """
     say = warn or (lambda message: None)
     search = _Search(say, {file.path: file for file in known})
     home = typed_path("~")
     own = (paths.home, home / _CLAUDE_FOLDER)
     for folder in own:
-        search.look_in(folder, "user", None)
+        search.scan_folder(folder, "user", None)
     root = None
     for project in (folders := list(project_folders(cwd))):
         root = root or folders[-1].resolve()
         for name in (PROJECT_FOLDER, _CLAUDE_FOLDER):
             folder = project / name
             if not _is_any_of(folder, (*own, paths.home.parent, home / PROJECT_FOLDER)):
-                search.look_in(folder, "project", root)
+                search.scan_folder(folder, "project", root)
     return list(search.found.values())
 
 
@@ -91,8 +91,8 @@ class _Search:
         self._known = known
         self._count = 0
 
-    def look_in(self, folder: Path, origin: Origin, root: Path | None) -> None:
-        """`root`: what leads out of it is left out, so that no repository can have us fetch other files."""
+    def scan_folder(self, folder: Path, origin: Origin, root: Path | None) -> None:
+        """Skip links that leave `root`, so a repository cannot make us read other files."""
         for kind in ("commands", "prompts"):
             for path in _markdown_files(folder / kind, self._warn):
                 names = path.relative_to(folder / kind).with_suffix("").parts
@@ -104,14 +104,14 @@ class _Search:
         self._count += 1
         if self._count > MAX_FILES:
             if self._count == MAX_FILES + 1:
-                self._warn(f"There are more than {MAX_FILES} command files; {path} and others are left out.")
+                self._warn(f"There are more than {MAX_FILES} command files; skipped {path} and others.")
             return
         try:
             if root is not None and not path.resolve().is_relative_to(root):
-                raise ConfigError(f"It leads to {path.resolve()}, outside the project.", path=path)
+                raise ConfigError(f"It links to {path.resolve()}, outside the project.", path=path)
             file = self._file(path, name, origin)
         except ConfigError as error:
-            self._warn(f"{error} It is left out.")
+            self._warn(f"{error} Skipped.")
             return
         if file.name not in self.found:
             self.found[file.name] = file
@@ -120,17 +120,17 @@ class _Search:
             self.found.setdefault(second.name, second)
 
     def _file(self, path: Path, name: str, origin: Origin) -> CommandFile:
-        mark = _mark(path)
+        mark = _fingerprint(path)
         known = self._known.get(path)
         if known is not None and known.mark == mark and known.origin == origin:
             return replace(known, name=known.name.removeprefix(PROJECT_PREFIX))
-        fields, body = parse(_read(path), path)
+        fields, body = parse_command_file(_read(path), path)
         is_skill = name.startswith(SKILL_PREFIX)
         if is_skill and fields.get("name"):
             name = f"{SKILL_PREFIX}{fields['name']}"
         _check_name(name, path)
         if not body.strip():
-            raise ConfigError("There is no text in it.", path=path)
+            raise ConfigError("The file is empty.", path=path)
         description = fields.get("description") or ("" if is_skill else _first_line(body))
         return CommandFile(
             name=name,
@@ -142,17 +142,17 @@ class _Search:
         )
 
 
-def parse(text: str, path: Path) -> ParsedCommandFile:
+def parse_command_file(text: str, path: Path) -> ParsedCommandFile:
     """Front matter is `name: value` lines between two lines of three dashes. Raises ConfigError.
 
-    A value may be quoted, or stand indented below its name (`>` and `|`); anything else in it is passed over.
+    A value may be quoted, or indented below its name (`>` and `|`); anything else is ignored.
     """
     lines = text.splitlines()
     if not lines or lines[0].rstrip() != _FENCE:
         return ParsedCommandFile({}, text.strip())
     end = next((at for at in range(1, len(lines)) if lines[at].rstrip() == _FENCE), None)
     if end is None:
-        raise ConfigError("Its front matter has no end: a line of three dashes.", path=path, line=1)
+        raise ConfigError("The front matter has no closing line of three dashes.", path=path, line=1)
     fields: dict[str, str] = {}
     key = ""
     for line in lines[1:end]:
@@ -162,11 +162,11 @@ def parse(text: str, path: Path) -> ParsedCommandFile:
                 fields[key] = f"{fields[key]} {line.strip()}".strip()
         elif colon and name.strip() and not line.startswith("#"):
             key = name.strip().lower()
-            fields[key] = _unquoted(value.strip())
+            fields[key] = _unquote(value.strip())
     return ParsedCommandFile(fields, "\n".join(lines[end + 1 :]).strip())
 
 
-def _unquoted(value: str) -> str:
+def _unquote(value: str) -> str:
     if value in (">", "|", ">-", "|-", ">+", "|+"):
         return ""
     if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
@@ -175,7 +175,7 @@ def _unquoted(value: str) -> str:
 
 
 def _markdown_files(folder: Path, warn: Warn, depth: int = 0) -> Iterator[Path]:
-    """By name, those of a folder before those of the folders in it; what is hidden is passed over."""
+    """Sorted by name, a folder's files before its subfolders; hidden files are skipped."""
     entries = _entries(folder, warn)
     yield from (path for path in entries if path.suffix.lower() == ".md")
     if depth < MAX_DEPTH:
@@ -197,7 +197,7 @@ def _entries(folder: Path, warn: Warn) -> list[Path]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        warn(f"{folder} cannot be looked at: {error.strerror or error}.")
+        warn(f"Cannot list {folder}: {error.strerror or error}.")
         return []
 
 
@@ -205,40 +205,40 @@ def _read(path: Path) -> str:
     try:
         with open(path, "rb", opener=open_at_once) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise ConfigError("It is not a file.", path=path)
+                raise ConfigError("Not a regular file.", path=path)
             data = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
-        raise ConfigError(f"It cannot be read: {error.strerror or error}.", path=path) from error
+        raise ConfigError(f"The file cannot be read: {error.strerror or error}.", path=path) from error
     if len(data) > MAX_FILE_BYTES:
-        raise ConfigError(f"It is larger than {format_bytes(MAX_FILE_BYTES)}.", path=path)
+        raise ConfigError(f"The file is larger than {format_bytes(MAX_FILE_BYTES)}.", path=path)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise ConfigError("It is not UTF-8 text.", path=path) from None
+        raise ConfigError("The file is not UTF-8 text.", path=path) from None
     if "\0" in text:
-        raise ConfigError("It is not UTF-8 text.", path=path)
+        raise ConfigError("The file is not UTF-8 text.", path=path)
     return text
 
 
-def _mark(path: Path) -> tuple[int, int]:
+def _fingerprint(path: Path) -> tuple[int, int]:
     try:
         info = path.stat()
     except OSError as error:
-        raise ConfigError(f"It cannot be read: {error.strerror or error}.", path=path) from error
+        raise ConfigError(f"The file cannot be read: {error.strerror or error}.", path=path) from error
     return info.st_mtime_ns, info.st_size
 
 
 def _check_name(name: str, path: Path) -> None:
-    """A name is typed behind a slash: letters, digits and a few signs, and not too many of them."""
+    """Names are typed after a slash: letters, digits and a few signs, limited in length."""
     if len(name) > NAME_CHARS:
-        raise ConfigError(f"Its name is longer than {NAME_CHARS} characters.", path=path)
+        raise ConfigError(f"The name is longer than {NAME_CHARS} characters.", path=path)
     if not name or not all(letter.isalnum() or letter in "-_.:" for letter in name):
-        message = f'"{clean_line(name)}" cannot be the name of a command: use letters, digits, "-" and "_".'
+        message = f'"{clean_line(name)}" is not a valid command name: use letters, digits, "-" and "_".'
         raise ConfigError(message, path=path)
 
 
 def _first_line(body: str) -> str:
-    """The first words of a prompt that describes itself nowhere else."""
+    """The description of a prompt without one: its first line."""
     lines = (line.strip().lstrip("#>*- ") for line in body.splitlines())
     return next((line for line in lines if line), "")
 

@@ -1,4 +1,4 @@
-"""The instructions that user and project have written down for agents: AGENTS.md, or else CLAUDE.md."""
+"""Instructions for agents from the user and the project: AGENTS.md, or else CLAUDE.md."""
 
 import codecs
 import stat
@@ -24,10 +24,10 @@ class ContextFile(Struct, frozen=True):
 def find_context_files(
     cwd: Path, paths: Paths, warn: Callable[[str], None] | None = None
 ) -> list[ContextFile]:
-    """The user's file first, then those of the folders from the repository's root down to `cwd`.
+    """Find the user's file, then those of the folders from the repository root down to `cwd`.
 
-    What cannot be read is left out and told to `warn`. Where all of them together are too long, those nearest
-    to `cwd` come first.
+    Unreadable files are skipped and reported to `warn`. If the total is too long, the files nearest to `cwd`
+    take precedence.
     """
     say = warn or (lambda message: None)
     seen: set[tuple[int, int]] = set()
@@ -46,20 +46,20 @@ def _candidates(cwd: Path, paths: Paths, warn: Callable[[str], None]) -> Iterato
     folders = list(project_folders(cwd))
     root = folders[-1].resolve()
     for folder in folders:
-        path = _first(folder)
+        path = _context_file_in(folder)
         if path is None:
             continue
-        # A repository must not be able to send us for a file elsewhere on the user's disk.
+        # A repository must not make us read a file elsewhere on the user's disk.
         if path.resolve().is_relative_to(root):
             yield path
         else:
-            warn(f"{path} is left out: it leads to {path.resolve()}, outside the project.")
-    path = _first(paths.home)
+            warn(f"Skipped {path}: it links to {path.resolve()}, outside the project.")
+    path = _context_file_in(paths.home)
     if path is not None:
         yield path
 
 
-def _first(folder: Path) -> Path | None:
+def _context_file_in(folder: Path) -> Path | None:
     return next((folder / name for name in NAMES if mode_of(folder / name)), None)
 
 
@@ -72,24 +72,24 @@ def _read(
             return None
         seen.add((info.st_dev, info.st_ino))
         if not stat.S_ISREG(info.st_mode):
-            warn(f"{path} is left out: it is not a file.")
+            warn(f"Skipped {path}: not a regular file.")
             return None
         with path.open("rb") as file:
             data = file.read(limit + 1)
         is_whole = len(data) <= limit
         text = codecs.getincrementaldecoder("utf-8")().decode(data[:limit], final=is_whole)
     except OSError as error:
-        warn(f"{path} is left out: {error.strerror or error}.")
+        warn(f"Skipped {path}: {error.strerror or error}.")
         return None
     except UnicodeDecodeError:
-        warn(f"{path} is left out: it is not UTF-8 text.")
+        warn(f"Skipped {path}: not UTF-8 text.")
         return None
     if "\0" in text:
-        warn(f"{path} is left out: it is not UTF-8 text.")
+        warn(f"Skipped {path}: not UTF-8 text.")
         return None
     if not is_whole:
         part = f"{format_bytes(limit)} of {format_bytes(info.st_size)}"
-        text += f"\n\n[{path.name} is cut here: {part} are shown]"
-        warn(f"{path} is too long: only {part} are used.")
+        text += f"\n\n[{path.name} truncated: {part} shown]"
+        warn(f"{path} is too long: only {part} used.")
     text = text.removeprefix("\ufeff").strip()
     return ContextFile(path, text) if text else None

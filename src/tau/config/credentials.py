@@ -1,4 +1,4 @@
-"""Keys in their order: the flag, `auth.json`, the environment, `models.json`."""
+"""API keys in order of precedence: the flag, `auth.json`, the environment, `models.json`."""
 
 import asyncio
 import time
@@ -10,14 +10,14 @@ from tau.ai.auth import KeyRetry, is_variable, resolve_value
 from tau.ai.catalog import Catalog
 from tau.base.errors import UsageError
 from tau.base.run import Runner
-from tau.config.auth_file import AuthFile, check_sendable, stored_form
+from tau.config.auth_file import AuthFile, check_sendable, example_entry
 
-BLOCKED_S = 60.0  # where the server names no wait
+BLOCKED_S = 60.0  # if the server names no delay
 MARGIN_S = 1.0  # clocks differ
 
 
 class _Block(Struct, frozen=True):
-    """`passing`: the key has been used too much, as opposed to one that is not accepted."""
+    """`passing`: the key is rate-limited, not rejected."""
 
     until: float
     passing: bool
@@ -26,8 +26,8 @@ class _Block(Struct, frozen=True):
 class KeyCredentials:
     """Implements `Credentials` for keys. `flags` and `models` hold one value per provider.
 
-    A value is a literal, the name of a variable or a `!command`; what a variable holds is taken as it is.
-    Of several keys in `auth.json` the same one is used until it fails: a server caches prompts by key.
+    A value is a literal, a variable name or a `!command`; a variable's content is used literally.
+    Of several keys in `auth.json`, one is used until it fails, because servers cache prompts by key.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class KeyCredentials:
         self._flags = {} if flags is None else flags
         self._models = models or {}
         self._clock = clock
-        self._lock = asyncio.Lock()  # a command is run once, however many requests want its key
+        self._lock = asyncio.Lock()  # a command runs once, however many requests need its key
         self._keys: dict[tuple[str, str], str] = {}  # by provider and stored value
         self._using: dict[str, str] = {}  # the stored value in use, by provider
         self._blocks: dict[tuple[str, str], _Block] = {}
@@ -58,16 +58,16 @@ class KeyCredentials:
             return await self._find(provider, self._auth.get_all(provider))
 
     async def refresh(self, provider: str, rejected: str) -> str | None:
-        """The key that is there now, if it is not the one that was refused."""
+        """The current key, if it is not the rejected one."""
         async with self._lock:
             key = await self._find(provider, self._auth.get_all(provider))
             if key in (None, rejected):
-                stored = await asyncio.to_thread(self._auth.get_settled, provider)
+                stored = await asyncio.to_thread(self._auth.get_all_settled, provider)
                 key = await self._find(provider, stored, fresh=True)
             return key if key != rejected else None
 
     async def rotate(self, provider: str, failed: str, *, refused: bool, wait_s: float | None) -> KeyRetry:
-        """Only keys of `auth.json` take turns."""
+        """Only keys in `auth.json` rotate."""
         async with self._lock:
             stored = self._auth.get_all(provider)
             now = self._clock()
@@ -88,44 +88,44 @@ class KeyCredentials:
             )
 
     def available(self, provider: str) -> bool:
-        """Whether a key is likely to be there; runs no command."""
+        """Whether a key is probably available; runs no command."""
         values = (self._flags.get(provider), *self._auth.get_all(provider), self._models.get(provider))
         if any(value and not self._unset(value) for value in values):
             return True
         return any(self._environ.get(variable, "").strip() for variable in self._variables(provider))
 
     def providers_with_keys(self) -> list[str]:
-        """In the order of the table."""
+        """In catalog order."""
         return [provider for provider in self._catalog.providers if self.available(provider)]
 
-    def where_to_put_key(self, provider: str) -> str:
-        """What to say when there is no key: where one can stand, and what works without."""
+    def describe_missing_key(self, provider: str) -> str:
+        """The message for a missing key: where to put one, and what works without."""
         row = self._catalog.providers.get(provider)
         variables = self._variables(provider)
         ways = [f"set {' or '.join(variables)}"] if variables else []
-        ways.append(f"put {stored_form(provider)} into {self._auth.path}")
+        ways.append(f"add {example_entry(provider)} to {self._auth.path}")
         return (
-            f"There is no key for {row.name if row else provider}: {', or '.join(ways)}."
+            f"No API key for {row.name if row else provider}: {', or '.join(ways)}."
             f"{self._unset_variables(provider)}"
-            " Without a key, a model server on this machine (Ollama, LM Studio, llama.cpp, vLLM) is found by"
-            " itself, and --provider demo answers with the offline demo model."
+            " Without a key, tau finds a model server on this machine (Ollama, LM Studio, llama.cpp, vLLM)"
+            " automatically, and --provider demo uses the offline demo model."
         )
 
-    def where_to_put_any_key(self) -> str:
-        """The same for somebody who has named no provider."""
+    def describe_missing_keys(self) -> str:
+        """The same message when no provider is named."""
         known = [row for row in self._catalog.providers.values() if row.key_variables]
         names = [row.key_variables[-1] for row in known[:2]]
         unset = "".join(map(self._unset_variables, self._catalog.providers))
         return (
-            f"No key and no model server was found: set {', '.join(names)} or the variable of another"
-            f" provider, put a key into {self._auth.path} as in {stored_form(known[0].id)}, or start a model"
+            f"No API key or model server found: set {', '.join(names)} or another provider's variable,"
+            f" add a key to {self._auth.path} such as {example_entry(known[0].id)}, or start a model"
             f" server on this machine (Ollama, LM Studio, llama.cpp, vLLM).{unset}"
         )
 
     def _unset_variables(self, provider: str) -> str:
-        """What is stored for it but leads nowhere."""
+        """Sentences about stored values that name unset variables."""
         return "".join(
-            f" {place} names the variable {value}, which is not set."
+            f" {place} refers to the variable {value}, which is not set."
             for place, value in (
                 *((str(self._auth.path), stored) for stored in self._auth.get_all(provider)),
                 ("models.json", self._models.get(provider)),
@@ -137,7 +137,7 @@ class KeyCredentials:
         if flag := self._flags.get(provider):
             key = await resolve_value(flag, self._environ, self._run, fresh=fresh)
             if key is None:
-                raise UsageError(f"--api-key names the variable {flag}, which is not set.")
+                raise UsageError(f"--api-key refers to the variable {flag}, which is not set.")
             return check_sendable(key, "--api-key")
         for value in self._in_order(provider, stored):
             if key := await self._stored_key(provider, value, fresh=fresh):
@@ -159,7 +159,7 @@ class KeyCredentials:
         return key
 
     def _in_order(self, provider: str, stored: Sequence[str]) -> list[str]:
-        """The key in use and those behind it, then the blocked ones: the first that is free again first."""
+        """The key in use and those after it, then the blocked ones, soonest free first."""
         using = self._using.get(provider)
         start = stored.index(using) if using in stored else 0
         turn = [*stored[start:], *stored[:start]]

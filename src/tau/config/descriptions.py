@@ -1,4 +1,4 @@
-"""Types and values of configuration in plain words."""
+"""Plain-language descriptions of configuration types and values."""
 
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -18,7 +18,7 @@ _PLAIN = {
 
 
 def describe_type(annotation: Any) -> str:
-    """What may be written: the allowed values, or the kind of value and its range."""
+    """Describe the allowed values, or the type and its range."""
     if hasattr(annotation, "__metadata__"):
         (meta,) = annotation.__metadata__
         text = describe_type(annotation.__origin__)
@@ -38,5 +38,5 @@ def describe_type(annotation: Any) -> str:
 
 
 def show_value(value: Any) -> str:
-    """A value as it stands in a file, cut to a length that fits into a sentence."""
+    """Format a value as in a file, truncated to fit a sentence."""
     return shortened(json.encode(value).decode(), 60)

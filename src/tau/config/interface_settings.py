@@ -1,4 +1,4 @@
-"""The settings of the interactive screen: how it looks and what its keys do."""
+"""Settings of the interactive screen."""
 
 from typing import Annotated, Literal
 
@@ -28,72 +28,68 @@ Segment = Literal[
 
 
 class ThemesSettings(Struct, frozen=True, rename="camel"):
-    dark: Annotated[str, Meta(description="Theme on a dark terminal")] = "dusk"
-    light: Annotated[str, Meta(description="Theme on a light terminal")] = "paper"
+    dark: Annotated[str, Meta(description="Theme for dark terminals")] = "dusk"
+    light: Annotated[str, Meta(description="Theme for light terminals")] = "paper"
     background: Annotated[
         Literal["auto", "dark", "light"],
-        Meta(description="Which of the two is used; auto asks the terminal"),
+        Meta(description="Which theme to use; auto asks the terminal"),
     ] = "auto"
     symbols: Annotated[
         Literal["auto", "unicode", "nerd", "ascii"],
-        Meta(description="Signs of the screen: auto is ascii on Linux consoles; nerd needs a patched font"),
+        Meta(description="Symbol set; auto is ascii on Linux consoles; nerd needs a patched font"),
     ] = "auto"
     color_blind: Annotated[
-        bool, Meta(description="Show changes in blue and orange, not in green and red")
+        bool, Meta(description="Show diffs in blue and orange instead of green and red")
     ] = False
 
 
 class StatusLineSettings(Struct, frozen=True, rename="camel"):
     preset: Annotated[
         Literal["default", "minimal", "compact", "full", "custom"],
-        Meta(description="What the line above the editor tells; custom takes the two lists below"),
+        Meta(description="Contents of the status line; custom uses the two lists below"),
     ] = "default"
     separator: Annotated[
         Literal["dot", "pipe", "slash", "powerline", "none"],
-        Meta(description="What stands between two parts"),
+        Meta(description="Separator between segments"),
     ] = "dot"
-    left_segments: Annotated[
-        list[Segment], Meta(description="Parts on the left, with the preset custom")
-    ] = []
+    left_segments: Annotated[list[Segment], Meta(description="Segments on the left, with preset custom")] = []
     right_segments: Annotated[
-        list[Segment], Meta(description="Parts on the right, with the preset custom")
+        list[Segment], Meta(description="Segments on the right, with preset custom")
     ] = []
 
 
 class DisplaySettings(Struct, frozen=True, rename="camel"):
-    hide_thinking: Annotated[bool, Meta(description="Do not show what a model thinks")] = False
-    show_images: Annotated[bool, Meta(description="Show pictures where the terminal can")] = True
+    hide_thinking: Annotated[bool, Meta(description="Hide thinking")] = False
+    show_images: Annotated[bool, Meta(description="Show images if the terminal supports them")] = True
     max_inline_images: Annotated[
-        int, Meta(description="Pictures that are shown at the same time", ge=0, le=100)
+        int, Meta(description="Maximum number of images on screen", ge=0, le=100)
     ] = 8
-    hyperlinks: Annotated[
-        Literal["auto", "always", "off"], Meta(description="Whether links can be clicked")
-    ] = "auto"
-    tab_width: Annotated[int, Meta(description="Columns of a tab", ge=1, le=16)] = 4
+    hyperlinks: Annotated[Literal["auto", "always", "off"], Meta(description="Make links clickable")] = "auto"
+    tab_width: Annotated[int, Meta(description="Tab width in columns", ge=1, le=16)] = 4
     hardware_cursor: Annotated[
-        bool, Meta(description="Show the terminal's own cursor, where input methods look for it")
+        bool, Meta(description="Show the terminal's cursor, which input methods need")
     ] = True
-    reduced_motion: Annotated[bool, Meta(description="Nothing moves by itself on the screen")] = False
+    reduced_motion: Annotated[bool, Meta(description="Disable animation")] = False
     screen_reader: Annotated[
-        bool, Meta(description="Plain lines in order: no boxes, no redrawing, no animation")
+        bool, Meta(description="Plain lines in order: no boxes, redrawing or animation")
     ] = False
-    show_token_usage: Annotated[bool, Meta(description="Tell the tokens of each answer below it")] = False
+    show_token_usage: Annotated[bool, Meta(description="Show token usage below each answer")] = False
 
 
 class InteractionSettings(Struct, frozen=True, rename="camel"):
     double_escape: Annotated[
-        Literal["tree", "branch", "none"], Meta(description="What Escape twice on an empty editor opens")
+        Literal["tree", "branch", "none"], Meta(description="What double Escape in an empty editor opens")
     ] = "tree"
     tree_filter: Annotated[
         Literal["default", "no-tools", "user-only", "labeled-only", "all"],
-        Meta(description="What /tree shows when it opens"),
+        Meta(description="Initial filter of /tree"),
     ] = "default"
-    autocomplete_rows: Annotated[int, Meta(description="Rows of the list of completions", ge=3, le=30)] = 7
+    autocomplete_rows: Annotated[int, Meta(description="Rows in the completion list", ge=3, le=30)] = 7
     notify: Annotated[
         Literal["unfocused", "always", "off"],
-        Meta(description="When the terminal tells that an answer is there or a question waits"),
+        Meta(description="When to notify you of a finished answer or a question"),
     ] = "unfocused"
     ask_timeout_seconds: Annotated[
-        int, Meta(description="How long a question of the agent waits; 0: for ever", ge=0, le=86_400)
+        int, Meta(description="How long the agent's questions stay open; 0: forever", ge=0, le=86_400)
     ] = 0
-    quiet_start: Annotated[bool, Meta(description="Show no welcome")] = False
+    quiet_start: Annotated[bool, Meta(description="Hide the welcome screen")] = False

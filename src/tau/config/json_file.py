@@ -1,4 +1,4 @@
-"""JSON files that people write by hand: errors name the line, a change touches one key and loses nothing."""
+"""Hand-written JSON files: errors name the line, and changing one key preserves the rest."""
 
 import os
 import re
@@ -25,14 +25,14 @@ _TOKEN = r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+'
 
 
 class JsonFile(Struct, frozen=True):
-    """A file that holds a JSON object, or would: `content` is empty where there is no file."""
+    """A file with a JSON object; `content` is empty if the file is missing."""
 
     path: Path
     data: bytes
     content: dict[str, Any]
 
     def line_of(self, *keys: str | int) -> int | None:
-        """The line of a key or an element. The keys `a`, `b` also find the dotted key `a.b`."""
+        """The line of a key or element. The keys `a`, `b` also match the dotted key `a.b`."""
         return find_line(self.data.decode(), *keys)
 
     def error(self, message: str, *keys: str | int) -> ConfigError:
@@ -40,7 +40,7 @@ class JsonFile(Struct, frozen=True):
 
 
 def read_json(path: Path) -> JsonFile:
-    """A JSON object from a file. Raises ConfigError with path and line; a missing or empty file is `{}`."""
+    """Read a JSON object. Raises ConfigError with path and line; a missing or empty file is `{}`."""
     data = _read(path)
     if not data.strip():
         return JsonFile(path, b"", {})
@@ -49,14 +49,14 @@ def read_json(path: Path) -> JsonFile:
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _explain(path, data, error) from error
     if not isinstance(content, dict):
-        raise ConfigError("The file must hold one JSON object: { ... }.", path=path, line=1)
+        raise ConfigError("The file must contain one JSON object: { ... }.", path=path, line=1)
     return JsonFile(path, data, content)
 
 
 def change_json(path: Path, change: Callable[[dict[str, Raw]], None], *, mode: int | None = None) -> None:
-    """Change a file's object in place, safe against other writers: locked, read again, replaced as a whole.
+    """Change a file's object safely: lock, read again, replace atomically.
 
-    Members that `change` leaves alone keep their text. A broken file is refused and stays as it is.
+    Members that `change` does not touch keep their text. A broken file is rejected and left unchanged.
     """
     try:
         make_private(path.parent)
@@ -69,22 +69,22 @@ def change_json(path: Path, change: Callable[[dict[str, Raw]], None], *, mode: i
             if after != before:
                 write_atomic(path, fast_json.format(after, indent=2) + b"\n", mode=mode)
     except OSError as error:
-        message = f"The file cannot be saved and stays as it was: {error.strerror or error}."
+        message = f"Cannot save the file; it is unchanged: {error.strerror or error}."
         raise ConfigError(message, path=path) from error
 
 
 def find_line(text: str, *keys: str | int) -> int | None:
-    """The line, from 1, of a key or element of a valid JSON text."""
+    """The line, from 1, of a key or element in valid JSON text."""
     wanted = ".".join(map(str, keys))
     found = None
-    for place, offset in _places(text):
+    for place, offset in _key_offsets(text):
         if ".".join(map(str, place)) == wanted:
             found = offset
     return None if found is None else text.count("\n", 0, found) + 1
 
 
-def _places(text: str) -> Iterator[tuple[list[str | int], int]]:
-    """Every key and every element of a valid JSON text, as the way to it, with its offset."""
+def _key_offsets(text: str) -> Iterator[tuple[list[str | int], int]]:
+    """Yield the path and offset of every key and element of valid JSON text."""
     way: list[str | int] = []
     at_key = False
     for match in re.finditer(_TOKEN, text):
@@ -118,7 +118,7 @@ def _read(path: Path) -> bytes:
     try:
         with open(path, "rb", opener=open_at_once) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise ConfigError("This is a pipe or a device, not a file.", path=path)
+                raise ConfigError("Not a regular file.", path=path)
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         return b""
@@ -130,23 +130,23 @@ def _read(path: Path) -> bytes:
 
 
 def _explain(path: Path, data: bytes, error: Exception) -> ConfigError:
-    """What is wrong in a broken file, and where: the slower standard parser tells it more clearly."""
+    """Locate the error in a broken file with the standard parser, which is slower but clearer."""
     try:
         json.loads(data.decode())
     except UnicodeDecodeError as wrong:
         line = data.count(b"\n", 0, wrong.start) + 1
         return ConfigError("The file is not UTF-8 text.", path=path, line=line)
     except json.JSONDecodeError as wrong:
-        rule = "The file is plain JSON: no comments, no trailing commas."
+        rule = "Use plain JSON without comments or trailing commas."
         return ConfigError(
-            f"This is not valid JSON: {wrong.msg} at column {wrong.colno}. {rule}",
+            f"Invalid JSON: {wrong.msg} at column {wrong.colno}. {rule}",
             path=path,
             line=wrong.lineno,
         )
     except RecursionError:
         return ConfigError("The file is nested too deeply.", path=path)
     except ValueError:
-        return ConfigError("The file holds a number with too many digits.", path=path)
+        return ConfigError("The file has a number with too many digits.", path=path)
     offset = re.search(r"\(byte (\d+)\)", str(error))
     at = data.count(b"\n", 0, int(offset[1])) + 1 if offset else None
-    return ConfigError(f"This is not valid JSON: {error}.", path=path, line=at)
+    return ConfigError(f"Invalid JSON: {error}.", path=path, line=at)

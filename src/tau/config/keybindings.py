@@ -1,4 +1,4 @@
-"""`keybindings.json`: keys of the user's own, by the name of what they do."""
+"""`keybindings.json`: the user's keys by action name."""
 
 from pathlib import Path
 
@@ -6,9 +6,9 @@ from tau.config.json_file import read_json
 
 
 def load_keybindings(path: Path) -> dict[str, list[str]]:
-    """The keys of each action that the file names; an empty list takes an action's keys away.
+    """Load the keys of each action in the file; an empty list unbinds an action.
 
-    Raises ConfigError with path and line. Whether the names mean anything is for the screen to say.
+    Raises ConfigError with path and line. The screen checks the action names.
     """
     source = read_json(path)
     found: dict[str, list[str]] = {}

@@ -11,14 +11,14 @@ from tau.base.errors import UsageError
 from tau.base.files import mode_of
 from tau.config.json_file import JsonFile, read_json
 from tau.config.paths import Paths, project_dir
-from tau.config.setting_values import near_names, wrong_value
+from tau.config.setting_values import suggest_names, value_problem
 from tau.config.settings import Settings, setting_groups, settings_by_key
 
 Layer = Literal["default", "user", "project", "file", "flag"]
 
 
 class SettingOrigin(Struct, frozen=True):
-    """Where a value comes from; `path` where that is a file."""
+    """Where a value comes from; `path` if that is a file."""
 
     layer: Layer
     path: Path | None = None
@@ -31,7 +31,7 @@ DEFAULT = SettingOrigin("default")
 
 
 class LoadedSettings(Struct, frozen=True):
-    """`origins` holds the keys that some layer sets; the others have their defaults."""
+    """`origins` has the keys that a layer sets; the others have their defaults."""
 
     settings: Settings
     origins: dict[str, SettingOrigin]
@@ -42,7 +42,7 @@ class LoadedSettings(Struct, frozen=True):
 
 
 class RunOverrides(Struct, frozen=True):
-    """What one run sets above the files of user and project: those of --config, and flags above these."""
+    """Overrides for one run: --config files, then flags."""
 
     files: tuple[Path, ...] = ()
     flags: dict[str, Any] = {}
@@ -51,14 +51,14 @@ class RunOverrides(Struct, frozen=True):
 def load_settings(
     paths: Paths, cwd: Path, *, files: Sequence[Path] = (), flags: Mapping[str, Any] | None = None
 ) -> LoadedSettings:
-    """Read and merge all layers. `files` are those of --config; a flag whose value is None was not given."""
+    """Read and merge all layers. `files` come from --config; a flag with value None was not given."""
     merged: dict[str, Any] = {}
     origins: dict[str, SettingOrigin] = {}
     warnings: list[str] = []
     sources: list[tuple[JsonFile, Layer]] = []
     for path, layer in _files(paths, cwd, files):
         source = read_json(path)
-        values, ignored = _accepted(source, layer, paths)
+        values, ignored = _accepted_values(source, layer, paths)
         warnings += ignored
         if values:
             sources.append((source, layer))
@@ -70,7 +70,7 @@ def load_settings(
     try:
         settings = convert(_nest(merged), Settings)
     except ValidationError:
-        _report(sources, given)
+        _raise_for_bad_value(sources, given)
         raise
     _refuse_unknown_flags(given)
     return LoadedSettings(settings, origins, warnings)
@@ -83,12 +83,12 @@ def _files(paths: Paths, cwd: Path, files: Sequence[Path]) -> Iterator[tuple[Pat
         yield project / "settings.json", "project"
     for path in files:
         if not stat.S_ISREG(mode_of(path)):
-            raise UsageError(f"There is no settings file {path}.")
+            raise UsageError(f"Settings file {path} not found.")
         yield path, "file"
 
 
-def _accepted(source: JsonFile, layer: Layer, paths: Paths) -> tuple[dict[str, Any], list[str]]:
-    """What a file may say, under dotted keys, and a sentence for everything else in it."""
+def _accepted_values(source: JsonFile, layer: Layer, paths: Paths) -> tuple[dict[str, Any], list[str]]:
+    """The accepted values of a file under dotted keys, and a warning for everything else."""
     accepted: dict[str, Any] = {}
     ignored: list[str] = []
     known = settings_by_key() if source.content else {}
@@ -98,19 +98,19 @@ def _accepted(source: JsonFile, layer: Layer, paths: Paths) -> tuple[dict[str, A
             accepted[key] = value
             continue
         if key in setting_groups():
-            raise source.error(f"{key} is a group of settings and must be an object: {{ ... }}.", key)
+            raise source.error(f"{key} is a group and must be an object: {{ ... }}.", key)
         if setting is not None:
-            reason = f"{key} is ignored here: only the user can set it, in {paths.settings}."
+            reason = f"Ignored {key}: only you can set it, in {paths.settings}."
         elif key == "$schema":
             continue
         else:
-            reason = f'Unknown setting "{key}" is ignored.{near_names(key)}'
+            reason = f'Ignored unknown setting "{key}".{suggest_names(key)}'
         ignored.append(str(source.error(reason, key)))
     return accepted, ignored
 
 
 def _flatten(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Dotted keys and their values, from nested or dotted spelling; an unknown object counts as one value."""
+    """Yield dotted keys and values from nested or dotted spelling; an unknown object is one value."""
     groups = setting_groups() if content else frozenset()
     for name, value in content.items():
         key = prefix + name
@@ -121,7 +121,7 @@ def _flatten(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
 
 
 def _merge(merged: dict[str, Any], values: Mapping[str, Any]) -> None:
-    """Objects are merged member by member, everything else is replaced."""
+    """Merge objects by member; replace everything else."""
     for key, value in values.items():
         old = merged.get(key)
         if isinstance(old, dict) and isinstance(value, dict):
@@ -142,21 +142,21 @@ def _nest(values: Mapping[str, Any]) -> dict[str, Any]:
     return nested
 
 
-def _report(sources: Sequence[tuple[JsonFile, Layer]], flags: Mapping[str, Any]) -> None:
-    """Find the value that does not fit, and raise the error that says where it stands and what is allowed."""
+def _raise_for_bad_value(sources: Sequence[tuple[JsonFile, Layer]], flags: Mapping[str, Any]) -> None:
+    """Find the invalid value and raise an error with its place and the allowed values."""
     known = settings_by_key()
     for key, value in flags.items():
-        if key in known and (problem := wrong_value(known[key], value)):
+        if key in known and (problem := value_problem(known[key], value)):
             raise UsageError(problem)
     for source, layer in reversed(sources):
         for key, value in _flatten(source.content):
             if key not in known or (layer == "project" and known[key].scope == "user"):
                 continue
-            if problem := wrong_value(known[key], value):
+            if problem := value_problem(known[key], value):
                 raise source.error(problem, key)
 
 
 def _refuse_unknown_flags(flags: Mapping[str, Any]) -> None:
     for key in flags:
         if key not in settings_by_key():
-            raise UsageError(f'There is no setting "{key}".{near_names(key)}')
+            raise UsageError(f'Unknown setting "{key}".{suggest_names(key)}')

@@ -1,4 +1,4 @@
-"""`models.json`: the user's own providers and models, and changes to those that tau knows."""
+"""`models.json`: custom providers and models, and changes to built-in ones."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,14 +10,21 @@ from msgspec.structs import replace
 from tau.ai.apis import DIALECTS
 from tau.ai.catalog import Catalog, Provider, merge_compat
 from tau.ai.model import Compat, Model, Price
-from tau.config.fields import FieldPath, check_members, decode_struct, field_types, spell, unknown_fields
+from tau.config.fields import (
+    FieldPath,
+    check_members,
+    decode_struct,
+    field_types,
+    format_path,
+    unknown_fields,
+)
 from tau.config.json_file import JsonFile, read_json
 
 _Count = Annotated[int, Meta(ge=1)]
 
 
 class ModelChanges(Struct, frozen=True, rename="camel", kw_only=True):
-    """What can be said about a model. `cost` and `compat` change single fields; headers are added."""
+    """Overrides for a model. `cost` and `compat` override single fields; headers are added."""
 
     name: str | UnsetType = UNSET
     reasoning: bool | UnsetType = UNSET
@@ -35,7 +42,7 @@ class ModelEntry(ModelChanges, frozen=True, rename="camel", kw_only=True):
 
 
 class ProviderEntry(Struct, frozen=True, rename="camel", kw_only=True):
-    """A provider of the file. `api_key` and header values may name a variable or a `!command`."""
+    """A provider in the file. `api_key` and header values may name a variable or a `!command`."""
 
     name: str | UnsetType = UNSET
     base_url: str | UnsetType = UNSET
@@ -54,7 +61,7 @@ class ModelsFile(Struct, frozen=True):
 
     @property
     def keys(self) -> dict[str, str]:
-        """The configured key of each provider that has one, not yet resolved."""
+        """The configured key of each provider that has one, unresolved."""
         return {id: row.api_key for id, row in self.providers.items() if isinstance(row.api_key, str)}
 
 
@@ -63,15 +70,13 @@ def load_models_file(path: Path) -> ModelsFile:
     source = read_json(path)
     listed = source.content.get("providers", {})
     if not isinstance(listed, dict):
-        raise source.error("providers must be an object: provider ids and what they are.", "providers")
+        raise source.error("providers must be an object with provider ids as keys.", "providers")
     warnings = unknown_fields(source, (), source.content, ("providers", "$schema"))
     providers: dict[str, ProviderEntry] = {}
     for id, plain in listed.items():
         way: FieldPath = ("providers", id)
         if not id or "/" in id or any(letter.isspace() for letter in id):
-            raise source.error(
-                f'"{id}" cannot be the id of a provider: an id has no slash and no spaces.', *way
-            )
+            raise source.error(f'"{id}" is not a valid provider id: ids have no slashes or spaces.', *way)
         entry = decode_struct(source, way, plain, ProviderEntry)
         _check(source, way, entry)
         warnings += unknown_fields(source, way, plain, field_types(ProviderEntry))
@@ -89,8 +94,8 @@ def load_models_file(path: Path) -> ModelsFile:
     return ModelsFile(source, providers, warnings)
 
 
-def merge(catalog: Catalog, file: ModelsFile) -> Catalog:
-    """The catalog with the file's providers and models. Raises ConfigError for an incomplete provider."""
+def merge_models(catalog: Catalog, file: ModelsFile) -> Catalog:
+    """Add the file's providers and models to the catalog. Raises ConfigError for an incomplete provider."""
     if not file.providers:
         return catalog
     providers = dict(catalog.providers)
@@ -101,7 +106,7 @@ def merge(catalog: Catalog, file: ModelsFile) -> Catalog:
         known = providers.get(id)
         provider = _change_provider(known, entry) if known else _new_provider(file.source, id, entry)
         providers[id] = provider
-        own = {name: _follow_provider(model, provider, entry) for name, model in models.get(id, {}).items()}
+        own = {name: _apply_provider(model, provider, entry) for name, model in models.get(id, {}).items()}
         for model_id, changes in _changes(entry):
             own[model_id] = _change_model(own.get(model_id) or _new_model(provider, model_id), changes)
         models[id] = own
@@ -116,13 +121,13 @@ def _changes(entry: ProviderEntry) -> Iterator[tuple[str, ModelChanges]]:
 
 def _new_provider(source: JsonFile, id: str, entry: ProviderEntry) -> Provider:
     if not isinstance(entry.base_url, str):
-        raise source.error(f"The provider {id} is new and needs a baseUrl.", "providers", id)
+        raise source.error(f"The new provider {id} needs a baseUrl.", "providers", id)
     named = [entry.api, *(row.api for row in entry.models)]
     apis = [api for api in named if isinstance(api, str)]
     without = [index for index, row in enumerate(entry.models) if not isinstance(row.api, str)]
     if not isinstance(entry.api, str) and (without or not apis):
         way = ("providers", id, "models", without[0]) if without else ("providers", id)
-        raise source.error(f"The provider {id} needs an api, or each of its models does: {_apis()}.", *way)
+        raise source.error(f"The provider {id}, or each of its models, needs an api: {_apis()}.", *way)
     return Provider(
         id=id,
         name=entry.name or id,
@@ -146,8 +151,8 @@ def _change_provider(known: Provider, entry: ProviderEntry) -> Provider:
     )
 
 
-def _follow_provider(model: Model, provider: Provider, entry: ProviderEntry) -> Model:
-    """A model of the table, after its provider was changed."""
+def _apply_provider(model: Model, provider: Provider, entry: ProviderEntry) -> Model:
+    """Apply a provider's changes to a built-in model."""
     return replace(
         model,
         base_url=provider.base_url,
@@ -185,14 +190,14 @@ def _change_model(model: Model, changes: ModelChanges) -> Model:
 
 
 def _check(source: JsonFile, way: FieldPath, entry: ProviderEntry | ModelChanges) -> None:
-    """What the types do not say."""
+    """Checks beyond the types."""
     if isinstance(entry.api, str) and entry.api not in DIALECTS:
-        message = f'{spell(*way, "api")} is "{entry.api}", which tau does not speak; there are {_apis()}.'
+        message = f'{format_path(*way, "api")} is "{entry.api}", which is unknown; use one of {_apis()}.'
         raise source.error(message, *way, "api")
     if isinstance(entry, ProviderEntry):
         if isinstance(entry.base_url, str) and not entry.base_url.startswith(("http://", "https://")):
             raise source.error(
-                f"{spell(*way, 'baseUrl')} must start with http:// or https://.", *way, "baseUrl"
+                f"{format_path(*way, 'baseUrl')} must start with http:// or https://.", *way, "baseUrl"
             )
     else:
         check_members(source, (*way, "cost"), entry.cost, Price)

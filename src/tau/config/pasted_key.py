@@ -1,4 +1,4 @@
-"""A key as somebody pastes it: freed from what was copied with it, and looked at before it is stored."""
+"""Cleans and checks pasted API keys before they are stored."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from tau.ai.auth import is_variable
 
 MIN_CHARS, MAX_CHARS = 8, 4_096
 
-# Where keys are made, and how they begin; what is not here is not doubted.
+# Where to create keys, and their prefix; keys of other providers are not checked.
 KEY_PAGES = {
     "anthropic": "https://console.anthropic.com/settings/keys",
     "openai": "https://platform.openai.com/api-keys",
@@ -36,8 +36,8 @@ _BEGINNINGS = {
 _ASSIGNED = r"""(?:export\s+|set\s+)?[A-Za-z_]\w*\s*[=:]\s*(?P<value>\S.*)"""
 
 
-def freed(text: str) -> str:
-    """The key without the variable, the word Bearer, the quotes and the blanks that came with it."""
+def clean_pasted_key(text: str) -> str:
+    """Strip the variable name, `Bearer`, quotes and spaces copied with a key."""
     text = text.strip()
     if not text.startswith("!") and (match := re.fullmatch(_ASSIGNED, text)):
         text = match["value"].strip()
@@ -47,26 +47,26 @@ def freed(text: str) -> str:
     return text.removeprefix("Bearer ").strip()
 
 
-def wrong_with(key: str, environ: Mapping[str, str] = os.environ) -> str | None:
-    """Why this cannot be a key, or what stands for one, in a sentence."""
+def key_problem(key: str, environ: Mapping[str, str] = os.environ) -> str | None:
+    """Why this cannot be a key or a reference to one, in one sentence."""
     if not key:
         return "Paste the key first."
     if key.startswith("!"):
-        return None if key[1:].strip() else "Write the command that prints the key behind the sign !."
+        return None if key[1:].strip() else "After !, write the command that prints the key."
     if is_variable(key):
-        return None if environ.get(key, "").strip() else f"There is no variable {key} with a key in it."
+        return None if environ.get(key, "").strip() else f"The variable {key} is not set."
     if len(key) < MIN_CHARS:
-        return f"This is too short for a key: it has {len(key)} characters."
+        return f"Too short for a key: {len(key)} characters."
     if len(key) > MAX_CHARS:
-        return f"This is too long for a key: it has {len(key):,} characters."
+        return f"Too long for a key: {len(key):,} characters."
     if not key.isascii() or not key.isprintable() or " " in key:
-        return "A key has no blanks and no special letters; copy it again."
+        return "Keys have no spaces or special characters; copy it again."
     return None
 
 
-def doubt_about(key: str, provider: str) -> str | None:
-    """What is unusual about a key that may all the same be one."""
+def key_warning(key: str, provider: str) -> str | None:
+    """What looks unusual about a key that may still be valid."""
     beginning = _BEGINNINGS.get(provider, "")
     if key.startswith(("!", beginning)) or is_variable(key):
         return None
-    return f"Keys of this provider begin with {beginning}; this one does not."
+    return f"Keys of this provider start with {beginning}; this one does not."

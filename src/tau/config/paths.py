@@ -1,4 +1,4 @@
-"""Where things live: the user's folder, the project's folder, the repository."""
+"""Paths: the user's folder, the project's folder, the repository."""
 
 import os
 import stat
@@ -14,7 +14,7 @@ PROJECT_FOLDER = ".tau"
 
 
 class Paths(Struct, frozen=True):
-    """Everything that belongs to the user lies under `home`. Nothing is made before it is needed."""
+    """All user files are under `home`. Folders are created when needed."""
 
     home: Path
 
@@ -76,7 +76,7 @@ def user_paths(environ: Mapping[str, str] = os.environ) -> Paths:
     named = environ.get("TAU_HOME", "").strip()
     home = typed_path(named or f"~/{PROJECT_FOLDER}/agent")
     if home.parts[0].startswith("~"):
-        raise ConfigError("Your home folder is not known; set HOME, or set TAU_HOME to a folder of your own.")
+        raise ConfigError("Cannot find your home folder; set HOME or TAU_HOME.")
     return Paths(home.absolute())
 
 
@@ -84,11 +84,11 @@ def current_folder() -> Path:
     try:
         return Path.cwd()
     except FileNotFoundError:
-        raise UsageError("The folder that you are in no longer exists; go to another one.") from None
+        raise UsageError("The current folder no longer exists; change to another one.") from None
 
 
 def repo_root(cwd: Path) -> Path | None:
-    """The nearest folder from `cwd` upwards that holds a `.git`, which is a file in a linked work tree."""
+    """The nearest folder from `cwd` up that has a `.git`, which is a file in a linked worktree."""
     cwd = cwd.absolute()
     for folder in (cwd, *cwd.parents):
         if mode_of(folder / ".git"):
@@ -97,7 +97,7 @@ def repo_root(cwd: Path) -> Path | None:
 
 
 def project_folders(cwd: Path) -> Iterator[Path]:
-    """`cwd` and its parents up to the repository's root; `cwd` alone outside a repository."""
+    """`cwd` and its parents up to the repository root; only `cwd` outside a repository."""
     cwd = cwd.absolute()
     root = repo_root(cwd) or cwd
     for folder in (cwd, *cwd.parents):
@@ -107,7 +107,7 @@ def project_folders(cwd: Path) -> Iterator[Path]:
 
 
 def project_dir(cwd: Path, paths: Paths) -> Path | None:
-    """The nearest `.tau` folder of the project. The user's own `.tau` is never a project's."""
+    """The project's nearest `.tau` folder. The user's `.tau` is never a project's."""
     for folder in project_folders(cwd):
         found = folder / PROJECT_FOLDER
         if stat.S_ISDIR(mode_of(found)) and not _is_users(found, paths):

@@ -1,4 +1,4 @@
-"""One setting's value: checked, read from text, written to the user's file or taken out of it."""
+"""Checks, parses, stores and resets the value of one setting."""
 
 from collections.abc import Iterable
 from typing import Any, get_args, get_origin
@@ -16,24 +16,24 @@ GROUP, NAME = "tools", "allow"
 KEY = f"{GROUP}.{NAME}"
 
 
-def add_allowed(paths: Paths, patterns: Iterable[str]) -> None:
-    """Keep these patterns beside those that are there, each once. Raises ConfigError."""
+def add_allow_rules(paths: Paths, patterns: Iterable[str]) -> None:
+    """Add patterns to the stored ones, without duplicates. Raises ConfigError."""
 
     def change(members: dict[str, Raw]) -> None:
         try:
             if KEY in members:
-                members[KEY] = _with(members[KEY], patterns)
+                members[KEY] = _append_patterns(members[KEY], patterns)
                 return
             group = json.decode(members[GROUP], type=dict[str, Raw]) if GROUP in members else {}
-            group[NAME] = _with(group.get(NAME), patterns)
+            group[NAME] = _append_patterns(group.get(NAME), patterns)
         except ValidationError:
-            raise ConfigError(f"{KEY} must be a list of texts; correct it.", path=paths.settings) from None
+            raise ConfigError(f"{KEY} must be a list of strings.", path=paths.settings) from None
         members[GROUP] = Raw(json.encode(group))
 
     change_json(paths.settings, change)
 
 
-def _with(stored: Raw | None, patterns: Iterable[str]) -> Raw:
+def _append_patterns(stored: Raw | None, patterns: Iterable[str]) -> Raw:
     old = [] if stored is None else json.decode(stored, type=list[str])
     return Raw(json.encode(list(dict.fromkeys((*old, *patterns)))))
 
@@ -44,15 +44,15 @@ EXAMPLES = {list: '["first", "second"]', dict: '{"name": "value"}'}
 
 
 def find_setting(key: str) -> Setting:
-    """The setting with this dotted key; UsageError with near names if there is none."""
+    """Return the setting with this dotted key; UsageError with similar names if there is none."""
     found = settings_by_key().get(key)
     if found is None:
-        raise UsageError(f'There is no setting "{key}".{near_names(key) or " tau config list shows all."}')
+        raise UsageError(f'Unknown setting "{key}".{suggest_names(key) or " List all with tau config list."}')
     return found
 
 
-def near_names(key: str) -> str:
-    """A sentence that names the settings that were perhaps meant, or nothing."""
+def suggest_names(key: str) -> str:
+    """A sentence that suggests similar settings, or nothing."""
     known = settings_by_key()
     inside = [
         name for name in known if name.lower().endswith("." + key.lower()) or name.startswith(key + ".")
@@ -63,8 +63,8 @@ def near_names(key: str) -> str:
     return f" Did you mean {' or '.join(names)}?" if names else ""
 
 
-def wrong_value(setting: Setting, value: Any) -> str | None:
-    """What is wrong with a value, in one sentence; None if nothing is."""
+def value_problem(setting: Setting, value: Any) -> str | None:
+    """What is wrong with a value, in one sentence, or None."""
     try:
         convert(value, setting.annotation)
     except ValidationError:
@@ -73,7 +73,7 @@ def wrong_value(setting: Setting, value: Any) -> str | None:
 
 
 def parse_value(setting: Setting, text: str) -> Any:
-    """A value as people type it: `true`, `10`, bare or quoted text, JSON for lists and objects."""
+    """Parse a typed value: `true`, `10`, bare or quoted text, JSON for lists and objects."""
     annotation = setting.annotation.__origin__
     kinds = get_args(annotation) if type(None) in get_args(annotation) else (annotation,)
     try:
@@ -82,7 +82,7 @@ def parse_value(setting: Setting, text: str) -> Any:
         value = text
     if str in kinds and not isinstance(value, str) and not (value is None and type(None) in kinds):
         value = text
-    problem = wrong_value(setting, value)
+    problem = value_problem(setting, value)
     if problem:
         example = EXAMPLES.get(get_origin(annotation) or annotation)
         raise UsageError(problem + (f" Write it as JSON: '{example}'." if example else ""))
@@ -90,13 +90,13 @@ def parse_value(setting: Setting, text: str) -> Any:
 
 
 def set_setting(paths: Paths, key: str, value_text: str) -> Any:
-    """Write one setting to the user's file and nothing else; returns the value."""
+    """Store one setting in the user's file and return its value."""
     value = parse_value(find_setting(key), value_text)
     encoded = json.encode(value)
 
     def change(members: dict[str, Raw]) -> None:
         if not _replace(members, key, encoded) and not _insert(members, key, encoded):
-            message = f"{key} has no place: a group that it belongs to is no object; correct that first."
+            message = f"Cannot set {key}: its group in the file is not an object; fix that first."
             raise ConfigError(message, path=paths.settings)
 
     change_json(paths.settings, change)
@@ -104,9 +104,9 @@ def set_setting(paths: Paths, key: str, value_text: str) -> Any:
 
 
 def reset_setting(paths: Paths, key: str) -> bool:
-    """Take one key out of the user's file, whichever way it is spelt; tells whether it was there.
+    """Remove one key, nested or dotted, from the user's file and return whether it was there.
 
-    A key that tau does not know can be taken out too.
+    Unknown keys can be removed too.
     """
     if not paths.settings.exists():
         find_setting(key)
@@ -124,7 +124,7 @@ def reset_setting(paths: Paths, key: str) -> bool:
 
 
 def _replace(members: dict[str, Raw], key: str, value: bytes | None) -> bool:
-    """Change (or remove) `key` wherever it stands, nested or dotted; False if it stands nowhere."""
+    """Change or remove `key` wherever it is, nested or dotted; False if it is missing."""
     found = key in members
     if found and value is not None:
         members[key] = Raw(value)
@@ -143,7 +143,7 @@ def _replace(members: dict[str, Raw], key: str, value: bytes | None) -> bool:
 
 
 def _insert(members: dict[str, Raw], key: str, value: bytes) -> bool:
-    """Add `key` in nested spelling; False where its group is something else than an object."""
+    """Add `key` in nested spelling; False if its group is not an object."""
     group, dot, rest = key.partition(".")
     if not dot:
         members[key] = Raw(value)

@@ -1,4 +1,4 @@
-"""The settings: one declared struct, from which the table, the schema and the checks are all made."""
+"""The settings: one struct that the table, the schema and the checks are derived from."""
 
 from functools import cache
 from typing import Annotated, Any, Literal
@@ -20,96 +20,88 @@ ApprovalMode = Literal["ask", "workspace", "yolo"]
 QueueMode = Literal["one-at-a-time", "all"]
 Scope = Literal["any", "user"]
 
-# What loosens or runs anything: a project's file cannot set it.
+# Settings that weaken safety or run programs: a project's file cannot set them.
 USER = {"scope": "user"}
 
 
 class RetrySettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[bool, Meta(description="Try again when a request fails and may succeed later")] = True
-    max_retries: Annotated[int, Meta(description="Tries after the first one", ge=0, le=100)] = 10
+    enabled: Annotated[bool, Meta(description="Retry requests that fail temporarily")] = True
+    max_retries: Annotated[int, Meta(description="Maximum number of retries", ge=0, le=100)] = 10
     base_delay_ms: Annotated[
-        int, Meta(description="Wait before the first retry; doubled each time", ge=0, le=60_000)
+        int, Meta(description="Delay before the first retry; doubles each time", ge=0, le=60_000)
     ] = 500
     max_delay_ms: Annotated[
         int,
         Meta(
-            description="Longest wait that is accepted; a server that asks for more fails",
+            description="Longest retry delay; longer waits fail",
             ge=0,
             le=86_400_000,
         ),
     ] = 300_000
-    model_fallback: Annotated[
-        bool, Meta(description="When a model keeps failing, go on with the next one of its chain")
-    ] = True
+    model_fallback: Annotated[bool, Meta(description="Switch models when one keeps failing")] = True
     fallback_chains: Annotated[
         dict[str, list[str]],
-        Meta(description="Models to fall back to, in order, by the role or the model that failed"),
+        Meta(description="Fallback models, in order, by role or failed model"),
     ] = {}
     fallback_revert_policy: Annotated[
         Literal["cooldown-expiry", "never"],
-        Meta(description="When the first model is used again: once its server's wait is over, or never"),
+        Meta(description="When to return to the first model: after its server's wait, or never"),
     ] = "cooldown-expiry"
 
 
 class CompactionSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[
-        bool, Meta(description="Summarise the older part of a conversation before it outgrows the model")
-    ] = True
+    enabled: Annotated[bool, Meta(description="Summarize older messages before the context is full")] = True
     strategy: Annotated[
         Literal["context-full", "handoff", "shake", "off"],
         Meta(
-            description="context-full: a summary takes the place of the older part; handoff: a document for a"
-            " new session; shake: long tool output is dropped; off: nothing until a request is too large"
+            description="context-full: summarize older messages; handoff: continue in a new session with a"
+            " summary; shake: drop large tool output; off: do nothing until a request is too large"
         ),
     ] = "context-full"
     threshold_percent: Annotated[
         int,
-        Meta(description="Compact above this share of the window; -1 leaves the reserve free", ge=-1, le=99),
+        Meta(description="Compact above this percentage of the window; -1 uses the reserve", ge=-1, le=99),
     ] = -1
     threshold_tokens: Annotated[
-        int, Meta(description="Compact above this many tokens; -1: no such limit", ge=-1)
+        int, Meta(description="Compact above this many tokens; -1: no limit", ge=-1)
     ] = -1
-    reserve_tokens: Annotated[int, Meta(description="Tokens to keep free for the answer", ge=0)] = 16_384
-    keep_recent_tokens: Annotated[
-        int, Meta(description="Tokens of the latest conversation that stay as they are", ge=0)
-    ] = 20_000
+    reserve_tokens: Annotated[int, Meta(description="Tokens reserved for the answer", ge=0)] = 16_384
+    keep_recent_tokens: Annotated[int, Meta(description="Recent tokens that compaction keeps", ge=0)] = 20_000
     supersede_reads: Annotated[
-        bool, Meta(description="Drop what a file held when a later read shows it again")
+        bool, Meta(description="Drop a file's earlier content when it is read again")
     ] = True
-    idle_enabled: Annotated[bool, Meta(description="Compact a long conversation while nobody types")] = False
-    idle_threshold_tokens: Annotated[
-        int, Meta(description="How long a conversation must be for that", ge=1)
-    ] = 200_000
-    idle_timeout_seconds: Annotated[
-        int, Meta(description="How long nobody must have typed for that", ge=1, le=86_400)
-    ] = 300
+    idle_enabled: Annotated[bool, Meta(description="Compact a long conversation while idle")] = False
+    idle_threshold_tokens: Annotated[int, Meta(description="Minimum tokens for idle compaction", ge=1)] = (
+        200_000
+    )
+    idle_timeout_seconds: Annotated[int, Meta(description="Idle time before compaction", ge=1, le=86_400)] = (
+        300
+    )
     handoff_save_to_disk: Annotated[
-        bool, Meta(description="Keep the document of a handoff as a file beside the session")
+        bool, Meta(description="Save handoff summaries next to the session file")
     ] = False
 
 
 class BranchSummarySettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[bool, Meta(description="Offer to summarise a branch when it is left")] = False
-    reserve_tokens: Annotated[
-        int, Meta(description="Tokens of the window to keep free of the branch's text", ge=0)
-    ] = 16_384
+    enabled: Annotated[bool, Meta(description="Offer to summarize a branch when leaving it")] = False
+    reserve_tokens: Annotated[int, Meta(description="Tokens reserved when summarizing a branch", ge=0)] = (
+        16_384
+    )
 
 
 class TitlesSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[
-        bool, Meta(description="Let the model of the role smol name a session in the interactive mode")
-    ] = True
+    enabled: Annotated[bool, Meta(description="Name interactive sessions with the smol model")] = True
 
 
 class StreamSettings(Struct, frozen=True, rename="camel"):
     connect_timeout_ms: Annotated[
-        int, Meta(description="Time to reach a model's server", ge=1, le=3_600_000)
+        int, Meta(description="Time limit for connecting to a model server", ge=1, le=3_600_000)
     ] = 15_000
     first_event_timeout_ms: Annotated[
-        int, Meta(description="Time from the request to the first event of the answer", ge=1, le=3_600_000)
+        int, Meta(description="Time limit for the first event of an answer", ge=1, le=3_600_000)
     ] = 300_000
     idle_timeout_ms: Annotated[
-        int, Meta(description="Longest silence inside an answer; pings do not count", ge=1, le=3_600_000)
+        int, Meta(description="Longest pause within an answer; pings do not count", ge=1, le=3_600_000)
     ] = 120_000
 
 
@@ -117,15 +109,15 @@ class ToolsSettings(Struct, frozen=True, rename="camel"):
     approval_mode: Annotated[
         ApprovalMode,
         Meta(
-            description="ask: writes and commands ask first; workspace: writes inside the workspace and"
-            " commands run; yolo: everything runs",
+            description="ask: ask before writes and commands; workspace: allow commands and writes inside"
+            " the workspace; yolo: allow everything",
             extra=USER,
         ),
     ] = "workspace"
     allow: Annotated[
         list[str],
         Meta(
-            description="What is not asked about: patterns such as run: git status *, write: ~/notes/**,"
+            description="Allow without asking: patterns such as run: git status *, write: ~/notes/**,"
             " connect: example.com",
             extra=USER,
         ),
@@ -133,99 +125,97 @@ class ToolsSettings(Struct, frozen=True, rename="camel"):
     artifact_spill_threshold: Annotated[
         int,
         Meta(
-            description="KB shown of a command's output; a longer one is kept whole as an artifact",
+            description="KB of command output to show; longer output is saved as an artifact",
             ge=1,
             le=10_240,
         ),
     ] = 50
     output_max_columns: Annotated[
-        int, Meta(description="Longer lines of output are cut here", ge=1, le=1_000_000)
+        int, Meta(description="Truncate output lines at this column", ge=1, le=1_000_000)
     ] = 768
 
 
 class AutoBackgroundSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[bool, Meta(description="Let a command that takes long go on as a job")] = False
-    threshold_ms: Annotated[int, Meta(description="How long one waits for it before", ge=1)] = 60_000
+    enabled: Annotated[bool, Meta(description="Move long commands to the background")] = False
+    threshold_ms: Annotated[int, Meta(description="Time before a command moves to the background", ge=1)] = (
+        60_000
+    )
 
 
 class BashSettings(Struct, frozen=True, rename="camel"):
-    interceptor: Annotated[bool, Meta(description="Refuse commands that a tool does better")] = False
+    interceptor: Annotated[bool, Meta(description="Reject commands when a tool does it better")] = False
     strip_trailing_head_tail: Annotated[
-        bool, Meta(description="Leave out a final head or tail where output is limited anyway")
+        bool, Meta(description="Drop a trailing head or tail, since output is limited anyway")
     ] = True
     auto_background: AutoBackgroundSettings = AutoBackgroundSettings()
-    timeout_seconds: Annotated[
-        int, Meta(description="Time limit of a command that asks for none", ge=1, le=3_600)
-    ] = 300
+    timeout_seconds: Annotated[int, Meta(description="Default command timeout", ge=1, le=3_600)] = 300
 
 
 class SummarizeSettings(Struct, frozen=True, rename="camel"):
     enabled: Annotated[
-        bool, Meta(description="Show long files of code in brief: declarations without their bodies")
+        bool, Meta(description="Summarize long source files: show declarations without bodies")
     ] = True
-    prose: Annotated[bool, Meta(description="Show long Markdown files in brief too")] = False
-    min_body_lines: Annotated[int, Meta(description="Shortest body that is left out", ge=1)] = 4
-    min_comment_lines: Annotated[int, Meta(description="Shortest comment that is left out", ge=1)] = 6
-    min_total_lines: Annotated[int, Meta(description="Shortest file that is shown in brief", ge=1)] = 100
-    unfold_until: Annotated[
-        int, Meta(description="Bodies are shown again until this many lines are shown", ge=0)
-    ] = 50
+    prose: Annotated[bool, Meta(description="Summarize long Markdown files too")] = False
+    min_body_lines: Annotated[int, Meta(description="Shortest body to fold", ge=1)] = 4
+    min_comment_lines: Annotated[int, Meta(description="Shortest comment to fold", ge=1)] = 6
+    min_total_lines: Annotated[int, Meta(description="Shortest file to summarize", ge=1)] = 100
+    unfold_until: Annotated[int, Meta(description="Unfold bodies until this many lines are shown", ge=0)] = 50
     unfold_limit: Annotated[
-        int, Meta(description="No body is shown that would lead beyond this many lines", ge=0)
+        int, Meta(description="Unfold no body that would exceed this many lines", ge=0)
     ] = 100
 
 
 class AsyncSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[bool, Meta(description="Let commands run in the background")] = True
+    enabled: Annotated[bool, Meta(description="Allow background commands")] = True
     max_jobs: Annotated[
-        int, Meta(description="Background jobs that may run at the same time", ge=1, le=100)
+        int, Meta(description="Maximum number of concurrent background jobs", ge=1, le=100)
     ] = 100
     poll_wait_duration: Annotated[
-        Literal["5s", "10s", "30s", "1m", "5m"], Meta(description="How long the tool job waits for a job")
+        Literal["5s", "10s", "30s", "1m", "5m"], Meta(description="How long the job tool waits for a job")
     ] = "30s"
 
 
 class EvalSettings(Struct, frozen=True, rename="camel"):
-    py: Annotated[bool, Meta(description="Let the tool eval run Python")] = True
-    js: Annotated[bool, Meta(description="Let the tool eval run JavaScript, where node is installed")] = True
+    py: Annotated[bool, Meta(description="Allow Python in the eval tool")] = True
+    js: Annotated[bool, Meta(description="Allow JavaScript in the eval tool; needs node")] = True
 
 
 class PythonSettings(Struct, frozen=True, rename="camel"):
     interpreter: Annotated[
         str | None,
-        Meta(description="Python that runs cells; else the project's own environment", extra=USER),
+        Meta(description="Python interpreter for cells; default: the project's environment", extra=USER),
     ] = None
     kernel_mode: Annotated[
         Literal["session", "per-call"],
-        Meta(description="session: variables last; per-call: each cell begins anew"),
+        Meta(description="session: keep variables between cells; per-call: start fresh each time"),
     ] = "session"
 
 
 class TaskSettings(Struct, frozen=True, rename="camel"):
     max_concurrency: Annotated[
-        int, Meta(description="How much of parallel work runs at once; 0: all of it", ge=0, le=1000)
+        int, Meta(description="Maximum number of parallel tasks; 0: no limit", ge=0, le=1000)
     ] = 32
 
 
 class TodoRemindersSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[bool, Meta(description="Remind a model that stops with open tasks of them")] = True
-    max: Annotated[int, Meta(description="How often in a row", ge=0, le=100)] = 3
+    enabled: Annotated[bool, Meta(description="Remind a model that stops with open tasks")] = True
+    max: Annotated[int, Meta(description="Maximum number of reminders in a row", ge=0, le=100)] = 3
 
 
 class TodoSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[bool, Meta(description="Let the agent keep a list of what it is doing")] = True
+    enabled: Annotated[bool, Meta(description="Give the agent a todo list")] = True
     reminders: TodoRemindersSettings = TodoRemindersSettings()
 
 
 class TasksSettings(Struct, frozen=True, rename="camel"):
     todo_clear_delay: Annotated[
-        int, Meta(description="Seconds after which closed tasks leave the list; negative: never", le=86_400)
+        int, Meta(description="Seconds until closed tasks leave the list; negative: never", le=86_400)
     ] = 60
 
 
 class CheckpointSettings(Struct, frozen=True, rename="camel"):
     enabled: Annotated[
-        bool, Meta(description="Let the agent mark a point and go back to it with a report")
+        bool, Meta(description="Let the agent set a checkpoint and rewind to it with a report")
     ] = False
 
 
@@ -233,7 +223,7 @@ class SshSettings(Struct, frozen=True, rename="camel"):
     mount: Annotated[
         bool,
         Meta(
-            description="Show the files of ssh hosts in a folder while they are in use, where sshfs is there",
+            description="Mount SSH hosts while in use; needs sshfs",
             extra=USER,
         ),
     ] = False
@@ -245,90 +235,84 @@ class PlanSettings(Struct, frozen=True, rename="camel"):
 
 class ReadSettings(Struct, frozen=True, rename="camel"):
     default_limit: Annotated[
-        int, Meta(description="Lines shown of a file when no range is asked for", ge=1, le=3_000)
+        int, Meta(description="Lines of a file to show when no range is given", ge=1, le=3_000)
     ] = 300
     summarize: SummarizeSettings = SummarizeSettings()
     hash_lines: Annotated[
-        bool, Meta(description="Show files under a tag by which edit can name their lines")
+        bool, Meta(description="Show files with a tag and line numbers that edit refers to")
     ] = True
 
 
 class EditSettings(Struct, frozen=True, rename="camel"):
     mode: Annotated[
         Literal["hashline", "replace", "apply_patch", "patch"],
-        Meta(description="How the model writes edits; TAU_EDIT_MODE sets it for one run"),
+        Meta(description="Edit format; TAU_EDIT_MODE overrides it for one run"),
     ] = "hashline"
     model_modes: Annotated[
         dict[str, Literal["hashline", "replace", "apply_patch", "patch"]],
-        Meta(description="Other modes for some models, by a glob over their ids, such as gpt-*"),
+        Meta(description="Edit formats by model id pattern, such as gpt-*"),
     ] = {}
-    fuzzy_match: Annotated[
-        bool, Meta(description="In the mode replace, accept text that is almost right, and say so")
-    ] = True
+    fuzzy_match: Annotated[bool, Meta(description="In replace mode, accept near matches and report them")] = (
+        True
+    )
     fuzzy_threshold: Annotated[
-        float, Meta(description="How similar such text must be, from 0.5 to 1", ge=0.5, le=1)
+        float, Meta(description="Minimum similarity of a near match, from 0.5 to 1", ge=0.5, le=1)
     ] = 0.95
-    block_auto_generated: Annotated[
-        bool, Meta(description="Refuse to change files that are generated from others")
-    ] = True
+    block_auto_generated: Annotated[bool, Meta(description="Refuse to edit generated files")] = True
 
 
 class SearchSettings(Struct, frozen=True, rename="camel"):
-    context_before: Annotated[int, Meta(description="Lines shown before a match", ge=0, le=50)] = 1
-    context_after: Annotated[int, Meta(description="Lines shown after a match", ge=0, le=50)] = 3
+    context_before: Annotated[int, Meta(description="Context lines before a match", ge=0, le=50)] = 1
+    context_after: Annotated[int, Meta(description="Context lines after a match", ge=0, le=50)] = 3
 
 
 class ImagesSettings(Struct, frozen=True, rename="camel"):
-    auto_resize: Annotated[bool, Meta(description="Make large pictures smaller before they are sent")] = True
-    block_images: Annotated[bool, Meta(description="Send no pictures that tools read to any model")] = False
+    auto_resize: Annotated[bool, Meta(description="Resize large images before sending")] = True
+    block_images: Annotated[bool, Meta(description="Never send images from tool results to a model")] = False
 
 
 class InspectImageSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[
-        bool, Meta(description="Offer a tool that asks the model of the role vision about a picture")
-    ] = False
+    enabled: Annotated[bool, Meta(description="Offer a tool that asks the vision model about an image")] = (
+        False
+    )
 
 
 class LocalSettings(Struct, frozen=True, rename="camel"):
     discover: Annotated[bool, Meta(description="Look for model servers on this machine", extra=USER)] = True
-    embedded: Annotated[
-        bool, Meta(description="Start the demo model when nothing else is there", extra=USER)
-    ] = True
+    embedded: Annotated[bool, Meta(description="Use the demo model if no other is available", extra=USER)] = (
+        True
+    )
 
 
 class ContextFilesSettings(Struct, frozen=True, rename="camel"):
-    enabled: Annotated[
-        bool, Meta(description="Give the AGENTS.md and CLAUDE.md files of user and project to the model")
-    ] = True
+    enabled: Annotated[bool, Meta(description="Send AGENTS.md and CLAUDE.md files to the model")] = True
 
 
 class Settings(Struct, frozen=True, rename="camel", kw_only=True):
-    """What a user may set, with its default. Keys are written in camelCase, groups nested or with dots."""
+    """All settings with their defaults. Files spell keys in camelCase, with nested or dotted groups."""
 
-    default_provider: Annotated[str | None, Meta(description="Provider of the model to start with")] = None
-    default_model: Annotated[str | None, Meta(description="Model to start with: an id or a pattern")] = None
-    default_thinking_level: Annotated[ThinkingLevel, Meta(description="How much a model thinks")] = "high"
+    default_provider: Annotated[str | None, Meta(description="Default provider")] = None
+    default_model: Annotated[str | None, Meta(description="Default model: an id or a pattern")] = None
+    default_thinking_level: Annotated[ThinkingLevel, Meta(description="Default thinking level")] = "high"
     enabled_models: Annotated[
         list[str],
         Meta(
-            description="Patterns such as claude-*; what they match comes first in --list-models, and is"
-            " used when no model is named"
+            description="Patterns such as claude-*; matching models are listed first and used when no"
+            " model is named"
         ),
     ] = []
-    model_roles: Annotated[
-        dict[str, str], Meta(description="Models for particular work by role, such as vision")
-    ] = {}
+    model_roles: Annotated[dict[str, str], Meta(description="Models by role, such as vision")] = {}
     shell_path: Annotated[str | None, Meta(description="Shell that runs commands", extra=USER)] = None
-    session_dir: Annotated[str | None, Meta(description="Folder for the sessions", extra=USER)] = None
-    steering_mode: Annotated[
-        QueueMode, Meta(description="How many steering messages are handed over at once")
-    ] = "one-at-a-time"
+    session_dir: Annotated[str | None, Meta(description="Session folder", extra=USER)] = None
+    steering_mode: Annotated[QueueMode, Meta(description="How many steering messages to deliver at once")] = (
+        "one-at-a-time"
+    )
     follow_up_mode: Annotated[
-        QueueMode, Meta(description="How many follow-up messages are handed over at once")
+        QueueMode, Meta(description="How many follow-up messages to deliver at once")
     ] = "one-at-a-time"
     interrupt_mode: Annotated[
         Literal["immediate", "wait"],
-        Meta(description="Whether a steering message skips the tool calls that have not started"),
+        Meta(description="Whether a steering message skips tool calls that have not started"),
     ] = "immediate"
     retry: RetrySettings = RetrySettings()
     compaction: CompactionSettings = CompactionSettings()
@@ -360,7 +344,7 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class Setting(Struct, frozen=True):
-    """One setting as people see it; `annotation` is what a value is checked against."""
+    """One setting as people see it; values are checked against `annotation`."""
 
     key: str
     type: str
@@ -382,7 +366,7 @@ def setting_groups() -> frozenset[str]:
 
 
 def describe_settings() -> list[Setting]:
-    """The table of settings, for `tau config list` and the documentation."""
+    """The settings table, for `tau config list` and the docs."""
     return list(settings_by_key().values())
 
 

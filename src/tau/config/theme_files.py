@@ -1,4 +1,4 @@
-"""Theme files: colours by role, and single tokens where a theme wants them otherwise."""
+"""Theme files: colors by role, and overrides for single tokens."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -15,7 +15,7 @@ NAMES = frozenset((*_NAMES, *(f"bright{name.capitalize()}" for name in _NAMES)))
 
 
 class TokenStyle(Struct, frozen=True):
-    """`fg` and `bg` are colours, or names of the theme's own colours."""
+    """`fg` and `bg` are colors, or names of the theme's colors."""
 
     fg: str = ""
     bg: str = ""
@@ -28,7 +28,7 @@ class TokenStyle(Struct, frozen=True):
 
 
 class ThemeFile(Struct, frozen=True, kw_only=True):
-    """`kind` is the ground it is made for."""
+    """`kind` is the background it is made for."""
 
     name: str = ""
     kind: Literal["dark", "light", "any"] = "any"
@@ -38,7 +38,7 @@ class ThemeFile(Struct, frozen=True, kw_only=True):
 
 
 def theme_paths(folder: Path) -> dict[str, Path]:
-    """The themes in a folder by their names, which are those of the files."""
+    """The themes in a folder by file name."""
     try:
         found = sorted(folder.glob("*.json"))[:MAX_THEMES]
     except OSError:
@@ -47,19 +47,19 @@ def theme_paths(folder: Path) -> dict[str, Path]:
 
 
 def read_theme(path: Path, *, roles: Collection[str], tokens: Collection[str]) -> ThemeFile:
-    """A theme from its file. Raises ConfigError with path and line for what nobody would understand."""
+    """Read a theme. Raises ConfigError with path and line for unknown names and invalid colors."""
     source = read_json(path)
     try:
         theme = convert(source.content, ThemeFile)
     except ValidationError as error:
-        raise ConfigError(f"This is not a theme: {error}.", path=path) from error
+        raise ConfigError(f"Not a valid theme: {error}.", path=path) from error
     for role, color in theme.colors.items():
         _check(source, color, "colors", role)
         if role not in roles:
-            raise source.error(f'There is no colour "{role}"; the page on themes lists them.', "colors", role)
+            raise source.error(f'Unknown color "{role}"; the themes page lists them.', "colors", role)
     for name, style in theme.tokens.items():
         if name not in tokens:
-            raise source.error(f'There is no token "{name}"; the page on themes lists them.', "tokens", name)
+            raise source.error(f'Unknown token "{name}"; the themes page lists them.', "tokens", name)
         for color in (style.fg, style.bg):
             if color not in theme.colors:
                 _check(source, color, "tokens", name)
@@ -68,12 +68,12 @@ def read_theme(path: Path, *, roles: Collection[str], tokens: Collection[str]) -
 
 def _check(source: JsonFile, color: str, *keys: str) -> None:
     if not is_color(color):
-        message = f'"{color}" is no colour: write "#rrggbb", a number from 0 to 255, or a name such as "red".'
+        message = f'"{color}" is not a color: use "#rrggbb", a number from 0 to 255, or a name such as "red".'
         raise source.error(message, *keys)
 
 
 def is_color(text: str) -> bool:
-    """`#rrggbb`, a number of the 256 colours, one of the 16 names, or nothing."""
+    """`#rrggbb`, a number from 0 to 255, one of the 16 names, or nothing."""
     if not text or text in NAMES:
         return True
     if text.startswith("#"):

@@ -1,8 +1,8 @@
-"""The patch language: files are shown with numbered lines under a tag, and edited by naming those lines.
+"""The patch language: files are shown with numbered lines under a tag, and edited by line number.
 
-A library of its own: it reads and writes no files, and finds blocks through a resolver that it is given.
-`SnapshotStore.record` gives the tag for a text that is shown; `parse` reads a patch; `prepare` checks it as a
-whole and gives the new texts; `record_written` and `report` follow when these are on disk.
+A separate library: it reads and writes no files, and finds blocks through a given resolver.
+`SnapshotStore.record` returns the tag for a shown text; `parse` parses a patch; `prepare` checks it as a
+whole and returns the new texts; call `record_written` and `report` when these are on disk.
 """
 
 from tau.base.late import late
@@ -98,7 +98,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Every name is loaded at first use: whoever only records what was shown does not pay for the parser."""
+    """Load each name at first use: recording snapshots does not need the parser."""
     if name not in _HOMES:
         raise AttributeError(f"module 'tau.hashline' has no attribute {name!r}")
     return getattr(_HOMES[name], name)

@@ -1,4 +1,4 @@
-"""Puts hunks into a text: every number counts in the original, and every byte outside a hunk stays."""
+"""Applies hunks to a text: numbers refer to the original, and bytes outside hunks are unchanged."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
@@ -12,12 +12,12 @@ from tau.hashline.hunks import BLOCK_KINDS, BlockResolver, Hunk, LineChange, Lin
 from tau.hashline.lines import NumberedLines
 from tau.hashline.mismatch import context_rows
 
-# Insertions at one place stand in this order, whatever the order of their hunks.
+# Insertions at one place come in this order, whatever the order of their hunks.
 _RANK_HEAD, _RANK_AFTER, _RANK_BEFORE, _RANK_TAIL = range(4)
 
 
 class ResolvedHunks(Struct, frozen=True):
-    """Hunks as changes of one text, sorted by place, and what their blocks turned out to be."""
+    """Hunks as sorted changes of one text, and the blocks they resolved to."""
 
     changes: tuple[LineChange, ...]
     blocks: tuple[ResolvedBlock, ...] = ()
@@ -31,7 +31,7 @@ def resolve(
     *,
     skip_failing: bool = False,
 ) -> ResolvedHunks:
-    """What the hunks mean for this text. Raises ApplyError, or leaves out what does not fit if told so."""
+    """Resolve hunks against this text. Raises ApplyError, or skips failing hunks with `skip_failing`."""
     changes: list[LineChange] = []
     blocks: list[ResolvedBlock] = []
     for hunk in hunks:
@@ -52,7 +52,7 @@ def resolve(
 
 
 def in_order(changes: Iterable[LineChange]) -> list[LineChange]:
-    """By place; an insertion stands before the lines that are replaced behind it."""
+    """Sort by place; an insertion comes before the replaced lines after it."""
     return sorted(changes, key=lambda change: (change.first, not change.inserts, change.rank))
 
 
@@ -68,7 +68,7 @@ def refuse_overlaps(changes: Sequence[LineChange]) -> None:
 
 
 def apply(lines: NumberedLines, changes: Sequence[LineChange]) -> str:
-    """The text with all changes made. They must be in order, within the text, and not overlap."""
+    """Apply all changes. They must be sorted, within the text, and not overlap."""
     text = lines.text
     pieces: list[str] = []
     position = 0
@@ -94,7 +94,7 @@ def apply(lines: NumberedLines, changes: Sequence[LineChange]) -> str:
 
 
 def narrow(lines: NumberedLines, change: LineChange) -> LineChange:
-    """The change without the rows at both ends of its body that stand in the text already."""
+    """Trim rows at both ends of a change that equal the text."""
     old, new = lines.rows(change.first, change.last), change.rows
     most = min(len(old), len(new))
     top = 0
@@ -136,7 +136,7 @@ def _resolve(
 def _block(hunk: Hunk, path: str, lines: NumberedLines, resolver: BlockResolver | None) -> LineSpan:
     line = hunk.first
     span = None if resolver is None else resolver(path, lines.text, line)
-    # A block that does not begin where the patch says is another block.
+    # A block that starts elsewhere is another block.
     if span is not None and span.first == line <= span.last and lines.has(span.last):
         return span
     instead = {
@@ -162,7 +162,7 @@ def _counted(count: int) -> str:
 
 
 def _overlap(changes: Sequence[LineChange]) -> tuple[LineChange, LineChange, int] | None:
-    """A later hunk, the earlier one that it collides with, and the line that both want."""
+    """A later hunk, the earlier one it conflicts with, and their common line."""
     ranges = sorted((change for change in changes if not change.inserts), key=lambda change: change.first)
     for one, other in pairwise(ranges):
         if other.first <= one.last:
@@ -173,7 +173,7 @@ def _overlap(changes: Sequence[LineChange]) -> tuple[LineChange, LineChange, int
         if not change.inserts:
             continue
         place = bisect_right(starts, change.first) - 1
-        # Right before or right behind replaced lines is a clear place, between them is not.
+        # Right before or after replaced lines is unambiguous, between them is not.
         if place >= 0 and ranges[place].first < change.first <= ranges[place].last:
             earlier, later = sorted((change, ranges[place]), key=lambda change: change.line)
             return later, earlier, change.anchor
@@ -181,7 +181,7 @@ def _overlap(changes: Sequence[LineChange]) -> tuple[LineChange, LineChange, int
 
 
 def _apart(changes: Iterable[LineChange]) -> list[LineChange]:
-    """Of changes in order, those that do not reach into one before them."""
+    """The sorted changes that do not overlap an earlier one."""
     result: list[LineChange] = []
     last = 0
     for change in changes:
@@ -192,7 +192,7 @@ def _apart(changes: Iterable[LineChange]) -> list[LineChange]:
 
 
 def _replacement(lines: NumberedLines, change: LineChange, old: str) -> str:
-    """New rows with the line ends of the lines they replace; the last row has that of the last line."""
+    """New rows with the line ends of the replaced lines; the last row gets that of the last line."""
     rows = change.rows
     last_end = lines.end_of(change.last)
     if not last_end and not rows[-1]:
@@ -208,7 +208,7 @@ def _replacement(lines: NumberedLines, change: LineChange, old: str) -> str:
 
 
 def _appended(lines: NumberedLines, change: LineChange, before: str) -> str:
-    """Rows behind the last line: a text that ended without a line end still does."""
+    """Rows after the last line: a text without a final line end keeps it so."""
     ending = lines.end_near(change.first - 1)
     opening = ending if before and not before.endswith(lines.separator) else ""
     closing = ending if not lines.ends_open or not change.rows[-1] else ""

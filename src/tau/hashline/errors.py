@@ -1,4 +1,4 @@
-"""What can be wrong with a patch, as one small tree under ToolError.
+"""Errors of a patch, as one small tree under ToolError.
 
 HashlineError            base: `line` counts in the patch, None when no single line is to blame
 ├── ParseError           the input is not a patch
@@ -14,7 +14,7 @@ from tau.base.errors import ToolError
 
 
 class HashlineError(ToolError):
-    """A patch that cannot be used; nothing was changed."""
+    """An unusable patch; nothing was changed."""
 
     def __init__(self, message: str, *, line: int | None = None) -> None:
         super().__init__(message if line is None else f"line {line}: {message}")
@@ -34,10 +34,10 @@ class NoChangeError(HashlineError):
 
 
 class MismatchError(HashlineError):
-    """The tag does not stand for the file as it is now.
+    """The tag does not match the current file.
 
-    `recognised` says whether the tag was ever given out for this file; `current_tag` is the one to use next,
-    None when the file is too large to have one.
+    `recognised` says whether the tag was ever issued for this file; `current_tag` is the one to use next,
+    None if the file is too large to have one.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What a patch for another version of a file is told: which version is there now, and what stands in it."""
+"""The error for a patch against another version of a file, with the current tag and lines."""
 
 from collections.abc import Iterable, Iterator
 
@@ -48,14 +48,9 @@ def mismatch(
     """The error, with the current tag and the lines around each anchor as they are now."""
     asked = f"{TAG_MARK}{tag}"
     if recognised:
-        what = (
-            f"{path} has changed since {asked} was shown, and the edit cannot be carried over to what is "
-            "there now for certain."
-        )
+        what = f"{path} has changed since {asked} was shown, and the edit cannot be carried over reliably."
     else:
-        what = (
-            f"{asked} was never given out for {path} in this session, so its line numbers cannot be trusted."
-        )
+        what = f"{asked} was never issued for {path} in this session, so its line numbers are unreliable."
     use = (
         "The file is too large to be given a tag."
         if current_tag is None

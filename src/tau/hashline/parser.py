@@ -1,4 +1,4 @@
-"""Reads a patch: sections of hunks, the shapes that are tolerated, the errors for those that are not."""
+"""Parses a patch: sections of hunks, tolerated variants, and errors for the rest."""
 
 from msgspec import Struct
 
@@ -26,7 +26,7 @@ class _Row(Struct, frozen=True):
 
 
 class _Parser:
-    """Fed with tokens one by one; `hunks` of the open section and `sections` hold what is complete."""
+    """Takes tokens one by one; `hunks` of the open section and `sections` are complete."""
 
     def __init__(self) -> None:
         self.sections: list[Section] = []
@@ -80,7 +80,7 @@ class _Parser:
         self.header, self.hunks = None, []
 
     def drop_unfinished(self) -> None:
-        """Forget a hunk that still waits for its body, and a section that has no hunk."""
+        """Drop a hunk without its body, and a section without hunks."""
         if self.operation is not None and not self.rows and not self.operation.kind.startswith("delete"):
             self.operation = None
         if self.operation is None and not self.hunks:
@@ -172,7 +172,7 @@ class _Parser:
 
 
 def parse(text: str) -> Patch:
-    """The whole patch; raises ParseError for the first thing in it that is wrong."""
+    """Parse a whole patch; raises ParseError for the first error."""
     parser = _Parser()
     for token in tokenize(text):
         if token.kind == "abort":
@@ -189,7 +189,7 @@ def parse(text: str) -> Patch:
 
 
 def parse_unfinished(text: str) -> Patch:
-    """What a patch that is still being written says so far; what is wrong or unclear ends it early."""
+    """Parse an incomplete patch, up to the first error or ambiguity."""
     head, _, last = text.rpartition("\n")
     # The number in `replace 1` may still grow; only a body row can be shown before its line is whole.
     text = text if last.startswith("+") else head
@@ -207,7 +207,7 @@ def parse_unfinished(text: str) -> Patch:
 
 
 def _refusal(token: Token) -> str:
-    """Why a line that belongs to another format, or is half a header, cannot stand in a patch."""
+    """Why a line of another format, or half a header, is not valid in a patch."""
     text = _short(token.text)
     match token.kind:
         case "minus":

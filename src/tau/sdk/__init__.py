@@ -1,4 +1,4 @@
-"""The public API: a session, a connection to a model, one call of a tool, the sessions there are."""
+"""The public API: sessions, model connections, single tool calls, stored sessions."""
 
 import asyncio
 import os
@@ -52,10 +52,10 @@ faux = late("tau.ai.faux")
 async def create_session(
     options: SessionOptions | None = None, environ: Mapping[str, str] = os.environ
 ) -> AsyncIterator[Session]:
-    """A session ready to be prompted; leaving the block closes it and all that it started."""
+    """Open a session ready for prompts; leaving the block closes it and everything it started."""
     options = options or SessionOptions()
     if not options.cwd.is_dir():
-        raise UsageError(f'There is no folder "{options.cwd}".')
+        raise UsageError(f'Folder "{options.cwd}" not found.')
     paths = user_paths(environ)
     log.to(paths.logs)
     async with AsyncExitStack() as services:
@@ -67,13 +67,13 @@ async def create_session(
 def run_sync(
     prompt: str, options: SessionOptions | None = None, environ: Mapping[str, str] = os.environ
 ) -> AssistantMessage:
-    """The answer to one prompt, for a script that has no event loop. Raises TauError where there is none."""
+    """Answer one prompt, for scripts without an event loop. Raises TauError if there is no answer."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         pass
     else:
-        raise TauError("An event loop runs here, so use `async with create_session()` instead of run_sync.")
+        raise TauError("An event loop is running; use `async with create_session()` instead of run_sync.")
 
     async def main() -> AssistantMessage:
         async with create_session(options, environ) as session:
@@ -81,14 +81,14 @@ def run_sync(
         if outcome.error is not None:
             raise outcome.error
         if outcome.message is None:
-            raise TauError("There is no answer, because a hook kept the prompt back.")
+            raise TauError("There is no answer: a hook blocked the prompt.")
         return outcome.message
 
     return asyncio.run(main())
 
 
 class Connection(Struct, frozen=True):
-    """A model, and the way to it: what an `Agent` needs."""
+    """A model and the access to it, as an `Agent` needs."""
 
     model: Model
     stream: StreamFunction
@@ -98,7 +98,7 @@ class Connection(Struct, frozen=True):
 async def connect(
     options: SessionOptions | None = None, environ: Mapping[str, str] = os.environ
 ) -> AsyncIterator[Connection]:
-    """The model that a session with these options would use, without the session; for an `Agent`."""
+    """Connect to the model these options select, without a session; for an `Agent`."""
     options = options or SessionOptions()
     paths = user_paths(environ)
     log.to(paths.logs)
@@ -114,7 +114,7 @@ async def connect(
 
 
 def session_factory(options: SessionOptions, environ: Mapping[str, str] = os.environ) -> SessionFactory:
-    """Makes sessions like the one of `options`, for work that a session hands to another one."""
+    """Create sessions like that of `options`, for work that a session delegates."""
 
     def make(
         *, cwd: Path, model: str | None, tools: Sequence[str] | None, system_prompt: str | None
@@ -137,9 +137,9 @@ def session_factory(options: SessionOptions, environ: Mapping[str, str] = os.env
 async def call_tool(
     name: str, arguments: dict[str, Any], cwd: Path, environ: Mapping[str, str] = os.environ
 ) -> ToolOutput:
-    """What a model would get from this call. No model is asked, nothing is kept, nobody asks for approval.
+    """Return what a model would get from this call, without a model, storage or approval.
 
-    Raises UsageError for an unknown tool, ToolError where the call fails.
+    Raises UsageError for an unknown tool, ToolError if the call fails.
     """
     paths = user_paths(environ)
     log.to(paths.logs)
@@ -155,7 +155,7 @@ async def call_tool(
         ctx = CodingCall(world, ToolCall("call", name, arguments), lambda partial: None)
         read, tool = tools[0], tools[-1]
         params, _ = tool.decode(arguments)
-        if name == "edit":  # who types an edit has seen the files that it names
+        if name == "edit":  # whoever types an edit has seen the files
             for path in tool.effects(params, cwd).reads:
                 with suppress(ToolError):
                     await read.run(read.decode({"path": str(path)})[0], ctx)

@@ -1,4 +1,4 @@
-"""Puts a session together: files, models, tools and a log."""
+"""Builds a session from files, models, tools and a log."""
 
 import stat
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -40,7 +40,7 @@ from tau.config.settings import Settings
 from tau.sdk.environment import make_jobs, make_recorder, make_trackers, open_artifacts, open_world
 from tau.sdk.models import open_models
 from tau.sdk.options import SessionOptions
-from tau.sdk.storage import open_log, remember
+from tau.sdk.storage import open_log, track_last_session
 
 setting_values = late("tau.config.setting_values")
 completion = late("tau.ai.complete")
@@ -83,7 +83,7 @@ async def compose(
             log=conversation,
             thinking=_thinking(options, models.found, conversation, settings),
             system=prompt,
-            tools=_with_own(tools, options.add_tools),
+            tools=_add_custom_tools(tools, options.add_tools),
             stream=stream,
             world=world,
             hooks=hooks,
@@ -103,7 +103,7 @@ async def compose(
     )
     plan.changed = lambda on: None if on else session.record_changes()
     models.client.warn = lambda warning: events.emit(Notice("warning", warning))
-    session.subscribe(remember(session, paths))
+    session.subscribe(track_last_session(session, paths))
     session.record_changes()
     return session
 
@@ -113,7 +113,7 @@ def _notices(warnings: Sequence[str], remarks: Sequence[str]) -> list[Notice]:
 
 
 def _complete(stream: StreamFunction) -> Complete:
-    """A whole answer to a request on the side."""
+    """Complete a side request."""
 
     def complete(model: Model, request: Request) -> Awaitable[AssistantMessage]:
         return completion.complete(stream, model, request)
@@ -121,27 +121,27 @@ def _complete(stream: StreamFunction) -> Complete:
     return complete
 
 
-def _with_own(tools: Sequence[Tool[Any]], own: Sequence[Tool[Any]]) -> list[Tool[Any]]:
-    """All of them, each under a name of its own: a model calls them by name. Raises UsageError."""
+def _add_custom_tools(tools: Sequence[Tool[Any]], own: Sequence[Tool[Any]]) -> list[Tool[Any]]:
+    """Add custom tools; names must be unique. Raises UsageError."""
     for tool in own:
         try:
             _ = tool.spec
         except Exception as error:
             raise UsageError(
-                f"The tool {type(tool).__name__} cannot be described to a model; it needs a name, a label, "
+                f"The tool {type(tool).__name__} is incomplete; it needs a name, a label, "
                 f"a description and parameters: {error}"
             ) from error
     names = [tool.name for tool in (*tools, *own)]
     double = sorted({name for name in names if names.count(name) > 1})
     if double:
-        raise UsageError(f"There are two tools with the name {double[0]}; give yours another one.")
+        raise UsageError(f"Two tools are named {double[0]}; rename yours.")
     return [*tools, *own]
 
 
 def _thinking(
     options: SessionOptions, found: ResolvedModel, conversation: SessionLog, settings: Settings
 ) -> ThinkingLevel:
-    """The flag, the suffix of the model's name, what the session used, the setting: in this order."""
+    """In order: the flag, the model name's suffix, the session's last level, the setting."""
     kept = thinking_level(conversation.context().thinking)
     return options.thinking or found.thinking or kept or settings.default_thinking_level
 
@@ -155,14 +155,14 @@ def _prompt(
         cwd=options.cwd,
         add_dirs=options.add_dirs,
         context_files=find_context_files(options.cwd, paths, warnings.append) if wanted else (),
-        replacement=_text_or_file(options.system_prompt),
-        addition=_text_or_file(options.append_system_prompt),
+        replacement=_read_text_or_file(options.system_prompt),
+        addition=_read_text_or_file(options.append_system_prompt),
     )
     return prompt, warnings
 
 
-def _text_or_file(value: str | None) -> str | None:
-    """A prompt given as text, or as the path of a file that holds it."""
+def _read_text_or_file(value: str | None) -> str | None:
+    """Return the prompt, reading it if the value is the path of a file."""
     if value is None or "\n" in value or len(value) > 4096:
         return value
     path = typed_path(value)
@@ -181,9 +181,9 @@ def _hooks(
     recorder: Recorder,
     problems: list[str],
 ) -> Hooks:
-    """A person is not asked about a call that another hook refuses; what is refused is not recorded.
+    """Ask no approval for calls that another hook blocks, and do not record blocked calls.
 
-    What is wrong with the patterns of the user's own is added to `problems`.
+    Errors in the user's allow rules are added to `problems`.
     """
     roots = (options.cwd, *options.add_dirs, temporary_folder(environ))
     workspace = Workspace.of(roots, protected=(paths.home,))
@@ -191,7 +191,7 @@ def _hooks(
         workspace,
         settings.tools.approval_mode,
         settings.tools.allow,
-        remember=lambda patterns: setting_values.add_allowed(paths, patterns),
+        remember=lambda patterns: setting_values.add_allow_rules(paths, patterns),
     )
     problems += approval.problems
     return HookChain((*options.hooks, PlanHook(plan), approval, recorder))

@@ -1,4 +1,4 @@
-"""What the tools of a session work with: files, processes, artifacts, jobs, URLs of our own."""
+"""What a session's tools work with: files, processes, artifacts, jobs, internal URLs."""
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -89,7 +89,7 @@ def open_artifacts(folder: Path | None, services: AsyncExitStack) -> FolderArtif
 def make_jobs(
     queue: Queue, settings: Settings, artifacts: FolderArtifacts, limits: OutputLimits
 ) -> SessionJobs:
-    """What runs in the background tells its end to the conversation."""
+    """Background jobs report their end to the conversation."""
     return SessionJobs(
         lambda job: delivery.put_result(queue, job),
         retract=lambda id: delivery.take_back_result(queue, id),
@@ -105,7 +105,7 @@ def make_recorder(
     runner: LocalRunner,
     emit: Callable[[AgentEvent], None],
 ) -> Recorder:
-    """Keeps what files were before the agent changed them, beside the session."""
+    """Saves files before the agent changes them, next to the session."""
 
     def folder() -> Path:
         kept = conversation.artifacts_folder

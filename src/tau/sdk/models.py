@@ -1,4 +1,4 @@
-"""The models of a session: the one to begin with, those for particular work, the way to their servers."""
+"""A session's models: the first model, the roles, the connection to their servers."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
@@ -19,7 +19,7 @@ from tau.coding.plan.mode import resumed_model
 from tau.coding.session.storage.log import SessionLog
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
-from tau.config.models_file import load_models_file, merge
+from tau.config.models_file import load_models_file, merge_models
 from tau.config.paths import Paths
 from tau.config.settings import Settings
 from tau.sdk.options import SessionOptions
@@ -30,13 +30,13 @@ exchange_log = late("tau.ai.exchange_log")
 
 
 class SessionModels(Struct, frozen=True):
-    """The model to begin with, those for particular work, and the way to their servers."""
+    """The first model, the roles, and the connection to their servers."""
 
     found: ResolvedModel
     roles: ModelRoles
     client: Client
     warnings: list[str]
-    resolve: Callable[[str], Awaitable[Model | None]] | None = None  # one to fall back to
+    resolve: Callable[[str], Awaitable[Model | None]] | None = None  # fallback
 
 
 async def open_models(
@@ -53,10 +53,10 @@ async def open_models(
     services.push_async_callback(http.close)
     keys: dict[str, str] = {}
     file = load_models_file(paths.models)
-    catalog = merge(load_catalog(), file)
+    catalog = merge_models(load_catalog(), file)
     auth = AuthFile(paths.auth)
     credentials = KeyCredentials(catalog, auth, runner, environ, flags=keys, models=file.keys)
-    watched = http if options.ui is None else exchange_log.watched(http)  # a person may want to look
+    watched = http if options.ui is None else exchange_log.watched(http)  # shown to the user
     client = Client(watched, credentials, timeouts)
     if options.stream is not None:
         found = ResolvedModel(model=faux.FAUX_MODEL)
@@ -87,14 +87,14 @@ async def open_models(
 
 
 def _roles(settings: Settings, catalog: Catalog) -> tuple[dict[str, Model], list[str]]:
-    """The models of the setting modelRoles; one that is not known is told and left out."""
+    """The models of the modelRoles setting; unknown ones are skipped with a warning."""
     roles: dict[str, Model] = {}
     problems: list[str] = []
     for role, pattern in settings.model_roles.items():
         try:
             roles[role] = pick_model(catalog, pattern).model
         except UsageError as error:
-            problems.append(f"modelRoles.{role} is left out. {error}")
+            problems.append(f"Skipped modelRoles.{role}. {error}")
     return roles, problems
 
 

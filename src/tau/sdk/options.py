@@ -1,4 +1,4 @@
-"""What a caller may ask of a session."""
+"""Options for a session."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from tau.config.paths import current_folder
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True):
-    """What a caller may ask for; everything else comes from the user's and the project's files."""
+    """Options for a session; everything else comes from the user's and the project's files."""
 
     cwd: Path = field(default_factory=current_folder)
     provider: str | None = None
@@ -25,20 +25,20 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     base_url: str | None = None
     system_prompt: str | None = None  # text, or the path of a file
     append_system_prompt: str | None = None
-    tools: tuple[str, ...] | None = None  # None: the usual ones; (): none
-    add_tools: tuple[Tool[Any], ...] = ()  # of your own, beside those
-    resume: str | None = None  # id, beginning of an id, or path
+    tools: tuple[str, ...] | None = None  # None: the defaults; (): none
+    add_tools: tuple[Tool[Any], ...] = ()  # custom tools, in addition
+    resume: str | None = None  # id, id prefix or path
     fork: str | None = None  # the same, for a copy of that session
     continue_recent: bool = False
     save: bool = True
     session_dir: Path | None = None
     config_files: tuple[Path, ...] = ()
-    add_dirs: tuple[Path, ...] = ()  # folders that belong to the workspace beside cwd
-    settings: dict[str, Any] = {}  # above all files; dotted keys
+    add_dirs: tuple[Path, ...] = ()  # workspace folders besides cwd
+    settings: dict[str, Any] = {}  # override all files; dotted keys
     ui: Ui | None = None
-    stream: StreamFunction | None = None  # takes the place of a real model; see tau.ai.faux
-    hooks: tuple[Hooks, ...] = ()  # asked in this order, the approval after them
+    stream: StreamFunction | None = None  # replaces the real model; see tau.ai.faux
+    hooks: tuple[Hooks, ...] = ()  # called in this order, before approval
 
     def __post_init__(self) -> None:
-        """A folder that is given relative to the current one stays the same folder, wherever we go."""
+        """Resolve relative folders now, so a later change of directory does not matter."""
         force_setattr(self, "cwd", Path(self.cwd).resolve())

@@ -1,4 +1,4 @@
-"""Which log a session writes to, and where the user's sessions are."""
+"""Opens session logs and finds the user's sessions."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -20,33 +20,31 @@ last_session = late("tau.coding.session.storage.last_session")
 
 
 def open_log(options: SessionOptions, paths: Paths, settings: Settings) -> SessionLog:
-    """The log to write to: a new one, the latest, the one asked for, or one in memory only."""
+    """Open the log: new, latest, requested, or in memory only."""
     folder = options.session_dir or (typed_path(settings.session_dir) if settings.session_dir else None)
     store = SessionStore(folder or paths.sessions, options.cwd, flat=folder is not None, blobs=paths.blobs)
     if options.fork is not None:
         return store.fork(store.find_path(options.fork))
     if options.resume is not None:
-        return _resumed(store, store.find_path(options.resume))
+        return _open_or_copy(store, store.find_path(options.resume))
     if options.continue_recent:
         last = last_session.recall(paths.terminals, last_session.this_terminal(), options.cwd)
-        return _resumed(store, last or store.recent_path())
+        return _open_or_copy(store, last or store.recent_path())
     return store.new() if options.save else SessionLog.new(None, options.cwd)
 
 
-def _resumed(store: SessionStore, path: Path) -> SessionLog:
-    """The session, or a copy of it where another window is writing it."""
+def _open_or_copy(store: SessionStore, path: Path) -> SessionLog:
+    """Open the session, or a copy if another window is writing it."""
     try:
         return store.open(path)
     except SessionLocked:
         log = store.fork(path)
-        log.warnings.append(
-            "The session is open in another tau, so this is a copy of it; what is said here stays here."
-        )
+        log.warnings.append("The session is open in another tau, so this is a separate copy of it.")
         return log
 
 
-def remember(session: Session, paths: Paths) -> Callable[[AgentEvent], None]:
-    """Notes, with the first message, that this terminal uses this session."""
+def track_last_session(session: Session, paths: Paths) -> Callable[[AgentEvent], None]:
+    """Record at the first message that this terminal uses this session."""
     noted = False
 
     def saw(event: AgentEvent) -> None:
@@ -60,7 +58,7 @@ def remember(session: Session, paths: Paths) -> Callable[[AgentEvent], None]:
 
 
 def session_store(environ: Mapping[str, str] = os.environ, cwd: Path | None = None) -> SessionStore:
-    """The user's sessions; without `cwd`, seen from the current folder."""
+    """Open the user's sessions; `cwd` defaults to the current folder."""
     paths = user_paths(environ)
     here = cwd or current_folder()
     folder = load_settings(paths, here).settings.session_dir

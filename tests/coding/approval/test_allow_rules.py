@@ -150,6 +150,7 @@ NOT_COVERED = [
     "git rebase -x 'touch x' main",
     "git rebase --exec 'touch x' main",
     "git bisect run sh",
+    "git bisec* run sh",
     "git submodule foreach 'touch x'",
     "git config core.pager x",
     "git difftool -x touch",

@@ -22,6 +22,7 @@ from tau.coding.tools import ToolSettings
 from tau.coding.tools.read import Read, ReadDetails, ReadParams
 from tau.config.settings import SummarizeSettings
 from tests.coding.context import CallContext, call_context, call_now, text_of
+from tests.coding.readers.documents.samples import paragraph, word
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -253,7 +254,7 @@ def test_images_that_must_not_be_sent_are_described(ctx: CallContext) -> None:
     (ctx.cwd / "a.png").write_bytes(PNG)
     output = call_now(Read(ToolSettings(block_images=True)), ctx, path="a.png")
     assert len(output.content) == 1 and output.details.mime_type == "image/png"
-    assert text_of(output).startswith("[image/png, 70 bytes, 1x1, 4 channels, with transparency; images.blo")
+    assert text_of(output).startswith("[image/png, 1x1, 70 bytes, 4 channels, with transparency; images.blo")
 
 
 def test_where_another_tool_looks_at_pictures_they_are_described(ctx: CallContext) -> None:
@@ -348,13 +349,18 @@ def test_archives_databases_notebooks_and_documents_are_read_through_the_same_pa
     (ctx.cwd / "n.ipynb").write_text(
         json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
     )
+    (ctx.cwd / "d.docx").write_bytes(word(paragraph("Hello")))
     (ctx.cwd / "r.rtf").write_text(r"{\rtf1 Hello}")
 
     assert "d/" in read(ctx, "a.zip")
     assert read(ctx, "a.zip:d/x.txt:2-2") == "1:one\n2:two"
     assert "t" in read(ctx, "a.db") and "Ada" in read(ctx, "a.db:t:1")
     assert "# %% [code] cell:0" in read(ctx, "n.ipynb")
-    assert "Hello" in read(ctx, "r.rtf")
+    assert "Hello" in read(ctx, "d.docx")
+    assert read(ctx, "r.rtf").startswith(
+        "[Cannot read .rtf file: rich text (.rtf) is not supported; convert it"
+    )
+    assert read(ctx, "r.rtf:raw").endswith(r"{\rtf1 Hello}")
 
 
 def test_an_artifact_is_read_like_a_file(ctx: CallContext) -> None:

@@ -114,7 +114,7 @@ def test_what_cannot_be_a_key_is_refused_in_a_sentence(desk: Desk) -> None:
     choose_provider(seat)
     seat.see("Key of fake")
     seat.term.type("short")
-    seat.press("enter").see("This is too short for a key")
+    seat.press("enter").see("Too short for a key")
     seat.press("escape").see(SETUP)
     assert not (desk.tau.home / "auth.json").exists()
 

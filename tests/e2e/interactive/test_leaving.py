@@ -25,4 +25,4 @@ def test_resume_without_an_id_opens_the_list_of_sessions(desk: Desk) -> None:
 def test_resume_without_an_id_asks_for_one_where_nobody_can_choose(desk: Desk) -> None:
     done = desk.tau.run("-p", "-r")
     assert done.returncode == 2
-    assert "write -r ID instead" in done.stderr
+    assert "use -r ID instead" in done.stderr

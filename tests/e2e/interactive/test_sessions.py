@@ -73,5 +73,5 @@ def test_two_windows_at_one_session_do_not_harm_each_other(desk: Desk) -> None:
     one = desk.start("-c")
     one.see("First answer.")
     two = desk.start("-c", ready="")
-    two.see("First answer.", "so this is a copy of it")
+    two.see("First answer.", "so this is a separate copy")
     assert "Traceback" not in two.told

@@ -40,7 +40,7 @@ def test_a_screen_reader_gets_lines_in_order(desk: Desk) -> None:
 
 def test_a_light_terminal_gets_the_light_theme(desk: Desk) -> None:
     light = desk.start(answers=Answers(background="rgb:ffff/ffff/ffff")).send("/theme")
-    light.see("Theme on a light terminal", "paper ✓")
+    light.see("Theme for light terminals", "paper ✓")
 
 
 def test_a_terminal_that_answers_nothing_works_too(desk: Desk) -> None:

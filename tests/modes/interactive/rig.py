@@ -15,8 +15,9 @@ from tau.base.errors import TauError
 from tau.coding.session.session import Session
 from tau.config.layers import RunOverrides, load_settings
 from tau.config.paths import user_paths
-from tau.modes.interactive.app import App, SessionSwitch
+from tau.modes.interactive.app import App
 from tau.modes.interactive.early_screen import EarlyScreen
+from tau.modes.interactive.session_switch import SessionSwitch
 from tau.modes.interactive.themes.appearance import look_of
 from tau.modes.prompt import UserPrompt
 from tau.sdk import SessionOptions, create_session
@@ -32,16 +33,22 @@ DRAWN_S = 0.05
 class Rig:
     """`show` waits until a text is on the screen; `screen` is what stands there now."""
 
-    def __init__(self, app: App, terminal: VirtualTerminal, faux: Faux, clock: ScreenClock) -> None:
+    def __init__(
+        self, app: App, front: EarlyScreen, terminal: VirtualTerminal, faux: Faux, clock: ScreenClock
+    ) -> None:
         self.app = app
+        self.front = front
+        self.current = app.current
+        self.parts = app.parts
+        self.context = app.parts.context
         self.terminal = terminal
         self.faux = faux
         self.clock = clock
 
     @property
     def session(self) -> Session:
-        assert self.app.session is not None
-        return self.app.session
+        assert self.current.session is not None
+        return self.current.session
 
     def screen(self) -> str:
         return "\n".join(self.terminal.screen())
@@ -64,7 +71,9 @@ class Rig:
 
     async def idle(self) -> None:
         """Nothing runs, and all of it is drawn."""
-        await self.until(lambda: self.app.session is not None and not self.app.busy, "the end of what runs")
+        await self.until(
+            lambda: self.current.session is not None and not self.current.busy, "the end of what runs"
+        )
         await self.drawn()
 
     async def drawn(self) -> str:
@@ -146,9 +155,10 @@ async def rigged(
         async with asyncio.TaskGroup() as tasks:
             app = App(front, loaded, paths, tasks, given)
             running = tasks.create_task(app.run(opening, [UserPrompt(text) for text in prompts]))
-            rig = Rig(app, terminal, faux, clock)
+            rig = Rig(app, front, terminal, faux, clock)
             await rig.until(
-                lambda: app.session is not None or app.dialogs.open or running.done(), "a session"
+                lambda: app.current.session is not None or app.parts.dialogs.open or running.done(),
+                "a session",
             )
             try:
                 yield rig

@@ -24,6 +24,6 @@ def test_what_is_typed_before_there_is_a_session_is_not_lost(tmp_path: Path) -> 
             await rig.show("Fine.")
             await rig.idle()
             await rig.send("/exit")
-            await rig.until(lambda: rig.app.session is None, "the end")
+            await rig.until(lambda: rig.current.session is None, "the end")
 
     run(test)

@@ -404,7 +404,7 @@ def test_each_way_to_end_looks_different_and_says_what_to_do(stage: Stage) -> No
     failed.settle()
     assert shown(failed) == ["✗ Failed: It broke.", "  Type to go on, or /retry to send it again."]
     assert failed.is_final()
-    refused = TurnEndBlock(scene, "failed", f"Example refused the API key (401): wrong. {ANOTHER_KEY}")
+    refused = TurnEndBlock(scene, "failed", f"Example rejected the API key (401): wrong. {ANOTHER_KEY}")
     assert shown(refused, 99)[0].endswith("the API key (401): wrong. /login gives tau another one.")
     lacking = TurnEndBlock(scene, "failed", f"Example answered 404: there is no model x. {ANOTHER_MODEL}")
     assert shown(lacking) == [

@@ -118,10 +118,10 @@ def test_pictures_are_drawn_up_to_a_number_and_given_back_with_their_session(tmp
                 picture = ImageContent(png(40 + number), "image/png")
                 tell(rig, e.MessageStart(ToolResultMessage(call.id, "camera", [picture], False, 0)))
             await rig.until(lambda: len(images.transmitted) == 2, "two pictures")
-            rig.app.events.toggle_expanded()
+            rig.parts.transcript.toggle_expanded()
             await rig.show("[Image: image/png]")
             await rig.until(lambda: len(images.transmitted) == 2, "two pictures again")
-            rig.app.events.rebuild()
+            rig.parts.transcript.rebuild()
             await rig.until(lambda: not images.transmitted, "no pictures")
 
     run(test)
@@ -133,10 +133,10 @@ def test_nothing_is_scheduled_when_nothing_runs(tmp_path: Path) -> None:
             await rig.send("go")
             await rig.show("Done.")
             await rig.idle()
-            composed = rig.app.screen.stats.composed
+            composed = rig.front.screen.stats.composed
             rig.skip(60)
             await rig.rested()
-            assert rig.app.screen.stats.composed == composed
+            assert rig.front.screen.stats.composed == composed
 
     run(test)
 
@@ -150,7 +150,7 @@ def test_a_terminal_in_a_multiplexer_shows_an_opened_block(tmp_path: Path) -> No
             await rig.send("go")
             await rig.show("Done.")
             await rig.idle()
-            rig.app.events.toggle_expanded()
+            rig.parts.transcript.toggle_expanded()
             await rig.show("alpha content")
 
     run(test)
@@ -183,7 +183,7 @@ def test_calls_that_say_more_than_the_window_holds_are_in_the_history_as_they_en
 def test_a_line_of_the_person_that_says_much_is_in_the_history_as_it_ended(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, rows=14) as rig:
-            line = rig.app.events.shell_line("!", "seq 1 90")
+            line = rig.parts.transcript.shell_line("!", "seq 1 90")
             for number in range(90):
                 line.write(f"row {number}\n")
                 if number % 10 == 0:

@@ -31,7 +31,7 @@ def fresh_record() -> Iterator[None]:
 
 async def opened(rig: Rig, label: str) -> None:
     """The menu is open, and this was chosen in it."""
-    rig.app.start(open_menu(rig.app))
+    rig.parts.tasks.start(open_menu(rig.context))
     shown = await rig.show("Look inside")
     row = next(row for row in shown.split("\n") if label in row)
     await rig.type(row.strip(" ❯")[0])
@@ -118,7 +118,7 @@ def test_a_report_holds_everything_but_secrets(tmp_path: Path, monkeypatch: pyte
 
     async def test() -> None:
         async with rigged(tmp_path, [[Say(f"Your key is {SECRET}.")]], columns=120) as rig:
-            paths = rig.app.paths
+            paths = rig.current.paths
             paths.home.mkdir(parents=True, exist_ok=True)
             paths.settings.write_text(json.dumps({"display": {"tabWidth": 2}}))
             paths.models.write_text(
@@ -205,7 +205,7 @@ def test_only_what_is_old_and_can_be_done_without_is_cleared_and_only_after_a_ye
             await rig.send("hi")
             await rig.show("Hello.")
             await rig.idle()
-            paths = rig.app.paths
+            paths = rig.current.paths
             old = paths.sessions / "--x--" / "old.jsonl"
             new = paths.sessions / "--x--" / "new.jsonl"
             for session in (old, new):
@@ -254,7 +254,7 @@ def test_a_measurement_is_part_of_a_report(tmp_path: Path, monkeypatch: pytest.M
         async with rigged(tmp_path, columns=120) as rig:
             await opened(rig, "Measure the next 10 s")
             await rig.show("The measurement is in the report")
-            (report,) = (rig.app.paths.home / "reports").iterdir()
+            (report,) = (rig.current.paths.home / "reports").iterdir()
             with tarfile.open(report) as archive:
                 assert any(name.endswith("/profile.txt") for name in archive.getnames())
 
@@ -273,7 +273,7 @@ def test_the_menu_and_the_pager_fit_any_width(tmp_path: Path, columns: int) -> N
     async def test() -> None:
         async with rigged(tmp_path, columns=columns) as rig:
             log.warning("A long line. " * 50)
-            rig.app.start(open_menu(rig.app))
+            rig.parts.tasks.start(open_menu(rig.context))
             await rig.show("Log")
             assert all(visible_width(row) <= columns for row in rig.terminal.screen())
             await rig.press("enter")

@@ -18,7 +18,7 @@ from tau.ai.wire import (
 )
 from tau.base.errors import ProviderError
 from tau.coding.model_resolver import BETTER_MODELS
-from tau.modes.interactive.app import SessionSwitch
+from tau.modes.interactive.session_switch import SessionSwitch
 from tests.modes.interactive.rig import Rig, rigged, run
 
 Script = list[list[FauxStep]]
@@ -33,7 +33,7 @@ def answer(*content: TextContent | ToolCall, stop: str = "stop", error: str = ""
 
 def tell(rig: Rig, *events: e.AgentEvent) -> None:
     for event in events:
-        rig.app.events(event)
+        rig.parts.transcript(event)
 
 
 def update(event: se.AssistantMessageEvent) -> e.MessageUpdate:
@@ -49,7 +49,7 @@ def test_an_answer_is_shown_as_markdown_and_the_message_before_it(tmp_path: Path
             shown = rig.screen()
             assert "❯ hello there" in shown
             assert "• item" in shown and "**" not in shown
-            assert rig.app.events.last_answer() == "Some **bold** words.\n\n- item"
+            assert rig.parts.transcript.last_answer() == "Some **bold** words.\n\n- item"
 
     run(test)
 
@@ -72,12 +72,12 @@ def test_thoughts_are_folded_when_they_are_over_and_can_be_opened_and_hidden(tmp
             await rig.show("It is so.")
             await rig.idle()
             assert "▸ Thought: I look at it. Then I know." in rig.screen()
-            rig.app.events.expand_one()
+            rig.parts.transcript.expand_one()
             shown = await rig.show("▾ Thought")
             assert "  Then I know." in shown
-            rig.app.events.toggle_thinking()
+            rig.parts.transcript.toggle_thinking()
             await rig.gone("Thought")
-            rig.app.events.toggle_thinking()
+            rig.parts.transcript.toggle_thinking()
             await rig.show("▾ Thought")
 
     run(test)
@@ -165,10 +165,10 @@ def test_reads_that_follow_each_other_are_one_block_which_opens(tmp_path: Path) 
             shown = rig.screen()
             assert "Read 2 files" in shown and "a.txt" in shown and "b.txt" in shown
             assert "alpha content" not in shown
-            rig.app.events.toggle_expanded()
+            rig.parts.transcript.toggle_expanded()
             shown = await rig.show("alpha content")
             assert "beta content" in shown
-            rig.app.events.toggle_expanded()
+            rig.parts.transcript.toggle_expanded()
             await rig.gone("alpha content")
 
     run(test)
@@ -199,13 +199,13 @@ def test_one_block_is_opened_alone_then_the_one_before_it(tmp_path: Path) -> Non
             await rig.send("go")
             await rig.show("Done.")
             await rig.idle()
-            rig.app.events.expand_one()
+            rig.parts.transcript.expand_one()
             shown = await rig.show("beta content")
             assert "alpha content" not in shown
-            rig.app.events.expand_one()
+            rig.parts.transcript.expand_one()
             shown = await rig.show("alpha content")
             assert "beta content" not in shown
-            rig.app.events.expand_one()
+            rig.parts.transcript.expand_one()
             await rig.gone("alpha content")
 
     run(test)
@@ -317,10 +317,10 @@ def test_the_wait_for_a_retry_can_be_stopped(tmp_path: Path) -> None:
             await rig.gone("Trying again in")
             await rig.idle()
             assert "Type to go on, or /retry to send it again." in rig.screen()
-            rig.app.lane.used(500)
-            rig.app.lane.begin("Waiting for the model")
+            rig.parts.activity.used(500)
+            rig.parts.activity.begin("Waiting for the model")
             await rig.show("Waiting for the model (Esc")  # another run: neither time nor tokens go on
-            rig.app.lane.end()
+            rig.parts.activity.end()
 
     run(test)
 
@@ -350,7 +350,7 @@ def test_a_compaction_is_told_in_the_lane_and_becomes_one_line(tmp_path: Path) -
             tell(rig, e.Compacted(outcome.summary, 150_000, 20_000, True))
             shown = await rig.show("▸ What was said before is summarised: 150,000 tokens became 20,000")
             assert "Much." not in shown and "being summarised" not in shown
-            rig.app.events.expand_one()
+            rig.parts.transcript.expand_one()
             await rig.show("  Much.")
 
     run(test)
@@ -391,7 +391,7 @@ def test_notices_reminders_and_words_of_others_are_shown(tmp_path: Path) -> None
 def test_a_line_for_the_shell_is_shown_as_it_runs_and_ends_once(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            line = rig.app.events.shell_line("!", "echo one; exit 3")
+            line = rig.parts.transcript.shell_line("!", "echo one; exit 3")
             message = await rig.session.bash("echo one; exit 3", show=line.write)
             line.finish(message)
             shown = await rig.show("exit 3")
@@ -431,7 +431,7 @@ def test_another_session_begins_below_the_first_which_stays_readable(tmp_path: P
             await rig.idle()
             before = rig.session
             rig.app.leave(SessionSwitch("new"))
-            await rig.until(lambda: rig.app.session not in (None, before), "another session")
+            await rig.until(lambda: rig.current.session not in (None, before), "another session")
             await rig.send("once more")
             await rig.show("An answer of the second.")
             answers = [row.strip() for row in rig.tape().splitlines() if "An answer of" in row]
@@ -447,8 +447,8 @@ def test_leaving_in_the_middle_of_a_run_leaves_nothing_open(tmp_path: Path) -> N
             await rig.show("Half")
             before = rig.session
             rig.app.leave(SessionSwitch("new"))
-            await rig.until(lambda: rig.app.session not in (None, before), "another session")
-            assert not rig.app.layout.lane.children
+            await rig.until(lambda: rig.current.session not in (None, before), "another session")
+            assert not rig.front.layout.activity.children
             await rig.send("again")
             await rig.show("More.")
 
@@ -473,7 +473,7 @@ def test_the_notice_of_the_demo_model_names_the_shorter_way_of_the_screen(tmp_pa
             rig.session.notices.append(
                 e.Notice("warning", f"It can chat, but it cannot code. {BETTER_MODELS}")
             )
-            rig.app.events.attach(rig.session, fresh=True)
+            rig.parts.transcript.attach(rig.session, fresh=True)
             shown = await rig.show("/login gives tau a key")
             assert "it cannot code" in shown and "ANTHROPIC_API_KEY" not in shown
 

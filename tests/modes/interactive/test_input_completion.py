@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tau.modes.interactive.commands.command_controller import CommandController
 from tau.modes.interactive.composer import file_index as files_module
 from tau.tui.widgets.autocomplete import CompletionItem, Suggestions
 from tests.modes.interactive.rig import Rig, rigged, run
@@ -26,7 +27,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def offered(rig: Rig) -> list[str]:
-    suggestions = rig.app.editor.completing.list
+    suggestions = rig.front.editor.completing.list
     return [] if suggestions is None else [item.label for item in suggestions.items]
 
 
@@ -40,7 +41,7 @@ def test_letters_behind_an_at_sign_find_files_and_enter_takes_one(project: Path)
             await rig.type("look at @vie")
             await rig.show("❯ view.py")
             await rig.press("enter")
-            assert rig.app.editor.text == "look at @src/editor/view.py "
+            assert rig.front.editor.text == "look at @src/editor/view.py "
             await rig.gone("❯ view.py")
 
     run(test)
@@ -61,10 +62,10 @@ def test_a_folder_leads_to_its_files(project: Path) -> None:
             await rig.type("@src")
             await rig.show("❯ src/")
             await rig.press("tab")
-            assert rig.app.editor.text == "@src/"
+            assert rig.front.editor.text == "@src/"
             await offers(rig, "editor/", "main.py")
             await rig.press("down", "enter")
-            assert rig.app.editor.text == "@src/main.py "
+            assert rig.front.editor.text == "@src/main.py "
 
     run(test)
 
@@ -75,7 +76,7 @@ def test_a_name_with_blanks_is_quoted(project: Path) -> None:
             await rig.type("@notes")
             await rig.show("❯ my notes.md")
             await rig.press("tab")
-            assert rig.app.editor.text == '@"docs/my notes.md" '
+            assert rig.front.editor.text == '@"docs/my notes.md" '
 
     run(test)
 
@@ -86,7 +87,7 @@ def test_a_file_that_git_ignores_is_found_by_its_path(project: Path) -> None:
             await rig.type("@build/ma")
             await rig.show("❯ main.o")
             await rig.press("tab")
-            assert rig.app.editor.text == "@build/main.o "
+            assert rig.front.editor.text == "@build/main.o "
 
     run(test)
 
@@ -99,7 +100,7 @@ def test_a_file_above_the_folder_is_found_by_its_path(project: Path) -> None:
             await rig.type("@../be")
             await rig.show("❯ beside.txt")
             await rig.press("tab")
-            assert rig.app.editor.text == "@../beside.txt "
+            assert rig.front.editor.text == "@../beside.txt "
 
     run(test)
 
@@ -168,9 +169,9 @@ def test_a_list_in_which_one_has_begun_to_choose_is_left_alone(project: Path) ->
             await rig.until(lambda: len(offered(rig)) > 1, "a list")
             await rig.rested()
             await rig.press("down")
-            completion = rig.app.input._completion
+            completion = rig.parts.input._completion
             completion.again()
-            assert rig.app.editor.completing.at == 1
+            assert rig.front.editor.completing.at == 1
 
     run(test)
 
@@ -181,10 +182,10 @@ def test_news_of_files_do_not_open_a_list_that_was_closed(project: Path) -> None
             await rig.type("@m")
             await rig.until(lambda: len(offered(rig)) > 1, "a list")
             await rig.press("escape")
-            rig.app.input._completion.again()
+            rig.parts.input._completion.again()
             assert offered(rig) == []
             await rig.press("left")
-            rig.app.input._completion.again()
+            rig.parts.input._completion.again()
             assert offered(rig) == []
 
     run(test)
@@ -208,7 +209,7 @@ def test_tab_completes_a_path_and_enter_sends_then(project: Path) -> None:
             await rig.rested()
             assert offered(rig) == []
             await rig.press("tab")
-            assert rig.app.editor.text == "see ./src/"
+            assert rig.front.editor.text == "see ./src/"
             await rig.rested()
             assert offered(rig) == []
             await rig.press("tab")
@@ -216,7 +217,7 @@ def test_tab_completes_a_path_and_enter_sends_then(project: Path) -> None:
             await rig.type("m")
             await offers(rig, "main.py")
             await rig.press("tab")
-            assert rig.app.editor.text == "see ./src/main.py"
+            assert rig.front.editor.text == "see ./src/main.py"
 
     run(test)
 
@@ -226,11 +227,11 @@ def test_tab_completes_paths_in_lines_for_the_shell(project: Path) -> None:
         async with rigged(project) as rig:
             await rig.type("!cat docs/my")
             await rig.press("tab")
-            assert rig.app.editor.text == r"!cat docs/my\ notes.md"
+            assert rig.front.editor.text == r"!cat docs/my\ notes.md"
             await rig.press("escape")
             await rig.type("!!RE")
             await rig.press("tab")
-            assert rig.app.editor.text == "!!README.md"
+            assert rig.front.editor.text == "!!README.md"
 
     run(test)
 
@@ -241,31 +242,31 @@ def test_tab_without_anything_to_complete_does_nothing(project: Path) -> None:
             await rig.press("tab")
             await rig.type("nothing-such")
             await rig.press("tab")
-            assert rig.app.editor.text == "nothing-such"
+            assert rig.front.editor.text == "nothing-such"
 
     run(test)
 
 
-def test_commands_answer_for_what_begins_with_a_slash(project: Path) -> None:
+def test_commands_answer_for_what_begins_with_a_slash(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def test() -> None:
+        asked: list[tuple[str, int]] = []
+
+        def complete(commands: CommandController, text: str, cursor: int) -> Suggestions | None:
+            asked.append((text, cursor))
+            model = CompletionItem("/model", "/model ", "Choose a model")
+            return Suggestions(0, [model]) if len(text) < 4 else None
+
+        monkeypatch.setattr(CommandController, "complete", complete)
         async with rigged(project) as rig:
-            asked: list[tuple[str, int]] = []
-
-            def complete(text: str, cursor: int) -> Suggestions | None:
-                asked.append((text, cursor))
-                model = CompletionItem("/model", "/model ", "Choose a model")
-                return Suggestions(0, [model]) if len(text) < 4 else None
-
-            rig.app.commands.complete = complete  # type: ignore[method-assign]
             await rig.type("/m")
             shown = await rig.show("❯ /model")
             assert "Choose a model" in shown
             await rig.press("tab")
-            assert rig.app.editor.text == "/model "
+            assert rig.front.editor.text == "/model "
             assert asked[0] == ("/m", 2)
             await rig.type("./sr")
             await rig.press("tab")
-            assert rig.app.editor.text == "/model ./src/"
+            assert rig.front.editor.text == "/model ./src/"
 
     run(test)
 
@@ -277,11 +278,11 @@ def test_a_failing_source_is_logged_and_the_editor_goes_on(project: Path) -> Non
             def complete(text: str, cursor: int) -> Suggestions | None:
                 raise RuntimeError("broken")
 
-            rig.app.commands.complete = complete  # type: ignore[method-assign]
+            rig.parts.commands.complete = complete  # type: ignore[method-assign]
             await rig.type("/m")
             await rig.rested()
             await rig.type("ore")
-            assert rig.app.editor.text == "/more"
+            assert rig.front.editor.text == "/more"
 
     run(test)
 

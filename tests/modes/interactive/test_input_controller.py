@@ -26,19 +26,15 @@ def said(rig: Rig) -> list[str]:
 async def begin(rig: Rig, text: str = "begin") -> None:
     """A run that does not end by itself."""
     await rig.send(text)
-    await rig.until(lambda: rig.app.session_runs and bool(rig.faux.requests), "the run")
+    await rig.until(lambda: rig.current.running and bool(rig.faux.requests), "the run")
 
 
 class Asked:
     """Stands for the commands; it notes what was run."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, rig: Rig) -> None:
         self.ran: list[str] = []
-        self._before = app.commands
-        app.commands = self  # type: ignore[assignment]
-
-    def takes(self, text: str) -> bool:
-        return text.startswith("/")
+        rig.parts.commands.run = self.run  # type: ignore[method-assign,assignment]
 
     async def run(self, text: str) -> None:
         self.ran.append(text)
@@ -56,9 +52,9 @@ def test_escape_stops_the_run_and_brings_back_what_was_queued_before_the_draft(t
             await rig.press("escape")
             await rig.idle()
             assert len(rig.session.queue) == 0
-            assert rig.app.editor.text == "first thought\n\nsecond thought\n\na draft"
+            assert rig.front.editor.text == "first thought\n\nsecond thought\n\na draft"
             await rig.type("!")
-            assert rig.app.editor.text.endswith("a draft!")
+            assert rig.front.editor.text.endswith("a draft!")
 
     run(test)
 
@@ -75,7 +71,7 @@ def test_escape_keeps_a_folded_paste_in_the_draft(tmp_path: Path) -> None:
             await rig.press("escape")
             await rig.idle()
             await rig.show("[Pasted text #1 +50 lines]")
-            assert rig.app.editor.text == f"queued\n\n{pasted}"
+            assert rig.front.editor.text == f"queued\n\n{pasted}"
 
     run(test)
 
@@ -105,12 +101,12 @@ def test_alt_up_takes_back_the_last_queued_message(tmp_path: Path) -> None:
             await rig.send("one")
             await rig.send("two")
             await rig.press("alt+up")
-            assert rig.app.editor.text == "two"
+            assert rig.front.editor.text == "two"
             await rig.press("alt+up")
-            assert rig.app.editor.text == "one\n\ntwo"
+            assert rig.front.editor.text == "one\n\ntwo"
             await rig.press("alt+up")
             await rig.show("Nothing waits to be sent.")
-            assert rig.app.editor.text == "one\n\ntwo"
+            assert rig.front.editor.text == "one\n\ntwo"
 
     run(test)
 
@@ -125,10 +121,10 @@ def test_escape_first_closes_the_list_of_completions(tmp_path: Path) -> None:
             await rig.show("❯ notes.txt")
             await rig.press("escape")
             await rig.gone("❯ notes.txt")
-            assert rig.app.busy
+            assert rig.current.busy
             await rig.press("escape")
             await rig.idle()
-            assert rig.app.editor.text == "@not"
+            assert rig.front.editor.text == "@not"
 
     run(test)
 
@@ -137,7 +133,7 @@ def test_escape_first_closes_the_list_of_completions(tmp_path: Path) -> None:
 def test_escape_twice_on_an_empty_editor_looks_around(tmp_path: Path, wanted: str, ran: list[str]) -> None:
     async def test() -> None:
         async with rigged(tmp_path, settings={"interaction.doubleEscape": wanted}) as rig:
-            asked = Asked(rig.app)
+            asked = Asked(rig)
             await rig.press("escape")
             await rig.rested()
             assert asked.ran == []
@@ -154,12 +150,12 @@ def test_escape_twice_on_an_empty_editor_looks_around(tmp_path: Path, wanted: st
 def test_escape_twice_with_a_text_opens_nothing(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            asked = Asked(rig.app)
+            asked = Asked(rig)
             await rig.type("text")
             await rig.press("escape", "escape")
             await rig.rested()
             assert asked.ran == []
-            assert rig.app.editor.text == "text"
+            assert rig.front.editor.text == "text"
 
     run(test)
 
@@ -167,9 +163,9 @@ def test_escape_twice_with_a_text_opens_nothing(tmp_path: Path) -> None:
 def test_the_escape_that_stopped_a_run_is_not_the_first_of_two(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Wait()]]) as rig:
-            asked = Asked(rig.app)
+            asked = Asked(rig)
             rig.terminal.type("begin\n")
-            await rig.until(lambda: rig.app.session_runs, "the run")
+            await rig.until(lambda: rig.current.running, "the run")
             await rig.press("escape")
             await rig.idle()
             await rig.press("escape")
@@ -182,7 +178,7 @@ def test_the_escape_that_stopped_a_run_is_not_the_first_of_two(tmp_path: Path) -
 def test_the_modes_of_shell_and_python_show_and_escape_leaves_them(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            editor = rig.app.editor
+            editor = rig.front.editor
             for text, token, sign in (("!ls", "bashMode", "sh !ls"), ("$1+1", "pythonMode", "py $1+1")):
                 await rig.type(text)
                 await rig.show(sign)
@@ -213,9 +209,9 @@ def test_ctrl_c_clears_tells_what_a_second_one_does_and_can_be_undone(tmp_path: 
             await rig.type("something")
             await rig.press("ctrl+c")
             await rig.show("Press Ctrl+C again to quit.")
-            assert rig.app.editor.is_empty
+            assert rig.front.editor.is_empty
             await rig.press("ctrl+-")
-            assert rig.app.editor.text == "something"
+            assert rig.front.editor.text == "something"
 
     run(test)
 
@@ -225,7 +221,7 @@ def test_ctrl_c_twice_within_a_moment_quits(tmp_path: Path) -> None:
         async with rigged(tmp_path) as rig:
             await rig.type("something")
             await rig.press("ctrl+c", "ctrl+c")
-            await rig.until(lambda: rig.app.session is None, "the end")
+            await rig.until(lambda: rig.current.session is None, "the end")
 
     run(test)
 
@@ -236,7 +232,7 @@ def test_ctrl_c_on_an_empty_editor_stops_what_runs(tmp_path: Path) -> None:
             await begin(rig)
             await rig.type("draft")
             await rig.press("ctrl+c")
-            assert rig.app.busy
+            assert rig.current.busy
             rig.skip(TWICE_S)
             await rig.press("ctrl+c")
             await rig.show("Stopped. Press Ctrl+C again to quit.")
@@ -249,9 +245,9 @@ def test_a_key_that_is_held_counts_once(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             held = [Key("ctrl+c"), Key("ctrl+c", kind="repeat"), Key("ctrl+c", kind="release")]
-            rig.app.screen.on_input([*held])
+            rig.front.screen.on_input([*held])
             await rig.rested()
-            assert rig.app.session is not None
+            assert rig.current.session is not None
 
     run(test)
 
@@ -261,9 +257,9 @@ def test_ctrl_d_quits_only_where_nothing_is_written(tmp_path: Path) -> None:
         async with rigged(tmp_path) as rig:
             await rig.type("ab")
             await rig.press("left", "ctrl+d")
-            assert rig.app.editor.text == "a"
+            assert rig.front.editor.text == "a"
             await rig.press("backspace", "ctrl+d")
-            await rig.until(lambda: rig.app.session is None, "the end")
+            await rig.until(lambda: rig.current.session is None, "the end")
 
     run(test)
 
@@ -276,7 +272,7 @@ def test_ctrl_z_gives_the_terminal_away_and_takes_it_back(tmp_path: Path) -> Non
             await rig.type("kept")
             await rig.press("ctrl+z")
             assert seen == [None]
-            assert rig.terminal.watcher is rig.app.screen
+            assert rig.terminal.watcher is rig.front.screen
             await rig.show("kept")
 
     run(test)
@@ -286,19 +282,19 @@ def test_a_key_of_a_dialog_is_not_taken_from_it(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Wait()]]) as rig:
             await begin(rig)
-            rig.app.start(_ask(rig.app))
-            await rig.until(lambda: rig.app.dialogs.open, "the dialog")
+            rig.parts.tasks.start(_ask(rig))
+            await rig.until(lambda: rig.parts.dialogs.open, "the dialog")
             thinking = rig.session.thinking
             await rig.press("ctrl+d", "shift+tab", "escape")
-            await rig.until(lambda: not rig.app.dialogs.open, "the end of the dialog")
-            assert rig.app.busy
+            await rig.until(lambda: not rig.parts.dialogs.open, "the end of the dialog")
+            assert rig.current.busy
             assert rig.session.thinking == thinking
 
     run(test)
 
 
-async def _ask(app: App) -> None:
-    await app.ui.select("Which?", ["one", "two"])
+async def _ask(rig: Rig) -> None:
+    await rig.parts.ui.select("Which?", ["one", "two"])
 
 
 @pytest.mark.parametrize(
@@ -308,7 +304,7 @@ async def _ask(app: App) -> None:
 def test_some_keys_do_what_a_command_does(tmp_path: Path, key: str, command: str) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            asked = Asked(rig.app)
+            asked = Asked(rig)
             await rig.press(key)
             await rig.rested()
             assert asked.ran == [command]
@@ -401,7 +397,7 @@ def test_what_was_sent_before_there_was_a_session_is_sent_in_order(
         terminal.type("before the app\n")
 
     async def began(app: App, *arguments: Any) -> int:
-        app.front.timer.call_soon(terminal.type, "before the session\nand on")
+        app.parts.context.display.timer.call_soon(terminal.type, "before the session\nand on")
         return await run_app(app, *arguments)
 
     monkeypatch.setattr(EarlyScreen, "open", opened)
@@ -413,7 +409,7 @@ def test_what_was_sent_before_there_was_a_session_is_sent_in_order(
             await rig.until(lambda: len(said(rig)) == 3, "three messages")
             await rig.idle()
             assert said(rig) == ["from the command line", "before the app", "before the session"]
-            assert rig.app.editor.text == "and on"
+            assert rig.front.editor.text == "and on"
 
     run(test)
 
@@ -424,7 +420,7 @@ def test_a_blank_message_is_not_sent(tmp_path: Path) -> None:
             await rig.send("   ")
             await rig.rested()
             assert rig.faux.requests == []
-            assert rig.app.editor.is_empty
+            assert rig.front.editor.is_empty
 
     run(test)
 
@@ -441,7 +437,7 @@ def test_a_message_that_the_queue_refuses_stays_in_the_editor(
             await asyncio.sleep(0.01)
             await rig.send("one too many")
             await rig.show("The queue is full")
-            assert rig.app.editor.text == "one too many"
+            assert rig.front.editor.text == "one too many"
 
     run(test)
 
@@ -449,7 +445,7 @@ def test_a_message_that_the_queue_refuses_stays_in_the_editor(
 def test_a_hint_goes_away_by_itself(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            rig.app.input.hint("for a moment", seconds=1)
+            rig.parts.notices.hint("for a moment", seconds=1)
             await rig.show("for a moment")
             rig.skip(1)
             await rig.gone("for a moment")

@@ -35,7 +35,7 @@ def test_a_draft_is_kept_while_it_is_written_and_comes_back(tmp_path: Path) -> N
             shown = await rig.show("half a [Pasted text #1 +40 lines]")
             assert "Your draft of " in shown
             assert " is back." in shown
-            assert rig.app.editor.text == f"half a {pasted}"
+            assert rig.front.editor.text == f"half a {pasted}"
 
     run(test)
 
@@ -53,7 +53,7 @@ def test_a_draft_is_gone_when_it_was_sent_or_cleared(tmp_path: Path) -> None:
                 await rig.idle()
         async with rigged(tmp_path) as rig:
             await rig.rested()
-            assert rig.app.editor.is_empty
+            assert rig.front.editor.is_empty
 
     run(test)
 
@@ -63,7 +63,7 @@ def test_the_end_saves_what_is_not_saved_yet(tmp_path: Path) -> None:
         async with rigged(tmp_path) as rig:
             await rig.type("typed a moment ago")
             assert kept() == []
-            rig.app.input.detach()
+            rig.parts.input.detach()
             assert len(kept()) == 1
 
     run(test)
@@ -74,7 +74,7 @@ def test_nothing_is_made_where_nothing_was_written(tmp_path: Path) -> None:
         async with rigged(tmp_path) as rig:
             await rig.type("x")
             await rig.press("backspace")
-            rig.app.input.detach()
+            rig.parts.input.detach()
 
     run(test)
     assert not (Path(os.environ["TAU_HOME"]) / "drafts").exists()
@@ -86,7 +86,7 @@ def test_a_draft_does_not_mix_with_what_is_being_typed_already(
     restore = draft_autosave.DraftAutosave.restore
 
     def typed_first(keeper: draft_autosave.DraftAutosave) -> None:
-        keeper._app.editor.insert("already typing")
+        keeper._editor.insert("already typing")
         restore(keeper)
 
     async def test() -> None:
@@ -97,11 +97,11 @@ def test_a_draft_does_not_mix_with_what_is_being_typed_already(
         monkeypatch.setattr(draft_autosave.DraftAutosave, "restore", typed_first)
         async with rigged(tmp_path) as rig:
             await rig.show("is in the history")
-            assert rig.app.editor.text == "already typing"
+            assert rig.front.editor.text == "already typing"
             await rig.press("up")
-            assert rig.app.editor.text == "the old draft"
+            assert rig.front.editor.text == "the old draft"
             await rig.press("down")
-            assert rig.app.editor.text == "already typing"
+            assert rig.front.editor.text == "already typing"
 
     run(test)
 
@@ -112,7 +112,7 @@ def test_an_entry_of_the_history_that_is_only_looked_at_is_no_draft(tmp_path: Pa
             await rig.send("sent before")
             await rig.idle()
             await rig.press("up")
-            assert rig.app.editor.text == "sent before"
+            assert rig.front.editor.text == "sent before"
             rig.skip(draft_autosave.PAUSE_S)
             await rig.rested()
             assert kept() == []
@@ -161,7 +161,7 @@ def test_a_draft_below_an_old_text_that_is_sent_again_stays_kept(tmp_path: Path)
             await rig.press("up")
             await rig.press("enter")
             await rig.idle()
-            assert rig.app.editor.text == "my long draft"
+            assert rig.front.editor.text == "my long draft"
             rig.skip(draft_autosave.PAUSE_S)
             await rig.until(lambda: len(kept()) == 1 and b"my long draft" in kept()[0].read_bytes(), "it")
 
@@ -189,7 +189,7 @@ def test_a_draft_stays_kept_while_an_old_text_is_changed_or_emptied(tmp_path: Pa
         async with rigged(tmp_path) as rig:
             await rig.show("sent before and changed")
             await rig.press("home", "up")
-            assert rig.app.editor.text == "my long draft"
+            assert rig.front.editor.text == "my long draft"
 
     run(test)
 
@@ -201,9 +201,9 @@ def test_ctrl_c_twice_in_a_hurry_leaves_the_text_in_the_history(tmp_path: Path) 
             await rig.press("ctrl+c", "ctrl+c")
         assert kept() == []
         async with rigged(tmp_path) as rig:
-            assert rig.app.editor.is_empty
+            assert rig.front.editor.is_empty
             await rig.press("up")
-            await rig.until(lambda: rig.app.editor.text == "much work", "the text")
+            await rig.until(lambda: rig.front.editor.text == "much work", "the text")
 
     run(test)
 
@@ -219,9 +219,9 @@ def test_a_draft_comes_back_with_folded_pastes_and_pictures_at_another_size(tmp_
             await rig.show("[shot.png")
             rig.terminal.paste(pasted)
             await rig.type("日本語 and " + "many words " * 20)
-            text = rig.app.editor.text
+            text = rig.front.editor.text
         async with rigged(tmp_path, [[Say("Seen.")]], columns=24, rows=12) as rig:
-            await rig.until(lambda: rig.app.editor.text == text, "the draft")
+            await rig.until(lambda: rig.front.editor.text == text, "the draft")
             await rig.press("enter")
             await rig.idle()
             said, image = rig.faux.requests[-1].messages[-1].content

@@ -36,11 +36,11 @@ def test_reload_gives_the_editor_and_the_screen_their_new_keys_at_once(tmp_path:
             assert "Delete to the start of the line: F7." in shown
             await rig.type("one two")
             await rig.press("ctrl+u")
-            assert rig.app.editor.text == "one two"
+            assert rig.front.editor.text == "one two"
             await rig.press("f7")
-            assert rig.app.editor.text == ""
+            assert rig.front.editor.text == ""
             await rig.press("f8")
-            assert rig.app.editor.text == "one two"
+            assert rig.front.editor.text == "one two"
             await rig.press("f9")
             await rig.show("Cleared; F8 brings it back. Press F9 again to quit.")
             await rig.press("f10")
@@ -102,7 +102,7 @@ def test_reload_names_both_actions_of_a_key_and_which_one_wins(tmp_path: Path) -
             await rig.type("abc")
             await rig.press("home", "ctrl+l")
             await rig.type("d")
-            assert rig.app.editor.text == "abcd"
+            assert rig.front.editor.text == "abcd"
 
     run(test)
 
@@ -111,7 +111,7 @@ def test_a_broken_file_of_keys_changes_nothing(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, columns=120) as rig:
             put(home() / "keybindings.json", '{"app.help.hotkeys": ')
-            assert "keybindings.json" in await said(rig, "/reload", "This is not valid JSON")
+            assert "keybindings.json" in await said(rig, "/reload", "Invalid JSON")
             await rig.press("f1")
             await rig.show("── Keys")
 
@@ -128,7 +128,7 @@ def test_keys_of_lists_are_theirs_while_completions_are_offered(tmp_path: Path) 
             bind({"tui.select.up": ["up", "ctrl+p"], "tui.select.down": ["down", "ctrl+n"]})
             await reloaded(rig)
             await rig.type("@")
-            completing = rig.app.editor.completing
+            completing = rig.front.editor.completing
             await rig.until(lambda: completing.is_open and len(completing.list.items) > 1, "a list")
             await rig.press("ctrl+n")
             assert completing.at == 1

@@ -31,7 +31,7 @@ from tests.modes.interactive.test_blocks import Stage
 
 def blocks(rig: Rig) -> list[list[str]]:
     """The rows of all blocks from the first message on; without times, which nobody records."""
-    all_of_them = list(rig.app.layout.transcript.blocks)
+    all_of_them = list(rig.front.layout.transcript.blocks)
     first = next(place for place, block in enumerate(all_of_them) if isinstance(block, UserBlock))
     found = [[_timeless(strip_styles(row)) for row in block.render(80)] for block in all_of_them[first:]]
     return [rows for rows in found if rows]
@@ -68,7 +68,7 @@ def test_the_same_blocks_stand_there_after_it_was_opened_again(tmp_path: Path) -
             await rig.send("first")
             await rig.show("All done.")
             await rig.idle()
-            line = rig.app.events.shell_line("!", "echo mine")
+            line = rig.parts.transcript.shell_line("!", "echo mine")
             line.finish(await rig.session.bash("echo mine", show=line.write))
             await rig.send("second")
             await rig.show("cut o")
@@ -107,7 +107,7 @@ def test_going_elsewhere_in_the_tree_shows_that_branch(tmp_path: Path) -> None:
             await rig.show("Two.")
             await rig.idle()
             await rig.session.goto(leaf)
-            rig.app.events.rebuild()
+            rig.parts.transcript.rebuild()
             shown = await rig.gone("Two.")
             assert "❯ first" in shown and "❯ second" not in rig.tape()
 
@@ -247,9 +247,9 @@ def test_a_conversation_that_never_ends_does_not_grow_on_the_screen(
         async with rigged(tmp_path, [[Say("Yes.")]]) as rig:
             for number in range(24):
                 await rig.send(f"question {number}.")
-                await rig.until(lambda: len(rig.faux.requests) == number + 1 and not rig.app.busy)  # noqa: B023
+                await rig.until(lambda: len(rig.faux.requests) == number + 1 and not rig.current.busy)  # noqa: B023
             await rig.idle()
-            assert len(rig.app.layout.transcript.blocks) <= 20
+            assert len(rig.front.layout.transcript.blocks) <= 20
             asked = [row for row in rig.terminal.tape() if row.startswith("❯ question")]
             assert asked == [f"❯ question {number}." for number in range(24)]
 

@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from tau.config.paths import user_paths
-from tau.modes.interactive.themes.appearance import use_theme
 from tau.modes.interactive.themes.theme_watcher import EVERY_S
 from tests.modes.interactive.rig import Rig, rigged, run
 
@@ -19,7 +18,7 @@ def save(accent: str, name: str = "mine") -> Path:
 
 
 def accent(rig: Rig) -> str:
-    return rig.app.theme._tokens["accent"].fg
+    return rig.front.theme._tokens["accent"].fg
 
 
 @asynccontextmanager
@@ -56,9 +55,9 @@ def test_a_broken_file_keeps_the_look_and_is_told_once(tmp_path: Path) -> None:
             await rig.show("The screen keeps the look that it has.")
             path.write_text('{"colors": {"accent": "#22')  # saved again with the same mistake
             rig.skip(EVERY_S)
-            assert rig.app.theme_watch._suspect != ""
+            assert rig.parts.themes.watch._suspect != ""
             rig.skip(EVERY_S)
-            assert rig.app.theme_watch._suspect == ""
+            assert rig.parts.themes.watch._suspect == ""
             await rig.drawn()
             assert accent(rig) == "#111111"
             assert rig.tape().count("The screen keeps the look that it has.") == 1
@@ -72,7 +71,7 @@ def test_a_file_that_is_only_half_written_is_not_told(tmp_path: Path) -> None:
     async def test() -> None:
         path = save("#111111")
         async with in_mine(tmp_path) as rig:
-            watch = rig.app.theme_watch
+            watch = rig.parts.themes.watch
             path.write_text("{")
             watch.look()
             assert watch._suspect
@@ -91,7 +90,7 @@ def test_a_file_that_is_gone_or_empty_keeps_the_look_until_it_comes_back(tmp_pat
         async with in_mine(tmp_path) as rig:
             path.unlink()
             rig.terminal.focus(True)
-            rig.app.theme_watch.follow("mine")  # as after another setting was changed
+            rig.parts.themes.watch.follow("mine")  # as after another setting was changed
             assert accent(rig) == "#111111"
             path.write_text("")
             rig.terminal.focus(True)
@@ -108,7 +107,7 @@ def test_leaving_the_list_brings_a_broken_theme_back_as_it_was(tmp_path: Path) -
         async with in_mine(tmp_path) as rig:
             path.unlink()
             await rig.send("/theme")
-            await rig.show("Theme on a dark terminal")
+            await rig.show("Theme for dark terminals")
             await rig.type("ocean")
             await rig.until(lambda: accent(rig) != "#111111", "another theme")
             await rig.press("escape")
@@ -140,7 +139,7 @@ def test_the_file_of_a_theme_chosen_later_is_followed_and_the_old_one_no_more(tm
             await rig.send("/theme other")
             await becomes(rig, "#444444")
             save("#33bb33")
-            rig.app.theme_watch.look()
+            rig.parts.themes.watch.look()
             assert accent(rig) == "#444444"
 
     run(test)
@@ -158,7 +157,7 @@ def test_the_terminal_coming_to_the_front_looks_at_once(tmp_path: Path) -> None:
 
 
 def is_woken(rig: Rig) -> bool:
-    return rig.app.theme_watch._next is not None
+    return rig.parts.themes.watch._next is not None
 
 
 def test_a_theme_of_tau_wakes_nobody_up(tmp_path: Path) -> None:
@@ -166,9 +165,9 @@ def test_a_theme_of_tau_wakes_nobody_up(tmp_path: Path) -> None:
         save("#111111")
         async with in_mine(tmp_path, "ember") as rig:
             assert not is_woken(rig)
-            use_theme(rig.app, "mine")
+            rig.parts.themes.use("mine")
             assert is_woken(rig)
-            use_theme(rig.app, "ember")
+            rig.parts.themes.use("ember")
             assert not is_woken(rig)
         async with in_mine(tmp_path) as rig:
             assert is_woken(rig)

@@ -11,7 +11,7 @@ from tau.base.errors import ConfigError
 from tau.config.layers import load_settings
 from tau.config.paths import user_paths
 from tau.config.settings import Settings
-from tau.modes.interactive.themes.appearance import load_theme, look_of, theme_names, tokens_of, use_theme
+from tau.modes.interactive.themes.appearance import load_theme, look_of, theme_names, tokens_of
 from tau.modes.interactive.themes.tokens import ROLES, TOKENS
 from tau.tui.style import DARK_TOKENS, compiled
 from tau.tui.terminal.port import Capabilities
@@ -128,9 +128,9 @@ def test_another_theme_is_on_the_screen_at_once(tmp_path: Path) -> None:
             await rig.show("tau")
             row = next(at for at, text in enumerate(rig.terminal.screen()) if text.startswith("tau "))
             before = rig.terminal.cell(row, 0).fg
-            use_theme(rig.app, "ember")
+            rig.parts.themes.use("ember")
             await rig.until(lambda: rig.terminal.cell(row, 0).fg not in (before, ""), "other colours")
             with pytest.raises(ConfigError, match="There is no theme"):
-                use_theme(rig.app, "nonsense")
+                rig.parts.themes.use("nonsense")
 
     run(test)

@@ -21,7 +21,7 @@ T = TypeVar("T")
 async def asked(rig: Rig, question: Awaitable[T], answer: Callable[[], Awaitable[Any]]) -> T:
     """What a question gives when `answer` is done to it."""
     task = asyncio.ensure_future(question)
-    await rig.until(lambda: rig.app.dialogs.open or task.done(), "a dialog")
+    await rig.until(lambda: rig.parts.dialogs.open or task.done(), "a dialog")
     await answer()
     async with asyncio.timeout(5):
         return await task
@@ -30,7 +30,7 @@ async def asked(rig: Rig, question: Awaitable[T], answer: Callable[[], Awaitable
 def test_one_of_a_few_is_chosen_by_its_number_by_arrows_or_not_at_all(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            ui = rig.app.ui
+            ui = rig.parts.ui
             options = ["red", "green", "blue"]
 
             async def by_number() -> None:
@@ -46,7 +46,7 @@ def test_one_of_a_few_is_chosen_by_its_number_by_arrows_or_not_at_all(tmp_path: 
             escape = lambda: rig.press("escape")  # noqa: E731
             assert await asked(rig, ui.select("Which colour?", options), escape) is None
             await rig.gone("Which colour?")
-            assert rig.app.screen.focused is rig.app.editor
+            assert rig.front.screen.focused is rig.front.editor
 
     run(test)
 
@@ -61,7 +61,7 @@ def test_a_long_list_is_narrowed_by_typing(tmp_path: Path) -> None:
                 await rig.press("enter")
 
             options = [f"item {number}" for number in range(100)]
-            assert await asked(rig, rig.app.ui.select("Which?", options), narrow) == "item 77"
+            assert await asked(rig, rig.parts.ui.select("Which?", options), narrow) == "item 77"
 
     run(test)
 
@@ -74,7 +74,7 @@ def test_more_options_than_anybody_reads_are_told_to_be_left_out(tmp_path: Path)
                 await rig.show("200 more options are not shown.")
                 await rig.press("escape")
 
-            await asked(rig, rig.app.ui.select("Which?", [f"item {n}" for n in range(1200)]), look)
+            await asked(rig, rig.parts.ui.select("Which?", [f"item {n}" for n in range(1200)]), look)
 
     run(test)
 
@@ -82,7 +82,7 @@ def test_more_options_than_anybody_reads_are_told_to_be_left_out(tmp_path: Path)
 def test_enter_alone_says_no_to_a_yes_or_no_question(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            ui = rig.app.ui
+            ui = rig.parts.ui
             enter = lambda: rig.press("enter")  # noqa: E731
             assert await asked(rig, ui.confirm("Delete it?", "It cannot be undone."), enter) is False
             one = lambda: rig.type("1")  # noqa: E731
@@ -101,9 +101,11 @@ def test_a_line_of_text(tmp_path: Path) -> None:
                 await rig.show("a short name")
                 await rig.send("Jo hn")
 
-            assert await asked(rig, rig.app.ui.input("What is it called?", "a short name"), write) == "Jo hn"
+            assert (
+                await asked(rig, rig.parts.ui.input("What is it called?", "a short name"), write) == "Jo hn"
+            )
             escape = lambda: rig.press("escape")  # noqa: E731
-            assert await asked(rig, rig.app.ui.input("What is it called?"), escape) is None
+            assert await asked(rig, rig.parts.ui.input("What is it called?"), escape) is None
 
     run(test)
 
@@ -119,7 +121,7 @@ def test_a_longer_text_begins_with_what_is_there(tmp_path: Path) -> None:
                 await rig.show("second line")
                 await rig.press("enter")
 
-            text = await asked(rig, rig.app.ui.editor("Change it", "first line"), write)
+            text = await asked(rig, rig.parts.ui.editor("Change it", "first line"), write)
             assert text == "first line\nsecond line"
 
     run(test)
@@ -142,7 +144,7 @@ def test_a_longer_text_can_be_changed_in_another_editor(
                 await rig.show("from outside")
                 await rig.press("enter")
 
-            text = await asked(rig, rig.app.ui.editor("Change it", "begun\n"), write)
+            text = await asked(rig, rig.parts.ui.editor("Change it", "begun\n"), write)
             assert text == "begun\nfrom outside\n"
 
     run(test)
@@ -151,9 +153,9 @@ def test_a_longer_text_can_be_changed_in_another_editor(
 def test_a_question_that_nobody_answers_goes_away_when_its_time_is_up(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            assert await rig.app.ui.select("Anybody?", ["yes", "no"], timeout=0.05) is None
-            assert await rig.app.ui.confirm("Anybody?", "", timeout=0.05) is None
-            assert await rig.app.ui.input("Anybody?", timeout=0.05) is None
+            assert await rig.parts.ui.select("Anybody?", ["yes", "no"], timeout=0.05) is None
+            assert await rig.parts.ui.confirm("Anybody?", "", timeout=0.05) is None
+            assert await rig.parts.ui.input("Anybody?", timeout=0.05) is None
             await rig.gone("Anybody?")
 
     run(test)
@@ -162,8 +164,8 @@ def test_a_question_that_nobody_answers_goes_away_when_its_time_is_up(tmp_path: 
 def test_questions_wait_for_each_other(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            first = asyncio.ensure_future(rig.app.ui.select("The first?", ["a", "b"]))
-            second = asyncio.ensure_future(rig.app.ui.select("The second?", ["c", "d"]))
+            first = asyncio.ensure_future(rig.parts.ui.select("The first?", ["a", "b"]))
+            second = asyncio.ensure_future(rig.parts.ui.select("The second?", ["c", "d"]))
             assert "The second?" not in await rig.show("The first?")
             await rig.type("2")
             await rig.show("The second?")
@@ -177,20 +179,20 @@ def test_what_is_being_written_is_not_interrupted_in_the_middle_of_a_word(tmp_pa
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.type("hel")
-            question = asyncio.ensure_future(rig.app.ui.select("Now?", ["a", "b"]))
+            question = asyncio.ensure_future(rig.parts.ui.select("Now?", ["a", "b"]))
             rig.skip(QUIET_S / 2)
             await rig.rested()
-            assert not rig.app.dialogs.open
+            assert not rig.parts.dialogs.open
             await rig.type("lo 1")
-            assert rig.app.editor.text == "hello 1"
+            assert rig.front.editor.text == "hello 1"
             rig.skip(QUIET_S / 2)
             await rig.rested()
-            assert not rig.app.dialogs.open
+            assert not rig.parts.dialogs.open
             rig.skip(QUIET_S / 2)
             await rig.show("Now?")
             await rig.type("2")
             assert await question == "b"
-            assert rig.app.editor.text == "hello 1"
+            assert rig.front.editor.text == "hello 1"
 
     run(test)
 
@@ -201,11 +203,11 @@ def test_a_question_goes_away_with_the_run_that_asked_it(tmp_path: Path) -> None
         async with rigged(tmp_path, answers, settings={"tools.approvalMode": "ask"}) as rig:
             await rig.send("go")
             await rig.show("touch made")
-            await rig.until(lambda: rig.app.dialogs.open)
+            await rig.until(lambda: rig.parts.dialogs.open)
             rig.session.abort()
             await rig.idle()
-            assert not rig.app.dialogs.open
-            assert rig.app.screen.focused is rig.app.editor
+            assert not rig.parts.dialogs.open
+            assert rig.front.screen.focused is rig.front.editor
             assert not (tmp_path / "made").exists()
 
     run(test)
@@ -221,7 +223,7 @@ def test_text_from_outside_cannot_drive_the_terminal_nor_push_the_answers_away(t
                 assert "Sure?" in shown and "the end" in shown
                 await rig.type("2")
 
-            assert await asked(rig, rig.app.ui.select(title, ["yes\x1b[31m", "no"]), look) == "no"
+            assert await asked(rig, rig.parts.ui.select(title, ["yes\x1b[31m", "no"]), look) == "no"
             assert rig.terminal.title != "owned"
 
     run(test)
@@ -238,7 +240,7 @@ def test_questions_fit_any_width(tmp_path: Path, columns: int) -> None:
                 assert rig.screen().count("very long") == 1
                 await rig.press("escape")
 
-            question = rig.app.ui.select("Is this fine?", ["a very long answer " + "x " * 60, "no"])
+            question = rig.parts.ui.select("Is this fine?", ["a very long answer " + "x " * 60, "no"])
             await asked(rig, question, look)
 
     run(test)
@@ -256,7 +258,7 @@ def test_without_boxes_a_question_is_told_in_words(tmp_path: Path) -> None:
                 await rig.until(lambda: "Selected: 2. No" in rig.tape(), "the choice")
                 await rig.press("enter")
 
-            assert await asked(rig, rig.app.ui.confirm("Sure?", ""), look) is False
+            assert await asked(rig, rig.parts.ui.confirm("Sure?", ""), look) is False
 
     run(test)
 
@@ -280,9 +282,9 @@ def test_a_part_of_somebody_elses_is_shown_until_it_is_done(tmp_path: Path) -> N
                 await rig.show("a part of my own")
                 await rig.type("x")
 
-            assert await asked(rig, rig.app.ui.custom(Part), press) == 42
+            assert await asked(rig, rig.parts.ui.custom(Part), press) == 42
             with pytest.raises(TauError):
-                await rig.app.ui.custom("no function")
+                await rig.parts.ui.custom("no function")
 
     run(test)
 
@@ -293,10 +295,10 @@ def test_a_part_that_cannot_be_made_is_told_and_breaks_nothing(tmp_path: Path) -
 
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            assert await rig.app.ui.custom(broken) is None
-            assert await rig.app.ui.custom(lambda done: "text") is None
+            assert await rig.parts.ui.custom(broken) is None
+            assert await rig.parts.ui.custom(lambda done: "text") is None
             await rig.show("no such thing")
-            assert not rig.app.dialogs.open
+            assert not rig.parts.dialogs.open
 
     run(test)
 
@@ -304,7 +306,7 @@ def test_a_part_that_cannot_be_made_is_told_and_breaks_nothing(tmp_path: Path) -
 def test_signs_stand_around_the_editor_until_they_are_taken_away(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, rows=40) as rig:
-            ui = rig.app.ui
+            ui = rig.parts.ui
             ui.status("b", "second")
             ui.status("a", "first\x1b[2J")
             ui.widget("w", [f"line {number}" for number in range(30)])
@@ -327,7 +329,7 @@ def test_signs_stand_around_the_editor_until_they_are_taken_away(tmp_path: Path)
 def test_a_notice_stands_in_the_transcript(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            rig.app.ui.notify("Mind the gap.", "warning")
+            rig.parts.ui.notify("Mind the gap.", "warning")
             await rig.show("Mind the gap.")
 
     run(test)

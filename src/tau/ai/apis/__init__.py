@@ -1,4 +1,4 @@
-"""The dialects by name. Each is one module, loaded when the first request speaks it."""
+"""The dialects by name. Each is one module, loaded with its first request."""
 
 from typing import Protocol
 
@@ -21,8 +21,8 @@ DIALECTS: dict[str, DialectModule] = {
 
 
 def dialect(api: str) -> Dialect:
-    """The dialect of that name. Raises ConfigError, for the name comes from a file of the user's."""
+    """Return the dialect of that name. Raises ConfigError: names come from the user's files."""
     module = DIALECTS.get(api)
     if module is None:
-        raise ConfigError(f'There is no API "{api}"; the api of a model is one of {", ".join(DIALECTS)}.')
+        raise ConfigError(f'Unknown API "{api}"; use one of {", ".join(DIALECTS)}.')
     return module.stream

@@ -36,11 +36,11 @@ EFFORT: dict[ThinkingLevel, str] = {
 }
 
 CACHED = {"type": "ephemeral"}
-CACHED_MESSAGES = 2  # with the system prompt and the tools: the four marks that a request may carry
+CACHED_MESSAGES = 2  # with the system prompt and the tools, the four cache marks a request may have
 
 
 def build_body(model: Model, request: Request) -> dict[str, Any]:
-    """The request in this dialect. What stays the same between requests comes first."""
+    """Build the request body. Parts that stay the same between requests come first."""
     mark = model.compat.cache_control
     body: dict[str, Any] = {"model": model.id}
     if request.tools:
@@ -86,7 +86,7 @@ def _thinking(model: Model, request: Request, messages: list[dict[str, Any]]) ->
 
 
 def _is_amid_calls_without_thinking(messages: list[dict[str, Any]]) -> bool:
-    """Whether the last calls were made without thinking, by another model, say: too late to switch it on."""
+    """Whether the last calls were made without thinking, such as by another model: too late to enable it."""
     for message in reversed(messages):
         if message["role"] == "assistant":
             blocks = message["content"]
@@ -95,7 +95,7 @@ def _is_amid_calls_without_thinking(messages: list[dict[str, Any]]) -> bool:
 
 
 def _mark(messages: list[dict[str, Any]]) -> None:
-    """Ask the server to keep what comes before the last user messages."""
+    """Ask the server to cache everything before the last user messages."""
     last = [message for message in messages if message["role"] == "user"][-CACHED_MESSAGES:]
     for message in last:
         message["content"][-1]["cache_control"] = CACHED
@@ -150,7 +150,7 @@ def _assistant(message: AssistantMessage) -> Iterator[dict[str, Any]]:
                     yield {"type": "text", "text": part.text}
             case ThinkingContent():
                 if not part.thinking_signature:
-                    continue  # refused without its signature
+                    continue  # rejected without its signature
                 if part.redacted is True:
                     yield {"type": "redacted_thinking", "data": part.thinking_signature}
                 else:

@@ -33,7 +33,7 @@ error_response = late("tau.ai.apis.error_response")
 
 VERSION = "2023-06-01"
 
-# Keys that go into `authorization` instead of `x-api-key`, with the feature they need switched on.
+# Keys for `authorization` instead of `x-api-key`, with the feature they need.
 BEARER_KEYS = {"sk-ant-oat": "oauth-2025-04-20", "sk-or-": ""}
 
 STOP_REASONS: dict[str, Literal["stop", "length", "toolUse"]] = {
@@ -46,7 +46,7 @@ STOP_REASONS: dict[str, Literal["stop", "length", "toolUse"]] = {
 async def stream(
     model: Model, request: Request, endpoint: Endpoint, http: Transport
 ) -> AsyncGenerator[Delta, None]:
-    """The answer to `request`, as it arrives."""
+    """Stream the answer to `request`."""
     async with http.open(
         "POST", url(endpoint.base_url), headers=_headers(endpoint), body=encode(build_body(model, request))
     ) as response:
@@ -59,7 +59,7 @@ async def stream(
                 continue
             delta = event.delta
             if delta is not None and event.type == "content_block_delta":
-                # By far the most frequent, so they take the shortest way.
+                # By far the most frequent, so they take the fast path.
                 if delta.text:
                     yield TextPiece(delta.text)
                 elif delta.thinking:
@@ -78,7 +78,7 @@ async def stream(
 
 
 def url(base_url: str) -> str:
-    """Where to send it: people write the base with and without the version."""
+    """The request URL; the base URL may include the version or not."""
     base = base_url.rstrip("/")
     return f"{base}/messages" if base.endswith("/v1") else f"{base}/v1/messages"
 
@@ -129,7 +129,7 @@ class _Delta(Struct, frozen=True, gc=False):
 
 
 class _Event(Struct, frozen=True):
-    """All events in one: unknown kinds then need no care, and the frequent ones decode at once."""
+    """All events in one struct: unknown kinds need no handling, and frequent ones decode fast."""
 
     type: str = ""
     index: int = 0
@@ -161,18 +161,18 @@ _KNOWN = frozenset(
 
 
 class _Answer:
-    """What must be remembered between the events of one answer."""
+    """State between the events of one answer."""
 
     def __init__(self, provider: str, key: str | None) -> None:
         self._provider = provider
         self._key = key
-        self._calls: dict[int, Any] = {}  # the input that came with the start, until pieces of it arrive
+        self._calls: dict[int, Any] = {}  # the input sent with the start, until pieces of it arrive
         self._called = False
         self._reason: Literal["stop", "length", "toolUse"] = "stop"
         self.done = False
 
     def decode(self, data: bytes) -> _Event | None:
-        """None for an event of a kind that we do not know."""
+        """None for an unknown kind of event."""
         try:
             return _decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -184,7 +184,7 @@ class _Answer:
             return decode_event(_EVENT, data) if kind in _KNOWN else None
 
     def continues_call(self, index: int) -> bool:
-        """Whether pieces of this block belong to a call; if so, they replace what came with its start."""
+        """Whether pieces of this block belong to a call; if so, they replace the input of its start."""
         if index not in self._calls:
             return False
         self._calls[index] = None
@@ -219,7 +219,7 @@ class _Answer:
                 if block.text:
                     yield TextPiece(block.text)
             case "thinking":
-                # Even without text: the signature that follows belongs to it.
+                # Even without text: the next signature belongs to it.
                 yield ThinkingPiece(block.thinking or "")
                 if block.signature:
                     yield Signature(block.signature)
@@ -230,7 +230,7 @@ class _Answer:
                 self._calls[index] = block.input
                 yield CallStart(index, block.id or new_call_id(), block.name or "")
             case _:
-                pass  # what the server does by itself, such as its own search
+                pass  # server-side tools, such as search
 
     def _stop(self, index: int) -> Iterator[Delta]:
         if index not in self._calls:
@@ -243,9 +243,7 @@ class _Answer:
 
     def _stopped(self, reason: str) -> Literal["stop", "length", "toolUse"]:
         if reason == "refusal":
-            raise error_response.refused(
-                self._provider, "the model will not do this. Word the request differently."
-            )
+            raise error_response.refused(self._provider, "the model refuses this. Rephrase the request.")
         return STOP_REASONS.get(reason, "stop")
 
 

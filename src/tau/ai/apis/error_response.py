@@ -1,7 +1,7 @@
-"""Turns a server's refusal into one `ProviderError`: the vendor's own sentence, and whether to try again.
+"""Turns an error response into one `ProviderError`: the vendor's message, and whether to retry.
 
-Only what a server says on purpose decides: its status, its error codes, its known wordings. Digits that stand
-in a text by chance decide nothing.
+Only explicit signals count: the status, error codes and known wordings. Numbers that happen to be in a text
+do not.
 """
 
 import re
@@ -78,9 +78,9 @@ OVERFLOW_KINDS = frozenset(
 RATE_KINDS = frozenset({"rate_limit_error", "rate_limit_exceeded", "too_many_requests"})
 
 MAX_SENTENCE_CHARS = 600
-ANOTHER_KEY = "Give another with --api-key, in auth.json or in the provider's environment variable."
+ANOTHER_KEY = "Set another with --api-key, in auth.json or in the provider's environment variable."
 
-ANOTHER_MODEL = "tau --list-models shows the models to choose from."
+ANOTHER_MODEL = "List models with tau --list-models."
 
 _NO_MODEL = re.compile(
     r"\bmodel\b.{0,120}\b(?:not found|(?:does )?not exist|not (?:a )?valid|unknown)"
@@ -113,9 +113,9 @@ _TITLE = re.compile(r"<title[^>]*>(.*?)</title", re.I | re.S)
 
 
 class ErrorBody(Struct, frozen=True):
-    """What an error body says. `kinds` are its types and codes in lower case, `code` its number if any.
+    """A parsed error body. `kinds` are its types and codes in lower case, `code` its number if any.
 
-    `param` is the part of the request that it blames; `daily`: it names a limit that a day renews.
+    `param` is the part of the request it blames; `daily`: it names a daily limit.
     """
 
     sentence: str
@@ -127,7 +127,7 @@ class ErrorBody(Struct, frozen=True):
 
 
 async def refusal(response: Response, *, provider: str, key: str | None) -> ProviderError:
-    """The error that an answer stands for which is not a stream of events."""
+    """The error for a response that is not an event stream."""
     status, headers = response.status, response.headers
     body = await response.read()
     if status >= 400:
@@ -150,7 +150,7 @@ def failure(
     provider: str = "",
     key: str | None = None,
 ) -> ProviderError:
-    """The error that an HTTP answer of 400 or more stands for. `now` is Unix time in seconds."""
+    """The error for an HTTP status of 400 or more. `now` is Unix time in seconds."""
     said = complaint(body)
     reason = sentence(_safe(said.sentence or _phrase(status), key))
     may_pass = status in RETRYABLE_STATUS or (status not in KEY_STATUS and bool(said.kinds & OVERLOAD_KINDS))
@@ -164,9 +164,9 @@ def failure(
 
 
 def stream_failure(body: bytes, *, provider: str = "", key: str | None = None) -> ProviderError:
-    """The error that an event in the middle of an answer stands for.
+    """The error for an event in the middle of an answer.
 
-    The request was accepted, so that an unknown failure is the server's and may pass.
+    The request was accepted, so an unknown failure is the server's and may be temporary.
     """
     said = complaint(body)
     status = said.code if said.code is not None and 400 <= said.code < 600 else None
@@ -176,15 +176,15 @@ def stream_failure(body: bytes, *, provider: str = "", key: str | None = None) -
         may_pass = status in RETRYABLE_STATUS
     else:
         may_pass = bool(said.kinds & SERVER_KINDS) or not said.kinds & FINAL_KINDS
-    reason = sentence(_safe(said.sentence or "no reason was given", key))
-    message = f"{provider or 'The server'} broke off its answer: {reason}"
+    reason = sentence(_safe(said.sentence or "no reason given", key))
+    message = f"{provider or 'The server'} aborted its answer: {reason}"
     return _judged(message, status, said, may_pass=may_pass, wait_s=said.delay_s)
 
 
 def _judged(
     message: str, status: int | None, said: ErrorBody, *, may_pass: bool, wait_s: float | None
 ) -> ProviderError:
-    """What is wrong decides before the status does: a bill, the size of the request, a picture in it."""
+    """The cause decides before the status: billing, the size of the request, an image in it."""
     overflow = _is_overflow(status, said)
     unwanted = not overflow and _is_media(status, said)
     unpaid = status == 402 or _is_unpaid(said)
@@ -202,17 +202,17 @@ def _judged(
 
 
 def cut_off(provider: str) -> ProviderError:
-    """The connection ended before the answer did."""
-    return ProviderError(f"The answer from {provider} was cut off before its end.", retryable=True)
+    """The connection closed before the answer ended."""
+    return ProviderError(f"The answer from {provider} was cut off.", retryable=True)
 
 
 def refused(provider: str, why: str) -> ProviderError:
-    """The model or a filter declined to answer; asking again the same way would not help."""
+    """The model or a filter declined to answer; retrying would not help."""
     return ProviderError(f"{provider} declined to answer: {why}")
 
 
 def complaint(body: bytes) -> ErrorBody:
-    """The vendor's sentence and codes from any of the shapes that servers use."""
+    """Parse the vendor's message and codes from any known shape."""
     try:
         value = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -236,7 +236,7 @@ def _from_object(value: dict[str, Any]) -> ErrorBody:
     said = next(_sentences(error, value), "")
     if isinstance(error.get("metadata"), dict) and isinstance(raw := error["metadata"].get("raw"), str):
         inner = complaint(raw.encode("utf-8", "replace"))
-        said = inner.sentence or said  # a router wraps what the vendor behind it said
+        said = inner.sentence or said  # a router wraps the vendor's error
     code = _number(error.get("code"))
     named = (error.get("type"), error.get("code"), error.get("status"))
     kinds = frozenset(kind.lower() for kind in named if isinstance(kind, str))
@@ -252,7 +252,7 @@ def _from_object(value: dict[str, Any]) -> ErrorBody:
 
 
 def _is_daily(details: Any) -> bool:
-    """Google names the limits that were reached; the delay beside them does not hold for those of a day."""
+    """Google names the exceeded limits; the delay next to them does not apply to daily ones."""
     for detail in details if isinstance(details, list) else ():
         violations = detail.get("violations") if isinstance(detail, dict) else None
         for violation in violations if isinstance(violations, list) else ():
@@ -282,7 +282,7 @@ def _number(item: object) -> int | None:
 
 
 def _plain(text: str) -> str:
-    """One line without markup, cut to a length that a person reads."""
+    """One line without markup, truncated to a readable length."""
     if "<" in text and (title := _TITLE.search(text)) and title[1].strip():
         text = title[1]
     elif "<html" in text.lower() or text.lstrip().startswith("<"):
@@ -291,7 +291,7 @@ def _plain(text: str) -> str:
 
 
 def _safe(text: str, key: str | None) -> str:
-    """The text without keys: servers echo them, we never do."""
+    """Remove keys from the text: servers echo them, we never do."""
     if key and len(key) > 3:
         text = text.replace(key, "[key]")
     return _SECRET.sub("[key]", text)
@@ -301,19 +301,19 @@ def _phrase(status: int) -> str:
     try:
         return HTTPStatus(status).phrase
     except ValueError:
-        return "Overloaded" if status == 529 else "no reason was given"
+        return "Overloaded" if status == 529 else "no reason given"
 
 
 def _worded(provider: str, status: int, reason: str, *, no_model: bool) -> str:
     if status == 401:
-        return f"{provider} refused the API key (401): {reason} {ANOTHER_KEY}"
+        return f"{provider} rejected the API key (401): {reason} {ANOTHER_KEY}"
     if status == 403:
-        return f"{provider} does not allow this with the API key in use (403): {reason} {ANOTHER_KEY}"
+        return f"{provider} does not allow this with the current API key (403): {reason} {ANOTHER_KEY}"
     return f"{provider} answered {status}: {reason}{f' {ANOTHER_MODEL}' if no_model else ''}"
 
 
 def _is_no_model(status: int, said: ErrorBody) -> bool:
-    """The server is there, but not the model that was asked for."""
+    """The server answers, but does not have the requested model."""
     if status == 404:
         return "model" in said.sentence.lower() or "model_not_found" in said.kinds
     return status == 400 and ("model_not_found" in said.kinds or _NO_MODEL.search(said.sentence) is not None)
@@ -333,7 +333,7 @@ def _is_media(status: int | None, said: ErrorBody) -> bool:
 
 
 def _is_unpaid(said: ErrorBody) -> bool:
-    """Waiting does not pay a bill; but a server that names a delay means a rate, whatever its words."""
+    """Waiting does not fix billing; but a server that names a delay means a rate limit."""
     if said.kinds & QUOTA_KINDS:
         return True
     return said.delay_s is None and _QUOTA.search(said.sentence) is not None

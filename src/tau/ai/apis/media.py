@@ -1,9 +1,9 @@
-"""Tells from a refusal whether an image or a document is to blame, and not the request as a whole."""
+"""Detects errors caused by an image or a document rather than the whole request."""
 
 import re
 from collections.abc import Set
 
-STATUS = frozenset({400, 404, 413, 415, 422, 500})  # some say with 404 or 500 that a model cannot see
+STATUS = frozenset({400, 404, 413, 415, 422, 500})  # some use 404 or 500 for a model without vision
 KINDS = frozenset(
     {
         "invalid_image",
@@ -47,5 +47,5 @@ _WORDS = re.compile(
 
 
 def is_refused(status: int | None, kinds: Set[str], text: str) -> bool:
-    """`kinds` are the error's codes in lower case, `text` what it says and which parameter it names."""
+    """`kinds` are the error's codes in lower case, `text` its message and parameter."""
     return status in STATUS and (bool(kinds & KINDS) or _WORDS.search(text) is not None)

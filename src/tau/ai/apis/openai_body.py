@@ -1,4 +1,4 @@
-"""Requests in the dialect `openai-completions`, with the departures of the servers that speak it."""
+"""Requests in the dialect `openai-completions`, with the quirks of its servers."""
 
 from collections.abc import Iterator
 from typing import Any, assert_never
@@ -19,7 +19,7 @@ from tau.ai.wire import (
     text_of,
 )
 
-# Only the levels that every server with this field knows.
+# Only the levels that every server with this field supports.
 EFFORT: dict[ThinkingLevel, str] = {
     "minimal": "low",
     "low": "low",
@@ -33,14 +33,14 @@ BRIDGE = "I have the results."
 
 
 class Words(msgspec.Struct, frozen=True, gc=False):
-    """A message of nothing but words, as most of a long conversation: a dict takes six times as much."""
+    """A text-only message, as most are: a dict takes six times the memory."""
 
     role: str
     content: str
 
 
 def build_body(model: Model, request: Request) -> dict[str, Any]:
-    """The request in this dialect. What stays the same between requests comes first."""
+    """Build the request body. Parts that stay the same between requests come first."""
     compat = model.compat
     body: dict[str, Any] = {"model": model.id}
     if request.tools:
@@ -71,7 +71,7 @@ def _messages(model: Model, request: Request) -> Iterator[Words | dict[str, Any]
     if request.system.strip():
         role = "developer" if model.compat.supports_developer_role else "system"
         yield {"role": role, "content": request.system}
-    shown: list[dict[str, Any]] = []  # images of results, which only a user's message may carry
+    shown: list[dict[str, Any]] = []  # images of results, which only user messages may have
     after_result = False
     for message in request.messages:
         if not isinstance(message, ToolResultMessage):
@@ -90,7 +90,7 @@ def _messages(model: Model, request: Request) -> Iterator[Words | dict[str, Any]
                 yield _result(message, model)
                 after_result = True
                 if images := [part for part in message.content if isinstance(part, ImageContent)]:
-                    shown.append(_text(f"Images from the call of {message.tool_name}:"))
+                    shown.append(_text(f"Images from {message.tool_name}:"))
                     shown.extend(_image(image) for image in images)
             case _:
                 assert_never(message)
@@ -100,7 +100,7 @@ def _messages(model: Model, request: Request) -> Iterator[Words | dict[str, Any]
 
 
 def _bridge(model: Model) -> Iterator[dict[str, Any]]:
-    """Some servers refuse a user's message directly behind a result."""
+    """Some servers reject a user message right after a result."""
     if model.compat.requires_assistant_after_tool_result:
         yield {"role": "assistant", "content": BRIDGE}
 
@@ -123,7 +123,7 @@ def _image(image: ImageContent) -> dict[str, Any]:
 
 
 def _user(message: UserMessage) -> str | list[dict[str, Any]]:
-    """Plain text wherever there is no image: not every server takes a list."""
+    """Plain text if there is no image: not every server accepts a list."""
     content = message.content
     if isinstance(content, str):
         return content

@@ -1,6 +1,6 @@
 """The dialect `openai-completions`: POST /chat/completions, answered by server-sent events.
 
-Many servers speak it, few of them exactly; whatever can be understood is accepted.
+Many servers deviate from it; whatever can be understood is accepted.
 """
 
 from collections.abc import AsyncGenerator, Iterator
@@ -44,7 +44,7 @@ BROKEN = frozenset({"error", "network_error", "insufficient_system_resource"})
 async def stream(
     model: Model, request: Request, endpoint: Endpoint, http: Transport
 ) -> AsyncGenerator[Delta, None]:
-    """The answer to `request`, as it arrives."""
+    """Stream the answer to `request`."""
     url = f"{endpoint.base_url.rstrip('/')}/chat/completions"
     ours = {"authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
     async with http.open(
@@ -65,7 +65,7 @@ async def stream(
                     for delta in answer.read(chunk, data):
                         yield delta
         except ProviderError:
-            if not answer.ended:  # some servers finish and then just hang up
+            if not answer.ended:  # some servers finish and then just close the connection
                 raise
         if not answer.ended:
             raise error_response.cut_off(model.provider)
@@ -112,7 +112,7 @@ _decode = _CHUNK.decode
 
 
 def _only_text(chunk: _Chunk) -> str | None:
-    """The text of a chunk that brings nothing else: nearly all of them."""
+    """The text of a text-only chunk, as nearly all are."""
     if not chunk.choices or chunk.usage is not None or chunk.error is not None:
         return None
     choice = chunk.choices[0]
@@ -125,7 +125,7 @@ def _only_text(chunk: _Chunk) -> str | None:
 
 
 class _Call:
-    """A call while it arrives. Its start is told when its name is known."""
+    """A streaming call. It starts when its name is known."""
 
     __slots__ = ("id", "key", "name", "named_by_us", "pieces", "started")
 
@@ -159,7 +159,7 @@ class _Call:
 
 
 class _Answer:
-    """What must be remembered between the chunks of one answer. `ended`: nothing of importance can follow."""
+    """State between the chunks of one answer. `ended`: nothing important can follow."""
 
     def __init__(self, model: Model, key: str | None) -> None:
         self._provider = model.provider
@@ -242,7 +242,7 @@ class _Answer:
         return pieces
 
     def _find(self, index: int | None, id: str, name: str) -> _Call | None:
-        """The call that a part continues; None if it begins another one."""
+        """The call that a part continues; None if it starts another one."""
         if index is not None:
             call = self._by_index.get(index)
             other = call is not None and id and name and call.id != id and not call.named_by_us
@@ -259,7 +259,7 @@ class _Answer:
     def _stopped(self, reason: str) -> Reason:
         if reason in FILTERED:
             raise error_response.refused(
-                self._provider, "its content filter stopped the answer. Word the request differently."
+                self._provider, "its content filter stopped the answer. Rephrase the request."
             )
         if reason in BROKEN:
             raise error_response.stream_failure(

@@ -1,4 +1,4 @@
-"""What the dialects share when they send: the bytes of a body, and headers that a user may overrule."""
+"""Request encoding shared by the dialects: the body, and headers the user may override."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from tau.ai.normalization import cleaned
 from tau.ai.transport import Response
 from tau.ai.wire import ImageContent, TextContent, ThinkingContent
 
-BYTES_PER_TOKEN = 3  # fewer than there are, so that the guess errs on the safe side
+BYTES_PER_TOKEN = 3  # fewer than real, so the estimate errs on the safe side
 IMAGE_TOKENS = 1600
 MIN_ANSWER_TOKENS = 4096
 
@@ -19,7 +19,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def encode(body: dict[str, Any]) -> bytes:
-    """The body as JSON, its fields in the order given: servers cache what two requests begin with."""
+    """Encode the body as JSON with fields in order: servers cache the common prefix of requests."""
     try:
         return _encode(body)
     except UnicodeEncodeError:
@@ -27,9 +27,9 @@ def encode(body: dict[str, Any]) -> bytes:
 
 
 def room(model: Model, request: Request, wanted: int) -> int:
-    """How long the answer may become: as wanted, as the model can, and no longer than the window still holds.
+    """The maximum answer length: as requested, as the model allows, and within the remaining window.
 
-    Many servers refuse a request whose prompt and answer together would not fit.
+    Many servers reject a request whose prompt and answer would not fit together.
     """
     most = min(wanted, model.max_tokens)
     left = model.context_window - _prompt_tokens(request)
@@ -37,7 +37,7 @@ def room(model: Model, request: Request, wanted: int) -> int:
 
 
 def _prompt_tokens(request: Request) -> int:
-    """A guess, rather too high than too low."""
+    """An estimate that is rather too high than too low."""
     images = 0
     size = _bytes(request.system) + sum(len(_encode(tool)) for tool in request.tools)
     for message in request.messages:
@@ -61,12 +61,12 @@ def _bytes(text: str) -> int:
 
 
 def headers(endpoint: Endpoint, ours: Mapping[str, str]) -> dict[str, str]:
-    """Our headers and those of the endpoint, which win. Names are in lower case."""
+    """Merge our headers with the endpoint's, which win. Names are in lower case."""
     theirs = {name.lower(): value for name, value in endpoint.headers.items()}
     return {"content-type": "application/json", "accept": "text/event-stream", **ours, **theirs}
 
 
 def is_stream(response: Response) -> bool:
-    """Whether events follow. Not after an error, nor after a whole document, such as a web page."""
+    """Whether the response is an event stream, not an error or a document such as a web page."""
     kind = response.headers.get("content-type", "")
     return response.status < 300 and not kind.startswith(("text/html", "application/json"))

@@ -1,4 +1,4 @@
-"""How long a server asks us to wait: from its headers, and from what its error says."""
+"""Parses the delay a server asks for, from its headers and its error."""
 
 import re
 from collections.abc import Mapping
@@ -23,10 +23,10 @@ _RESET = re.compile(r"(?:x-ratelimit|anthropic-ratelimit)-(?:reset(?:-(?P<after>
 
 
 def seconds(headers: Mapping[str, str], said_s: float | None, *, now: float) -> float | None:
-    """The wait that the server wants, in seconds from `now`; None where it says nothing.
+    """The requested delay in seconds from `now`; None if there is none.
 
-    Where its header and its error disagree, the shorter wait counts: a server that means the longer one says
-    so again. A wait of nothing at all is not believed if there is another.
+    If the header and the error disagree, the shorter delay wins: a server that means the longer one asks
+    again. A delay of zero is ignored if there is another.
     """
     now = _own_time(headers, now)
     asked = [wait for wait in (_explicit(headers, now), said_s) if wait is not None]
@@ -36,13 +36,13 @@ def seconds(headers: Mapping[str, str], said_s: float | None, *, now: float) -> 
 
 
 def in_text(text: str) -> float | None:
-    """The delay that a sentence names, such as "try again in 1m30.5s" or "retry after 42 seconds"."""
+    """Find a delay in a sentence, such as "try again in 1m30.5s" or "retry after 42 seconds"."""
     found = _IN_TEXT.search(text)
     return None if found is None else duration(found[1])
 
 
 def in_details(error: Mapping[str, Any]) -> float | None:
-    """The delay in the fields of an error: a number, or Google's list of details with a `retryDelay`."""
+    """Find a delay in an error's fields: a number, or Google's `retryDelay` in its details."""
     for name, unit in _FIELDS.items():
         field = error.get(name)
         if isinstance(field, (int, float)) and not isinstance(field, bool) and field >= 0:
@@ -65,7 +65,7 @@ def duration(text: str) -> float | None:
 
 
 def _own_time(headers: Mapping[str, str], now: float) -> float:
-    """The time by the server's clock: it is what its dates are meant by, however wrong ours is."""
+    """The server's time, which its dates refer to even if our clock is wrong."""
     told = _date(headers.get("date", ""))
     return now if told is None else told
 
@@ -90,7 +90,7 @@ def _explicit(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def _reset(headers: Mapping[str, str], now: float) -> float | None:
-    """When the limits are renewed: of those that are used up the last, else whichever comes first."""
+    """When the limits reset: the last of the exhausted ones, else the first."""
     spent: list[float] = []
     others: list[float] = []
     for name, value in headers.items():

@@ -1,1 +1,1 @@
-"""Models on this machine: servers that already run here, and the small demo model that comes with tau."""
+"""Models on this machine: running servers, and the built-in demo model."""

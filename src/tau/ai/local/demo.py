@@ -1,14 +1,14 @@
-"""The demo model as data: a tiny model that answers offline and without a key, and is not fit for work."""
+"""The demo model as data: a tiny offline model without a key, not fit for work."""
 
 from tau.ai.model import DEMO_PROVIDER, Compat, Model
 
 MODEL_ID = "smollm2-135m"
 CONTEXT_TOKENS = 8_192
-MAX_ANSWER_TOKENS = 256  # some six seconds; a model of this size that goes on for longer is going in circles
+MAX_ANSWER_TOKENS = 256  # about six seconds; a longer answer of a model this small repeats itself
 
 
 def demo_model(base_url: str = "") -> Model:
-    """The model, served at `base_url`; without one it can be listed but not asked."""
+    """The model, served at `base_url`; without one it can only be listed."""
     return Model(
         id=MODEL_ID,
         name="SmolLM2 135M (demo model, offline)",

@@ -1,4 +1,4 @@
-"""Model servers that already run on this machine, found by asking their usual places all at once."""
+"""Finds running model servers on this machine by probing their default addresses."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -20,8 +20,8 @@ from tau.base import log
 from tau.base.tasks import spawn
 
 DISCOVERY_TIMEOUT_S = 0.2
-GUESSED_TOKENS = 4_096  # what Ollama and LM Studio serve unless they are told otherwise
-SMALL_TOKENS = 16_384  # less than this is tight for work on code
+GUESSED_TOKENS = 4_096  # default of Ollama and LM Studio
+SMALL_TOKENS = 16_384  # less is tight for coding
 LOCAL_COMPAT = Compat(supports_reasoning_effort=False, cache_control=False)
 
 USUAL_PLACES: Mapping[str, str] = {
@@ -46,9 +46,9 @@ _LARGER = {
 
 
 class DiscoveredServer(Struct, frozen=True, kw_only=True):
-    """A server that answers. `note` is for the user, empty if there is nothing to say.
+    """A server that answers. `note` is for the user and may be empty.
 
-    Where a server does not tell the context size of a model, `Model.context_window` is a careful guess.
+    If a server does not report a model's context size, `Model.context_window` is a conservative guess.
     """
 
     provider: str
@@ -64,9 +64,9 @@ async def discover(
     timeout_s: float = DISCOVERY_TIMEOUT_S,
     places: Mapping[str, str] = USUAL_PLACES,
 ) -> list[DiscoveredServer]:
-    """The servers that answer in time, in the order of `places`; never raises.
+    """Return the servers that answer in time, in the order of `places`; never raises.
 
-    Only this machine is asked, unless the user has named another one in OLLAMA_HOST.
+    Only this machine is probed, unless OLLAMA_HOST names another one.
     """
     servers: dict[str, Server] = {}
     async with asyncio.TaskGroup() as group:
@@ -79,18 +79,18 @@ async def discover(
 
 
 async def _ask(provider: str, server: Server, timeout_s: float) -> None:
-    """What was learnt before the time was up stays in `server`."""
+    """What is learned before the timeout stays in `server`."""
     try:
         async with asyncio.timeout(timeout_s):
             await _QUESTIONS[provider](server)
     except TimeoutError:
         pass
     except Exception as error:
-        log.debug(f"The look for {provider} at {server.place} failed.", error)
+        log.debug(f"Probing {provider} at {server.place} failed.", error)
 
 
 def _guess(environ: Mapping[str, str]) -> int:
-    """The variable that sets Ollama's default is the server's; where we see it, it most likely does too."""
+    """Ollama's default comes from the server's variable, which is most likely set for us too."""
     told = environ.get("OLLAMA_CONTEXT_LENGTH", "").strip()
     return int(told) if told.isdecimal() and int(told) else GUESSED_TOKENS
 
@@ -128,12 +128,10 @@ def _model(provider: str, base_url: str, entry: ServedModel, guess: int) -> Mode
 def _note(provider: str, server: Server, models: list[Model]) -> str:
     name = _NAMES[provider]
     if not models:
-        return f"{name} runs but has no model for conversations."
+        return f"{name} is running but has no chat model."
     if not server.tools:
-        return f"{name}'s chat template knows no tools: start it with --jinja and a template that does."
+        return f"{name}'s chat template lacks tools: start it with --jinja and a template that has them."
     small = min(model.context_window for model in models)
     if small < SMALL_TOKENS:
-        return (
-            f"{name} serves as little as {small:,} tokens of context; for work on code {_LARGER[provider]}."
-        )
+        return f"{name} serves only {small:,} tokens of context; for coding, {_LARGER[provider]}."
     return ""

@@ -1,4 +1,4 @@
-"""The demo model's server: a child process, started when it is needed and ended with us."""
+"""The demo model's server: a child process that starts on demand and ends with us."""
 
 import asyncio
 import secrets
@@ -47,7 +47,7 @@ class EmbeddedServer:
             weights=str(self._weights), key=self.key, model_id=MODEL_ID, context_tokens=CONTEXT_TOKENS
         )
         async with AsyncExitStack() as stack:
-            # -P: a module in the working folder must not stand in for one of ours.
+            # -P: a module in the working folder must not shadow one of ours.
             process = await self._run.start(
                 [sys.executable, "-P", "-m", "tau.ai.local.server_main"],
                 cwd=self._weights.parent,
@@ -72,12 +72,12 @@ class EmbeddedServer:
 
 
 def check_installed(weights: Path) -> None:
-    """Raise a ConfigError that says what to do if the server's program or its weights are missing."""
+    """Raise a ConfigError with instructions if the server's program or weights are missing."""
     if find_spec(_EXTRA) is None:
         raise ConfigError("The demo model needs the extra local: run pip install 'tau-agent[local]'.")
     if not weights.is_file():
         raise ConfigError(
-            f"The demo model's weights are not at {weights}; run {FETCH_COMMAND} to fetch them."
+            f"The demo model's weights are missing at {weights}; fetch them with {FETCH_COMMAND}."
         )
     if not is_whole(weights):
         raise ConfigError(
@@ -86,20 +86,20 @@ def check_installed(weights: Path) -> None:
 
 
 async def _outcome(started: "asyncio.Future[int | str]", seconds: float) -> int | str:
-    """The port, or why there is none. An error raised here would reach the caller wrapped in a group."""
+    """The port, or the reason for failure. An error raised here would reach the caller in a group."""
     try:
         async with asyncio.timeout(seconds):
             return await started
     except TimeoutError:
-        return f"it was not ready within {seconds:g} s; the log has its last words"
+        return f"it was not ready within {seconds:g} s; see the log"
 
 
 async def _listen(process: Process, started: "asyncio.Future[int | str]") -> None:
-    """Find the port in what the child prints; the rest goes to the log, up to a limit."""
+    """Find the port in the child's output; log the rest, up to a limit."""
     try:
         last = await _read(process, started)
         ended = await process.wait()
-    except Exception as error:  # a task that fails would take our caller with it
+    except Exception as error:  # a failing task would cancel our caller
         log.error("The output of the demo model's server cannot be read.", error)
         how, last = str(error), ""
     else:
@@ -132,11 +132,11 @@ def _port(line: bytes) -> int | None:
 
 
 def _log(text: str, logged: int) -> int:
-    """Write one line of the child to the log, unless it has had its share; returns what it has had."""
+    """Log one line of the child within its limit and return the bytes logged so far."""
     if logged > MAX_LOGGED_BYTES:
         return logged
     log.warning(f"demo server: {text}")
     logged += len(text)
     if logged > MAX_LOGGED_BYTES:
-        log.warning(f"demo server: more than {format_bytes(MAX_LOGGED_BYTES)}, the rest is not logged.")
+        log.warning(f"demo server: more than {format_bytes(MAX_LOGGED_BYTES)}; not logging the rest.")
     return logged

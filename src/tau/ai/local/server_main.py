@@ -26,7 +26,7 @@ _LOOK_MS = 500
 
 
 class ServerLaunch(Struct, frozen=True, kw_only=True):
-    """What the parent decides. The key comes this way so that no process list and no environment shows it."""
+    """Parameters from the parent. The key comes this way to stay out of process lists and environments."""
 
     weights: str
     key: str
@@ -39,9 +39,9 @@ class ServerReady(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def end_with_parent(parent: int, output: int) -> None:
-    """Leave at once when `parent` is gone, told by our changed parent or by nobody reading `output` any more.
+    """Exit when `parent` is gone: our parent changed, or `output` has no reader.
 
-    Polling a pipe's writing end tells of its last reader on Linux; the look at the parent works everywhere.
+    Polling a pipe's write end detects its last reader on Linux; checking the parent works everywhere.
     """
     poll = select.poll()
     poll.register(output, select.POLLERR | select.POLLHUP)
@@ -52,18 +52,18 @@ def end_with_parent(parent: int, output: int) -> None:
 
 
 def ask_for_signal() -> None:
-    """On Linux the kernel ends us with our parent, also while the weights load and no Python code runs."""
+    """On Linux, have the kernel end us with our parent, even while the weights load and no Python runs."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def cores() -> int:
-    """Those that we may use, where the system tells."""
+    """The cores we may use, if the system reports them."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def parameters(launch: ServerLaunch, threads: int) -> object:
-    """llama.cpp's settings: one slot, on loopback, closed to browsers; the same question, the same answer."""
+    """llama.cpp's settings: one slot, on loopback, closed to browsers, deterministic answers."""
     settings = xllamacpp.CommonParams()
     settings.model.path = launch.weights
     settings.model_alias = {launch.model_id}
@@ -83,7 +83,7 @@ def parameters(launch: ServerLaunch, threads: int) -> object:
     settings.cpuparams_batch.n_threads = threads
     settings.use_jinja = True
     settings.chat_template = TEMPLATE.read_text(encoding="utf-8")
-    # At a usual temperature a model of this size rambles; DRY keeps it from repeating whole sentences.
+    # At a normal temperature a model this small rambles; DRY prevents repeated sentences.
     settings.sampling.temp = 0.0
     settings.sampling.dry_multiplier = 0.8
     settings.verbosity = _WARNINGS

@@ -1,4 +1,4 @@
-"""What each kind of local server tells about its models, and how it is asked."""
+"""Queries each kind of local server about its models."""
 
 from asyncio import TaskGroup
 from collections.abc import Mapping
@@ -12,14 +12,14 @@ from tau.base import log
 from tau.base.errors import TauError
 from tau.base.tasks import spawn
 
-MAX_MODELS = 100  # of one server; what comes after them is not listed
-MAX_QUESTIONS = 8  # models of one server that are asked about one by one
+MAX_MODELS = 100  # of one server; the rest is not listed
+MAX_QUESTIONS = 8  # models of one server that are queried individually
 
 T = TypeVar("T")
 
 
 class ServedModel(Struct):
-    """A model, as far as its server has told about it by now. `tokens` is the context size that is served."""
+    """What is known about a served model so far. `tokens` is the served context size."""
 
     id: str
     tokens: int | None = None
@@ -29,7 +29,7 @@ class ServedModel(Struct):
 
 
 class Server:
-    """One place that may be a server. `entries` is None until it has answered like one."""
+    """An address that may be a server. `entries` is None until it answers like one."""
 
     def __init__(self, http: Transport, place: str, timeout_s: float) -> None:
         self.entries: dict[str, ServedModel] | None = None
@@ -50,7 +50,7 @@ class Server:
             ) as response:
                 return json.decode(await response.read(), type=kind) if response.status == 200 else None
         except (TauError, MsgspecError, OSError) as error:
-            log.debug(f"{self.place}{path} is no local model server: {error}")
+            log.debug(f"{self.place}{path} is not a local model server: {error}")
             return None
 
     def list(self, ids: list[str]) -> None:
@@ -60,7 +60,7 @@ class Server:
         return None if self.entries is None else self.entries.get(id)
 
     def drop(self, id: str) -> None:
-        """For a model that cannot talk."""
+        """Remove a model that cannot chat."""
         if self.entries is not None:
             self.entries.pop(id, None)
 
@@ -77,7 +77,7 @@ class ListedModel(Struct, frozen=True):
 
 
 class ModelsResponse(Struct, frozen=True):
-    """`/v1/models`; the size of the context is told by vLLM and by llama.cpp only."""
+    """`/v1/models`; only vLLM and llama.cpp report the context size."""
 
     data: list[ListedModel]
 
@@ -142,7 +142,7 @@ class ServerProps(Struct, frozen=True):
 
 
 async def ask_llama_cpp(server: Server) -> None:
-    """`/props` speaks of the one model that is loaded; a server of several tells their sizes in its list."""
+    """`/props` describes the one loaded model; a server with several lists their sizes."""
     if await ask_listing(server) is None or not server.entries:
         return
     told = await server.ask("/props", ServerProps)
@@ -182,7 +182,7 @@ async def ask_ollama(server: Server) -> None:
 
 
 async def _ask_running(server: Server) -> None:
-    """Models in memory have the one size that is certain."""
+    """Only loaded models have a definite size."""
     running = await server.ask("/api/ps", OllamaModels)
     for row in running.models if running else ():
         if entry := server.entry(row.name):
@@ -208,7 +208,7 @@ async def _ask_details(server: Server, id: str) -> None:
 
 
 def ollama_place(environ: Mapping[str, str], usual: str) -> str:
-    """Where OLLAMA_HOST points, read as Ollama reads it; a bind address means this machine."""
+    """The address in OLLAMA_HOST, parsed like Ollama does; a bind address means this machine."""
     given = environ.get("OLLAMA_HOST", "").strip().strip("\"'")
     if not given:
         return usual

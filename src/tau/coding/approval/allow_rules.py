@@ -1,6 +1,6 @@
 """What the user allows once and for all: patterns such as `run: git status *` or `write: ~/notes/**`.
 
-A pattern for commands is compared with the words of simple commands, never with text: see `simple_commands`.
+A pattern for commands is compared with the words of simple commands, never with text: see `shell_syntax`.
 Each word of a pattern stands for one word, `*` in it for any letters; a `*` at the very end of the pattern
 also lets more words follow. What a `*` stands for never includes an option by which the program would run
 another one or write a file of the caller's choice: such a word must stand in the pattern itself.

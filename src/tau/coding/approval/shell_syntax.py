@@ -1,174 +1,394 @@
-"""Reads shell text as simple commands, for deciding whether it may run without a question.
+"""Parses shell text into its simple commands, to decide whether it may run without asking.
 
-It understands words, quotes, pipes and lists, and nothing else: whatever a shell would expand, substitute,
-assign, redirect to a file or run in another way makes it give up. Giving up costs a question, no more.
+The bash grammar does the parsing. Text is not understood if the grammar reports an error, produces a node
+unknown here, or is known to read the text differently than bash does. That costs a question, no more.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from msgspec import Struct
 
-MAX_CHARS = 10_000
-_SEPARATORS = ("&&", "||", "|", ";")
-_GLOBS = "*?["
-_DIGITS = tuple("0123456789")
-_REDIRECTIONS = (">>", ">&", ">", "<")
-_ENDS = ("", " ", ";", "|", "&", "<", ">")
-# What begins more than a simple command, or ends it.
-_KEYWORDS = frozenset(
-    (
-        *("if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "in"),
-        *("function", "select", "time", "coproc", "[[", "repeat", "foreach", "end", "always", "nocorrect"),
-        *("noglob", "-", "exec", "builtin"),
-    )
+from tau.backends.syntax.trees import is_broken, parse
+from tau.coding.approval.shell_words import (
+    EXPANSIONS,
+    METACHARACTERS,
+    SUBSTITUTIONS,
+    WORD_NODES,
+    NotUnderstoodError,
+    ShellWord,
+    Span,
+    SyntaxNode,
+    WordReader,
+    copy_tree,
+    parts_of,
+    require,
 )
 
-
-class ShellWord(Struct, frozen=True):
-    """What a program is given, and whether a part of it stood in quotes."""
-
-    text: str
-    quoted: bool = False
+MAX_CHARS = 10_000
 
 
-class _NotSimple(Exception):
-    """It is more than simple commands."""
+class Assignment(Struct, frozen=True):
+    """`NAME=value` before a command; the name of an array element includes the subscript."""
+
+    name: str
+    value: ShellWord
+
+
+class Redirection(Struct, frozen=True):
+    """`2>file`. The target is a file, a descriptor, a here-string or the delimiter of a here-document."""
+
+    operator: str
+    descriptor: str
+    target: ShellWord
+    source: str
+
+
+class SimpleCommand(Struct, frozen=True):
+    """A program and its arguments. Assignments and redirections may also occur without any words."""
+
+    words: tuple[ShellWord, ...]
+    assignments: tuple[Assignment, ...] = ()
+    redirections: tuple[Redirection, ...] = ()
+
+    @property
+    def name(self) -> ShellWord | None:
+        return self.words[0] if self.words else None
+
+    @property
+    def arguments(self) -> tuple[ShellWord, ...]:
+        return self.words[1:]
+
+
+class ParsedCommand(Struct, frozen=True):
+    """Every simple command of a text in order, including those in compound commands and substitutions.
+
+    `constructs` are the grammar's names for everything beyond pipelines and lists of simple commands.
+    `redirections` are those of compound commands.
+    """
+
+    commands: tuple[SimpleCommand, ...]
+    constructs: frozenset[str] = frozenset()
+    redirections: tuple[Redirection, ...] = ()
+
+
+# Words that the grammar takes for the name of a command where it does not expect them.
+_RESERVED = frozenset(
+    (
+        *("if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "in"),
+        *("function", "select", "time", "coproc", "{", "}", "!", "[[", "]]"),
+    )
+)
+# Reserved words of zsh, and builtins of all shells that take the rest for a command.
+_PREFIXES = frozenset(("repeat", "foreach", "end", "always", "nocorrect", "noglob", "-", "exec", "builtin"))
+_HARMLESS_REDIRECTION = r"[12]?(?:>&[12]|(?:>>|>|<) */dev/null)"
+
+_SEQUENCES = frozenset(("program", "list", "pipeline", "negated_command", "variable_assignments"))
+_COMPOUNDS = frozenset(
+    (
+        *("subshell", "compound_statement", "if_statement", "elif_clause", "else_clause", "while_statement"),
+        *("for_statement", "do_group", "case_statement", "case_item", "function_definition"),
+    )
+)
+_REDIRECTIONS = frozenset(("file_redirect", "herestring_redirect", "heredoc_redirect"))
+_PLAIN = frozenset(("program", "list", "pipeline", ";", "&&", "||", "|"))
+_TOKENS = _RESERVED | {"$(", "<(", ">(", "(", ")", "`", "&", "|&", "\n"}
+_CASE_ENDS = frozenset((";;", ";&", ";;&"))
+_CONTINUATION = r"(?<=[^\s\\])[ \t]+\\\n[ \t]*(?=[^\s\\])"
+_DELIMITER = r"(?P<quote>['\"]?)(?P<word>\w+)(?P=quote)"
+
+
+def parse_command(text: str) -> ParsedCommand | None:
+    """The commands of a text, or None if it is not understood."""
+    # Control characters, and characters that are blanks to the grammar, but not to a shell.
+    if len(text) > MAX_CHARS or not re.sub(r"[\n\t]", " ", text).isprintable():
+        return None
+    # The grammar ends a word at every line continuation.
+    if "\\\n" in re.sub(_CONTINUATION, "", text):
+        return None
+    root = parse(text, "bash")
+    if root is None or is_broken(root):
+        return None
+    try:
+        return _Reader(text).read(copy_tree(root))
+    except (NotUnderstoodError, RecursionError):
+        return None
 
 
 def simple_commands(text: str) -> list[tuple[str, ...]] | None:
-    """The words of each command of a list or a pipeline; None for all that is more than that."""
-    # A tab, a newline, a control character, or one that looks like a blank and is none.
-    if len(text) > MAX_CHARS or not text.isprintable():
+    """The words of each command of a list or a pipeline; None for all that is more than that.
+
+    Every shell reads the same words, except that globs and tildes are not expanded here.
+    """
+    parsed = parse_command(text) if text.isprintable() else None
+    if parsed is None or parsed.constructs or not all(map(_is_plain, parsed.commands)):
         return None
-    try:
-        return _Reader(text).read()
-    except _NotSimple:
-        return None
+    return [tuple(word.text for word in command.words) for command in parsed.commands] or None
+
+
+def _is_plain(command: SimpleCommand) -> bool:
+    name = command.name
+    return (
+        name is not None
+        and name.text == name.source
+        and name.expansions <= {"tilde"}
+        and "=" not in name.text
+        and name.text not in _PREFIXES
+        and not command.assignments
+        and all(word.expansions <= {"glob", "tilde"} for word in command.words)
+        and all(re.fullmatch(_HARMLESS_REDIRECTION, each.source) for each in command.redirections)
+    )
+
+
+class _Command:
+    """A simple command while it is read. The grammar scatters its words over its redirections."""
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self.parts: list[SyntaxNode] = []
+        self.spans: list[Span] = []  # of assignments and redirections
+        self.assignments: list[Assignment] = []
+        self.redirections: list[Redirection] = []
 
 
 class _Reader:
     def __init__(self, text: str) -> None:
         self._text = text
-        self._at = 0
+        self._words = WordReader(text, self._read_substitution)
+        self._commands: list[_Command] = []
+        self._constructs: set[str] = set()
+        self._redirections: list[Redirection] = []
 
-    def read(self) -> list[tuple[str, ...]]:
-        found: list[tuple[str, ...]] = []
-        while True:
-            words = list(self._words())
-            separator = next((sign for sign in _SEPARATORS if self._text.startswith(sign, self._at)), "")
-            if not words:
-                # Only a final semicolon may stand behind nothing.
-                if found and not separator and self._text.rstrip().endswith(";"):
-                    return found
-                raise _NotSimple
-            found.append(_checked(words))
-            if not separator:
-                if self._at < len(self._text):
-                    raise _NotSimple
-                return found
-            self._at += len(separator)
-            if self._text.startswith((";", "&", "|"), self._at):
-                raise _NotSimple
+    def read(self, root: SyntaxNode) -> ParsedCommand:
+        self._check_gaps(root, (0, len(self._text)))
+        self._read_statement(root)
+        found: list[tuple[int, SimpleCommand]] = []
+        for command in self._commands:  # which grows: words contain substitutions
+            words = self._read_words(command)
+            simple = SimpleCommand(tuple(words), tuple(command.assignments), tuple(command.redirections))
+            found.append((command.start, simple))
+        found.sort(key=lambda each: each[0])
+        return ParsedCommand(
+            tuple(simple for _, simple in found), frozenset(self._constructs), tuple(self._redirections)
+        )
 
-    def _words(self) -> Iterator[ShellWord]:
-        """Up to the end of this command."""
-        while True:
-            while self._text.startswith(" ", self._at):
-                self._at += 1
-            if self._peek() in ("", ";", "|", "&"):
-                return
-            if self._redirected():
-                continue
-            yield self._word()
+    def _read_statement(self, node: SyntaxNode) -> _Command | None:
+        """Returns the simple command that a redirection after the statement belongs to, if any."""
+        match node.kind:
+            case "command" | "declaration_command" | "unset_command" | "variable_assignment":
+                return self._read_simple(node)
+            case "test_command":
+                return self._read_test(node)
+            case "redirected_statement":
+                return self._read_redirected(node)
+            case "comment":
+                require(self._is_after(node, METACHARACTERS))
+                self._constructs.add("comment")
+                return None
+            case kind:
+                require(kind in _SEQUENCES or kind in _COMPOUNDS)
+                last = self._read_children(node)
+                return last if kind in _SEQUENCES else None
 
-    def _peek(self) -> str:
-        return self._text[self._at : self._at + 1]
+    def _read_children(self, node: SyntaxNode) -> _Command | None:
+        kind, children = node.kind, node.children
+        if kind not in _PLAIN:
+            self._constructs.add(kind)
+        if children and children[0].kind == "((":
+            self._words.check_expression(node)
+            return None
+        # To bash, `((` may be arithmetic.
+        require(kind not in ("subshell", "command_substitution") or "((" not in self._source(node)[:3])
+        last = None
+        for child in children:
+            name = child.kind
+            if name in WORD_NODES:
+                self._words.read(list(parts_of(child)))
+            elif name in _REDIRECTIONS:
+                self._read_redirection(child, self._add_command(child) if kind in SUBSTITUTIONS else None)
+            elif child.is_named:
+                last = self._read_statement(child)
+            elif name not in _PLAIN:
+                self._read_token(child, kind)
+        return last
 
-    def _redirected(self) -> bool:
-        """Step over a redirection that can do no harm; give up at any other one."""
-        at = self._at
-        while self._text[at : at + 1] in _DIGITS:
-            at += 1
-        number = self._text[self._at : at]
-        sign = next((sign for sign in _REDIRECTIONS if self._text.startswith(sign, at)), "")
-        if not sign:
-            return False
-        at += len(sign)
-        is_copy = sign == ">&"
-        while not is_copy and self._text.startswith(" ", at):
-            at += 1
-        end = at
-        while self._text[end : end + 1] not in _ENDS:
-            end += 1
-        allowed = ("1", "2") if is_copy else ("/dev/null",)
-        is_glued = self._text[end : end + 1] in ("<", ">")
-        if number not in ("", "1", "2") or self._text[at:end] not in allowed or is_glued:
-            raise _NotSimple
-        self._at = end
-        return True
+    def _read_substitution(self, node: SyntaxNode) -> None:
+        # In backquotes, some backslashes count twice.
+        source = self._source(node).lstrip()
+        require(source[0] != "`" or "\\" not in source)
+        self._check_gaps(node, (node.start, node.end))
+        self._read_children(node)
 
-    def _word(self) -> ShellWord:
-        parts: list[str] = []
-        quoted = False
-        start = self._at
-        while (letter := self._peek()) not in _ENDS:
-            self._at += 1
-            if letter == "'":
-                parts.append(self._until_quote())
-                quoted = True
-            elif letter == '"':
-                parts.append(self._in_double_quotes())
-                quoted = True
-            elif letter == "\\":
-                parts.append(self._escaped())
-                quoted = True
+    def _read_token(self, node: SyntaxNode, parent: str) -> None:
+        token = node.kind
+        require(token in _TOKENS or (token in _CASE_ENDS and parent == "case_item"))
+        if token in ("&", "|&"):
+            self._constructs.add(token)
+        elif token in ("{", "!"):
+            require(self._text[node.end].isspace())
+
+    def _add_command(self, node: SyntaxNode) -> _Command:
+        command = _Command(node.start)
+        self._commands.append(command)
+        return command
+
+    def _read_simple(self, node: SyntaxNode) -> _Command:
+        command = self._add_command(node)
+        kind = node.kind
+        for child in [node] if kind == "variable_assignment" else node.children:
+            if child.kind in _REDIRECTIONS:
+                self._read_redirection(child, command)
+            elif child.kind == "variable_assignment" and kind != "declaration_command":
+                command.assignments.append(self._read_assignment(child))
+                command.spans.append((child.start, child.end))
             else:
-                self._check_bare(letter, "".join(parts), is_first=self._at == start + 1)
-                parts.append(letter)
-        if self._peek() in ("<", ">"):
-            raise _NotSimple  # `2>`, where a number is glued to a word
-        return ShellWord("".join(parts), quoted)
+                command.parts += parts_of(child)
+        return command
 
-    def _check_bare(self, letter: str, before: str, *, is_first: bool) -> None:
-        """Give up at a letter that means something to a shell where it stands."""
-        if letter in "$`(){}!#" or (is_first and letter in "=^"):
-            raise _NotSimple
-        if letter in _GLOBS and (before in ("", "~") or before.startswith("-")):
-            # Files whose names begin with a dash would become options.
-            raise _NotSimple
+    def _read_assignment(self, node: SyntaxNode) -> Assignment:
+        target, operator, *value = node.children
+        name = self._source(target)
+        require(bool(re.fullmatch(r"[A-Za-z_]\w*(\[[^][]+\])?", name, re.ASCII)))
+        require(target.end == operator.start)
+        self._words.check_expression(target)
+        words = _adjacent(part for each in value for part in parts_of(each))
+        if not words:
+            return Assignment(name, ShellWord("", ""))
+        require(len(words) == 1 and words[0][0].start == operator.end)
+        return Assignment(name, self._words.read(words[0]))
 
-    def _until_quote(self) -> str:
-        end = self._text.find("'", self._at)
-        if end < 0:
-            raise _NotSimple
-        inside, self._at = self._text[self._at : end], end + 1
-        return inside
+    def _read_test(self, node: SyntaxNode) -> _Command | None:
+        if node.children[0].kind == "[":
+            command = self._add_command(node)
+            command.parts += (part for child in node.children for part in parts_of(child))
+            return command
+        self._constructs.add("test_command")
+        self._words.check_expression(node)
+        return None
 
-    def _in_double_quotes(self) -> str:
-        parts: list[str] = []
-        while (letter := self._peek()) != '"':
-            self._at += 1
-            if letter in ("", "$", "`", "!"):
-                raise _NotSimple
-            if letter == "\\" and self._peek() in ("$", "`", '"', "\\"):
-                letter = self._escaped()
-            parts.append(letter)
-        self._at += 1
-        return "".join(parts)
+    def _read_redirected(self, node: SyntaxNode) -> _Command | None:
+        children = node.children
+        if children[0].kind in _REDIRECTIONS:
+            last: _Command | None = self._add_command(node)
+        else:
+            last, children = self._read_statement(children[0]), children[1:]
+        for child in children:
+            require(child.kind in _REDIRECTIONS)
+            self._read_redirection(child, last)
+            # A here-document includes the rest of the line.
+            require(child.kind != "heredoc_redirect" or child.end == node.end)
+        return last
 
-    def _escaped(self) -> str:
-        letter = self._peek()
-        if not letter:
-            raise _NotSimple
-        self._at += 1
-        return letter
+    def _read_redirection(self, node: SyntaxNode, command: _Command | None) -> None:
+        """`command` is None for a compound command."""
+        operator, *rest = node.children
+        descriptor = ""
+        if operator.kind == "file_descriptor":
+            descriptor = self._source(operator)
+            require(descriptor.isdecimal() and rest[0].start == operator.end)
+            operator, *rest = rest
+        if not self._is_after(node, METACHARACTERS + "`"):
+            require(not descriptor and self._text[node.start - 1] != "}")
+            self._constructs.add("glued_redirect")
+        sign, end = self._source(operator), operator.end
+        if node.kind == "heredoc_redirect":
+            target, end = self._read_heredoc(sign, rest, command)
+        elif sign.endswith("-"):
+            require(not rest and self._text[end : end + 1] in METACHARACTERS)
+            sign, target = sign[:-1], ShellWord("-", "-")
+        else:
+            require(bool(rest))
+            first, *more = _adjacent(part for child in rest for part in parts_of(child))
+            target, end = self._words.read(first), first[-1].end
+            # Bash reads `>& -x` as `>&- x`.
+            require(not (sign in (">&", "<&") and target.source.startswith("-")))
+            require(command is not None or not more)
+            if command is not None:
+                command.parts += (part for parts in more for part in parts)
+        found = Redirection(sign, descriptor, target, self._text[node.start : end])
+        if command is None:
+            self._redirections.append(found)
+        else:
+            command.redirections.append(found)
+            command.spans.append((node.start, end))
+
+    def _read_heredoc(
+        self, sign: str, nodes: list[SyntaxNode], command: _Command | None
+    ) -> tuple[ShellWord, int]:
+        opening, closing = nodes[0], nodes[-1]
+        written = re.fullmatch(_DELIMITER, self._source(opening))
+        body = self._text.find("\n", opening.end) + 1
+        if written is None or closing.kind != "heredoc_end" or not body:
+            raise NotUnderstoodError
+        rest = self._text[closing.end :].partition("\n")[0]
+        lines = (self._text[body : closing.end] + rest).split("\n")
+        if sign == "<<-":
+            lines = [line.lstrip("\t") for line in lines]
+        require(lines[-1] == written["word"] and lines.count(written["word"]) == 1)
+        for node in nodes[1:-1]:
+            kind = node.kind
+            if kind == "heredoc_body":
+                if not written["quote"]:
+                    require("\\\n" not in self._text[body : closing.end])
+                    self._words.read_quoted(node, (body, closing.start), set())
+                continue
+            require(node.end <= body)
+            if kind in _REDIRECTIONS:
+                self._read_redirection(node, command)
+            elif kind not in ("&&", "||"):
+                self._read_statement(node)
+                command = None  # what follows belongs to another one
+        return ShellWord(written["word"], self._source(opening)), opening.end
+
+    def _read_words(self, command: _Command) -> list[ShellWord]:
+        spans = [(part.start, part.end, True) for part in command.parts]
+        spans += [(start, end, False) for start, end in command.spans]
+        for (_, end, was_word), (start, _, is_word) in pairwise(sorted(spans)):
+            require("\n" not in self._text[end:start].replace("\\\n", ""))
+            require(start > end or was_word or not is_word)
+        words = [self._words.read(parts) for parts in _adjacent(command.parts)]
+        if words and words[0].source == "time":
+            # It is a program after `|`, or after an assignment or a redirection.
+            is_program = re.search(r"(?<!\|)\|&?\s*$", self._text[: command.start])
+            require(not is_program and min(spans)[2])
+            self._constructs.add("time")
+            del words[: 2 if [word.source for word in words[1:2]] == ["-p"] else 1]
+            require(bool(words) and "=" not in words[0].text and words[0].text[:1] != "-")
+        require(not words or words[0].source not in _RESERVED)
+        return words
+
+    def _check_gaps(self, node: SyntaxNode, span: Span) -> None:
+        """The grammar skips a backslash before any blank, not only before a newline."""
+        at, end = span
+        for leaf in _leaves(node):
+            require("\\" not in self._text[at : leaf.start].replace("\\\n", ""))
+            at = leaf.end
+        require("\\" not in self._text[at:end])
+
+    def _source(self, node: SyntaxNode) -> str:
+        return self._text[node.start : node.end]
+
+    def _is_after(self, node: SyntaxNode, characters: str) -> bool:
+        before = self._text[: node.start]
+        return not before or (before[-1] in characters and before[-2:-1] != "\\")
 
 
-def _checked(words: list[ShellWord]) -> tuple[str, ...]:
-    """The words, if the first is the name of a program as it stands."""
-    first = words[0]
-    if not first.text or first.quoted or "=" in first.text or first.text in _KEYWORDS:
-        raise _NotSimple
-    if any(letter in first.text for letter in _GLOBS):
-        raise _NotSimple
-    return tuple(word.text for word in words)
+def _leaves(node: SyntaxNode) -> Iterator[SyntaxNode]:
+    """Down to expansions and quotes, which have rules of their own."""
+    for child in node.children:
+        if not child.children or child.kind in EXPANSIONS or child.kind in ("string", "heredoc_body"):
+            yield child
+        else:
+            yield from _leaves(child)
+
+
+def _adjacent(parts: Iterable[SyntaxNode]) -> list[list[SyntaxNode]]:
+    """Words: the parts that have nothing between them."""
+    words: list[list[SyntaxNode]] = []
+    for part in sorted(parts, key=lambda part: part.start):
+        if words and part.start == words[-1][-1].end:
+            words[-1].append(part)
+        else:
+            words.append([part])
+    return words

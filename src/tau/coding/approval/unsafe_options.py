@@ -4,6 +4,8 @@ Not a list of everything that is dangerous: a program that nobody has allowed is
 here so that `git log *` means the log.
 """
 
+from fnmatch import fnmatchcase
+
 from msgspec import Struct
 
 
@@ -111,7 +113,8 @@ def is_telling(words: tuple[str, ...], at: int) -> bool:
     word = words[at]
     if known is None or at == 0:
         return False
-    if word in known.words or word in known.exact:
+    # A glob may match a file that is named like a subcommand.
+    if any(fnmatchcase(name, word) for name in known.words) or word in known.exact:
         return True
     if word.startswith("--"):
         name = word[2:].partition("=")[0]

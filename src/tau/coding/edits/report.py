@@ -20,15 +20,9 @@ class FileDetails(Struct, frozen=True, rename="camel", kw_only=True):
     removed: int
 
 
-class EditDetails(Struct, frozen=True, rename="camel", kw_only=True):
+class EditDetails(FileDetails, frozen=True, rename="camel", kw_only=True):
     """Of one file; `per_file_results` has all where several were changed, and `diff` then holds them all."""
 
-    path: str
-    op: Literal["create", "update", "delete", "move"]
-    diff: str
-    first_changed_line: int | None
-    added: int
-    removed: int
     warnings: list[str] = []
     per_file_results: list[FileDetails] | UnsetType = UNSET
 

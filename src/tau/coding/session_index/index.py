@@ -1,11 +1,9 @@
 """The index of all sessions: a database next to their files, updated before each query."""
 
-import gc
 import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from operator import itemgetter
 from pathlib import Path
 from stat import S_ISREG
@@ -16,6 +14,7 @@ from msgspec import Struct
 from tau.ai.normalization import clean
 from tau.base import log
 from tau.base.sizes import MIB
+from tau.coding.session.storage.log import pause_gc
 from tau.coding.session_index import tables
 from tau.coding.session_index.database import (
     OpenedDatabase,
@@ -255,19 +254,6 @@ class SessionIndex:
                 return [entry.path for entry in entries if entry.is_dir()]
         except OSError:
             return []
-
-
-@contextmanager
-def pause_gc() -> Iterator[None]:
-    """Pause garbage collection: among thousands of rows without garbage, it takes a third of the time."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 _AGE = itemgetter(1, 6)  # modification time, then name

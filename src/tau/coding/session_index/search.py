@@ -10,7 +10,8 @@ from unicodedata import category, normalize
 
 from msgspec import Struct
 
-from tau.coding.session_index.index import SessionIndex, SessionRow, pause_gc, row_of
+from tau.coding.session.storage.log import pause_gc
+from tau.coding.session_index.index import SessionIndex, SessionRow, row_of
 from tau.coding.session_index.tables import TEXT_BITS
 
 SNIPPET_CHARS = 160

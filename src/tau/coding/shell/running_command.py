@@ -15,7 +15,7 @@ from tau.base.errors import ToolError
 from tau.base.late import late
 from tau.base.run import Exit
 from tau.base.tasks import spawn
-from tau.coding.output import OutputSink
+from tau.coding.output import OutputSink, ProgressUpdates
 from tau.coding.shell.result import CommandOutcome, result
 from tau.coding.shell.rewrite import TrimmedCommand
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from tau.coding.tools.bash import BashDetails
 
 terminals = late("tau.backends.shell.terminal")
-
-UPDATE_INTERVAL_S = 0.1
 
 ReportProgress: TypeAlias = Callable[[str], None]
 
@@ -61,7 +59,7 @@ class RunningCommand:
         self._keyboard = keyboard
         self._began = time.monotonic()
         self._exited: Exit | None = None
-        self._progress = _Progress(self.tail, self._show)
+        self._progress = ProgressUpdates(lambda: self._show(self.tail()))
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> "RunningCommand":
@@ -97,7 +95,7 @@ class RunningCommand:
 
     async def to_end(self, report: ReportProgress) -> str:
         """The same for a job: progress goes to `report`, a failure is raised."""
-        self._progress = _Progress(self.tail, report)
+        self._progress = ProgressUpdates(lambda: report(self.tail()))
         try:
             await self.follow()
         finally:
@@ -128,26 +126,3 @@ class RunningCommand:
 
     def _show(self, text: str) -> None:
         self._ctx.update(ToolOutput.text(text, self.details))
-
-
-class _Progress:
-    """Shows the end of the output while the command runs, at most so many times a second."""
-
-    def __init__(self, tail: Callable[[], str], show: ReportProgress) -> None:
-        self._tail = tail
-        self._show = show
-        self._timer: asyncio.TimerHandle | None = None
-
-    def note(self) -> None:
-        """Something came: show it soon, with what else comes until then."""
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(UPDATE_INTERVAL_S, self.send)
-
-    def send(self) -> None:
-        self.stop()
-        self._show(self._tail())
-
-    def stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None

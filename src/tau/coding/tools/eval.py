@@ -28,7 +28,7 @@ from tau.backends.kernels.cells import (
 )
 from tau.base.errors import ToolError
 from tau.base.late import late
-from tau.coding.output import OutputSink, notice, with_notice
+from tau.coding.output import OutputSink, ProgressUpdates, notice, with_notice
 from tau.coding.ports import CodingContext
 from tau.coding.tools import ToolSettings
 
@@ -42,7 +42,6 @@ pool = late("tau.backends.kernels.pool")
 interpreters = late("tau.backends.kernels.interpreters")
 
 LANGUAGES: dict[str, KernelLanguage] = {"py": "python", "js": "js"}
-UPDATE_INTERVAL_S = 0.1
 STDIN = "Kernel requested stdin; interactive input is not supported."
 
 
@@ -116,13 +115,9 @@ class Eval(Tool[EvalParams]):
                 block=self._settings.block_images,
             )
             host = hosts.EvalHost(ctx, self._complete, self._cells.max_concurrency, output.note)
-            progress = _Progress(output, ctx)
             async with self._pool(ctx) as kernels:
-                call = _Call(params.cells, kernels, self._cells.session, host, output, progress, ctx.cwd)
-                try:
-                    is_error = await call.run()
-                finally:
-                    progress.stop()
+                call = _Call(params.cells, kernels, self._cells.session, host, output, ctx)
+                is_error = await call.run()
             return _report(output, is_error=is_error)
 
     def _unavailable(self, language: KernelLanguage) -> str | None:
@@ -149,25 +144,27 @@ class _Call:
         session: str,
         host: CellHost,
         output: "EvalOutput",
-        progress: "_Progress",
-        cwd: Path,
+        ctx: CodingContext,
     ) -> None:
         self._params = params
         self._kernels = kernels
         self._session = session
         self._host = host
         self._output = output
-        self._progress = progress
-        self._cwd = cwd
+        self._ctx = ctx
+        self._progress = ProgressUpdates(self._show)
 
     async def run(self) -> bool:
         """Whether one failed; those after it do not run."""
-        for index, cell in enumerate(self._params):
-            self._output.begin(index)
-            self._progress.send()
-            if not await self._run(index, cell):
-                return True
-        return False
+        try:
+            for index, cell in enumerate(self._params):
+                self._output.begin(index)
+                self._show()
+                if not await self._run(index, cell):
+                    return True
+            return False
+        finally:
+            self._progress.stop()
 
     async def _run(self, index: int, params: CellParams) -> bool:
         seconds = min(max(params.timeout, MIN_TIMEOUT_S), MAX_TIMEOUT_S)
@@ -176,11 +173,13 @@ class _Call:
         )
         began = time.monotonic()
         try:
-            end = await self._kernels.run(cell, self._take, self._host, cwd=self._cwd, session=self._session)
+            end = await self._kernels.run(
+                cell, self._take, self._host, cwd=self._ctx.cwd, session=self._session
+            )
         except asyncio.CancelledError:
             self._output.remark(f"[{_which(params, index, len(self._params))} was stopped]")
             self._output.end("error", None, _elapsed_ms(began))
-            self._progress.send(is_error=True)
+            self._show(is_error=True)
             raise
         except KernelError as error:
             end = CellEnd(status="died")
@@ -193,35 +192,16 @@ class _Call:
             self._output.remark(problem)
         await self._output.load_pictures()
         self._output.end("error" if problem else "complete", end.exit_code, _elapsed_ms(began))
-        self._progress.send(is_error=bool(problem))
+        self._show(is_error=bool(problem))
         return not problem
 
     def _take(self, event: Any) -> None:
         self._output.take(event)
         self._progress.note()
 
-
-class _Progress:
-    """Shows the end of the output while cells run, at most so many times a second."""
-
-    def __init__(self, output: "EvalOutput", ctx: CodingContext) -> None:
-        self._output = output
-        self._ctx = ctx
-        self._timer: asyncio.TimerHandle | None = None
-
-    def note(self) -> None:
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(UPDATE_INTERVAL_S, self.send)
-
-    def send(self, *, is_error: bool = False) -> None:
-        self.stop()
-        details = self._output.details(is_error=is_error)
-        self._ctx.update(ToolOutput.text(self._output.sink.tail(), details))
-
-    def stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+    def _show(self, *, is_error: bool = False) -> None:
+        self._progress.stop()
+        self._ctx.update(ToolOutput.text(self._output.sink.tail(), self._output.details(is_error=is_error)))
 
 
 def _has_node() -> bool:

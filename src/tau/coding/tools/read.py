@@ -31,8 +31,7 @@ markers = late("tau.coding.conflicts.markers")
 difflib = late("difflib")
 documents = late("tau.coding.readers.documents.worker")
 document_limits = late("tau.coding.readers.documents.limits")
-image_files = late("tau.ai.images")
-image_headers = late("tau.coding.image_headers")
+image_header = late("tau.base.image_header")
 large_file = late("tau.coding.readers.large_file")
 images = late("tau.coding.images")
 notebook = late("tau.coding.readers.notebook")
@@ -163,7 +162,7 @@ class Read(Tool[ReadParams]):
 
     async def _show(self, source: ReadTarget, selector: Selector, ctx: CodingContext) -> ToolOutput:
         data = source.data
-        if image_files.image_type(data) is not None:
+        if image_header.image_type(data) is not None:
             return await self._picture(source)
         suffix = Path(source.name).suffix.lower()
         if suffix == ".ipynb" and not selector.raw:
@@ -208,7 +207,7 @@ class Read(Tool[ReadParams]):
         return ToolOutput.text(shown_page.text, _details(source, shown_page))
 
     async def _picture(self, source: ReadTarget) -> ToolOutput:
-        info = image_headers.read_header(source.data)
+        info = image_header.read_header(source.data)
         if info is not None and (self._settings.block_images or self._settings.inspect_images):
             details = ReadDetails(
                 path=str(source.path or source.name), kind="image", mime_type=info.mime_type
@@ -222,18 +221,12 @@ class Read(Tool[ReadParams]):
         details = ReadDetails(path=str(source.path or source.name), kind="image", mime_type=loaded.mime_type)
         return ToolOutput([TextContent(loaded.note), loaded.content()], details)
 
-    def _described(self, info: "image_headers.ImageInfo", size_bytes: int) -> str:
+    def _described(self, info: "image_header.ImageInfo", size_bytes: int) -> str:
         """What a picture is, where it is not shown."""
-        facts = [info.mime_type, format_bytes(size_bytes)]
-        if info.width and info.height:
-            facts.append(f"{info.width}x{info.height}")
-        if info.channels:
-            facts.append(f"{info.channels} channels")
-        if info.alpha is not None:
-            facts.append("with transparency" if info.alpha else "without transparency")
+        facts = images.describe(info, size_bytes)
         if self._settings.block_images:
-            return f"[{', '.join(facts)}; images.blockImages keeps it from being sent]"
-        return f"[{', '.join(facts)}; ask inspect_image what it shows]"
+            return f"[{facts}; images.blockImages keeps it from being sent]"
+        return f"[{facts}; ask inspect_image what it shows]"
 
     async def _document(self, source: ReadTarget, selector: Selector, ctx: CodingContext) -> ToolOutput:
         try:

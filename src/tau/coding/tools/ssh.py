@@ -17,7 +17,7 @@ from tau.agent.tool import Tool
 from tau.base.errors import ToolError
 from tau.base.run import Exit, Limits
 from tau.base.text import clean_line, shortened
-from tau.coding.output import OutputLimits, OutputMeta, OutputSink, notice, with_notice
+from tau.coding.output import OutputLimits, OutputMeta, OutputSink, ProgressUpdates, notice, with_notice
 from tau.coding.shell.result import ending_of
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 60
 MAX_TIMEOUT_S = 3600
-UPDATE_INTERVAL_S = 0.1
 LOST = "[The connection was lost, or the remote shell was killed; whether the command ended is not known]"
 
 
@@ -136,25 +135,16 @@ def _check(params: SshParams) -> None:
 
 async def _follow(running: "RemoteCommand", sink: OutputSink, ctx: ToolContext, details: SshDetails) -> None:
     """Take the output to its end, and show the last of it now and then."""
-    loop = asyncio.get_running_loop()
-    timer: asyncio.TimerHandle | None = None
-
-    def show() -> None:
-        nonlocal timer
-        timer = None
-        ctx.update(ToolOutput.text(sink.tail(), details))
-
+    progress = ProgressUpdates(lambda: ctx.update(ToolOutput.text(sink.tail(), details)))
     try:
         while chunk := await running.read():
             sink.push(chunk)
-            if timer is None:
-                timer = loop.call_later(UPDATE_INTERVAL_S, show)
+            progress.note()
     except asyncio.CancelledError:
-        show()
+        progress.send()
         raise
     finally:
-        if timer is not None:
-            timer.cancel()
+        progress.stop()
 
 
 def _result(sink: OutputSink, details: SshDetails, exited: Exit, seconds: int, *, lost: bool) -> ToolOutput:

@@ -46,6 +46,7 @@ class EarlyScreen:
         )
         self.keys = Keymap(overrides or {}, extra={**EDITOR_BINDINGS, **APP_BINDINGS})
         self.screen = Screen(terminal, theme=self.theme, timer=timer, hardware_cursor=look.hardware_cursor)
+        self.request_render = self.screen.request_render
         self.editor = Editor(self.theme, self.keys, timer=timer, max_rows=self._editor_rows)
         self.layout = ScreenLayout(self.editor)
         self.early: list[str] = []

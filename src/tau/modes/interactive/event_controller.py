@@ -17,7 +17,9 @@ from tau.modes.interactive.transcript.updater import TranscriptUpdater
 from tau.tui.images.budget import ImageBudget
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.current_session import CurrentSession
+    from tau.modes.interactive.ports import Display
+    from tau.modes.interactive.status.activity_line import ActivityLine
     from tau.modes.interactive.transcript.user_execution import ExecutionKind, UserExecutionBlock
 
 model_resolver = late("tau.coding.model_resolver")
@@ -37,22 +39,25 @@ _KINDS: "dict[str, ExecutionKind]" = {"!": "bash", "$": "python", "b": "bash", "
 class EventController:
     """Told of everything that happens in the session; owns the transcript, the queue and the tasks shown."""
 
-    def __init__(self, app: "App") -> None:
-        self._app = app
+    def __init__(self, display: "Display", current: "CurrentSession", activity: "ActivityLine") -> None:
+        self._display = display
+        self._current = current
+        self._activity = activity
         self._scene = BlockContext(
-            app.theme,
-            app.keys,
-            cwd=lambda: app.cwd,
-            now=app.front.timer.time,
-            capabilities=lambda: app.screen.terminal.capabilities,
-            budget=ImageBudget(app.settings.display.max_inline_images),
+            display.theme,
+            display.keys,
+            cwd=lambda: current.cwd,
+            now=display.timer.time,
+            capabilities=lambda: display.terminal.capabilities,
+            budget=ImageBudget(current.settings.display.max_inline_images),
             room=self._room,
         )
-        self._scene.hide_thinking = app.settings.display.hide_thinking
-        self._story = TranscriptBuilder(self._scene, app.layout.transcript)
-        self.pending = PendingMessages(app)
-        self.todo = TodoPanel(app)
-        self._telling = TranscriptUpdater(app, self._story, self.pending, self.todo)
+        self._scene.hide_thinking = current.settings.display.hide_thinking
+        self._story = TranscriptBuilder(self._scene, display.layout.transcript)
+        self.pending = PendingMessages(display)
+        self.todo = TodoPanel(display, current)
+        self._telling = TranscriptUpdater(display, current, activity, self._story, self.pending, self.todo)
+        self._command = ""
         self._alone: CachedBlock | None = None
 
     def __call__(self, event: AgentEvent) -> None:
@@ -62,21 +67,21 @@ class EventController:
             self._telling.event(event)
 
     @property
-    def told(self) -> str:
+    def reported_failure(self) -> str:
         """What the transcript said about the last answer, if it failed or was cut off."""
-        return self._story.told
+        return self._story.failure_text
 
     def attach(self, session: Session, *, fresh: bool) -> None:
         """The transcript of this session. `fresh`: what stands there already, a welcome, stays."""
         if not fresh:
-            self._app.screen.keep_record()
+            self._display.screen.keep_record()
             self._clear()
         self._begin(session)
         if session.log.leaf is not None and replay.is_unanswered(session.log):
             self.notice("The last message has no answer yet; /retry asks for it again.", "warning")
         for notice in session.notices:
             self.notice(notice.message.replace(model_resolver.BETTER_MODELS, _BETTER_MODELS), notice.level)
-        self._app.screen.request_render(anew=not fresh)
+        self._display.request_render(anew=not fresh)
 
     def detach(self) -> None:
         """Nothing more is told of it; what it did not end is shown as stopped."""
@@ -84,40 +89,46 @@ class EventController:
         self._story.settle()
         self.pending.clear()
         self.todo.clear()
-        self._app.lane.clear()
+        self._activity.clear()
 
     def rebuild(self, *, elsewhere: bool = True) -> None:
         """Draw the transcript anew: the session stands elsewhere, or shows what it has in another way."""
-        session = self._app.session
+        session = self._current.session
         if session is not None:
             self._clear()
             self._begin(session)
-            self._app.screen.request_render(force=True, anew=elsewhere)
+            self._display.request_render(force=True, anew=elsewhere)
 
     def settled(self, *, stopped: bool = False) -> None:
         """A run has ended, whatever came of it; `stopped`: the person ended it."""
         if stopped:
             self._story.stopped()
-        if not self._app.session_runs:
+        if not self._current.running:
             self._telling.over()
             self._story.settle()
-            self._app.lane.end()
+            self._activity.end()
         self._drop_old()
-        self._app.screen.request_render()
+        self._display.request_render()
 
     def _drop_old(self) -> None:
         """Blocks that scrolled away long ago stay in the terminal's history only."""
-        app = self._app
-        transcript = app.layout.transcript
+        display = self._display
+        transcript = display.layout.transcript
         if len(transcript.blocks) > MAX_BLOCKS:
             count = len(transcript.blocks) - KEPT_BLOCKS
-            app.screen.forget_rows(transcript.drop_first(count, app.screen.stats.ledger.committed))
+            display.screen.forget_rows(transcript.drop_first(count, display.screen.stats.ledger.committed))
 
     def notice(self, text: str, level: NoticeLevel = "info") -> None:
         """A line that is not part of the conversation."""
-        typed = self._app.commands.asked_for() if "\n" in text.strip() else ""
-        self._story.add(NoticeBlock(self._scene, text, level, typed))
-        self._app.screen.request_render()
+        command = ""
+        if "\n" in text.strip():
+            command, self._command = self._command, ""
+        self._story.add(NoticeBlock(self._scene, text, level, command))
+        self._display.request_render()
+
+    def answer_to(self, command: str) -> None:
+        """This command runs now: the first long notice stands below it. Nothing: none runs."""
+        self._command = command
 
     def shell_line(self, kind: str, text: str, *, exclude: bool = False) -> "UserExecutionBlock":
         """The block of a line that the person runs: `kind` is "bash" or "!", "python" or "$".
@@ -129,11 +140,11 @@ class EventController:
             _KINDS[kind[0]],
             text,
             exclude=exclude or kind in ("!!", "$$"),
-            on_change=self._app.screen.request_render,
+            on_change=self._display.request_render,
         )
         self._story.add(line)
         self._telling.lines.append(line)
-        self._app.screen.request_render()
+        self._display.request_render()
         return line
 
     def toggle_expanded(self) -> bool:
@@ -148,7 +159,7 @@ class EventController:
         """Show all of the last block that has more to show, then of the one before; False: there is none."""
         blocks = [
             block
-            for block in self._app.layout.transcript.blocks
+            for block in self._display.layout.transcript.blocks
             if isinstance(block, CachedBlock) and block.can_expand
         ]
         if not blocks:
@@ -164,13 +175,9 @@ class EventController:
         self._redraw()
         return self._scene.hide_thinking
 
-    def toggle_todo(self) -> bool:
-        """Show the list of tasks, or hide it; whether it is to be seen now."""
-        return self.todo.toggle()
-
     def last_answer(self) -> str:
         """The last words of the model, as it wrote them."""
-        session = self._app.session
+        session = self._current.session
         messages = [] if session is None else session.log.messages()
         for message in reversed(messages):
             if isinstance(message, AssistantMessage) and message.text.strip():
@@ -178,12 +185,12 @@ class EventController:
         return ""
 
     def _begin(self, session: Session) -> None:
-        display = self._app.settings.display
-        capable = self._app.screen.terminal.capabilities.hyperlinks
+        display = self._current.settings.display
+        capable = self._display.terminal.capabilities.hyperlinks
         self._scene.hyperlinks = display.hyperlinks == "always" or (display.hyperlinks == "auto" and capable)
         self._alone = None
         self._telling.over()
-        self._story = TranscriptBuilder(self._scene, self._app.layout.transcript)
+        self._story = TranscriptBuilder(self._scene, self._display.layout.transcript)
         self._story.max_pictures = display.max_inline_images if display.show_images else 0
         self._story.shows_usage = display.show_token_usage
         self._telling.story = self._story
@@ -197,7 +204,7 @@ class EventController:
         self.todo.refresh()
 
     def _clear(self) -> None:
-        transcript = self._app.layout.transcript
+        transcript = self._display.layout.transcript
         for block in transcript.blocks:
             if isinstance(block, CachedBlock):
                 block.leave()
@@ -206,8 +213,8 @@ class EventController:
 
     def _room(self, width: int) -> int:
         """The rows of the window that the transcript has for itself."""
-        _, *below = self._app.layout.parts()
-        return self._app.front.terminal.rows - sum([len(part.render(width)) for part in below])
+        _, *below = self._display.layout.parts()
+        return self._display.terminal.rows - sum([len(part.render(width)) for part in below])
 
     def _only(self, block: CachedBlock | None) -> None:
         if self._alone is not None:
@@ -218,5 +225,5 @@ class EventController:
 
     def _redraw(self) -> None:
         """Every block says what it shows now; from the first that differs on they are written again."""
-        self._app.layout.transcript.invalidate()
-        self._app.screen.request_render(force=True)
+        self._display.layout.transcript.invalidate()
+        self._display.request_render(force=True)

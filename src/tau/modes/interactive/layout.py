@@ -13,8 +13,8 @@ class ScreenLayout:
         """What was said and done. Owner: the event view."""
         self.pending = Container()
         """Messages that wait to be sent. Owner: the event view."""
-        self.lane = Container()
-        """What runs now, how long, and which key stops it. Owner: the lane."""
+        self.activity = Container()
+        """What runs now, how long, and which key stops it. Owner: the activity line."""
         self.todo = Container()
         """The agent's tasks. Owner: the task panel."""
         self.banner = Container()
@@ -31,7 +31,7 @@ class ScreenLayout:
         return [
             self.transcript,
             self.pending,
-            self.lane,
+            self.activity,
             self.todo,
             self.banner,
             self.above,

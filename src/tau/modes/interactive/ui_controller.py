@@ -17,15 +17,19 @@ if TYPE_CHECKING:
     from tau.coding.approval.hook import ApprovalDecision, ApprovalRequest
     from tau.coding.plan.review import Plan, PlanAnswer
     from tau.coding.tools.ask import AskAnswer, AskQuestion
-    from tau.modes.interactive.app import App, SessionSwitch
+    from tau.modes.interactive.composer.external_editor import ExternalEditor
+    from tau.modes.interactive.current_session import CurrentSession
+    from tau.modes.interactive.dialogs.dialog_host import Dialogs
+    from tau.modes.interactive.ports import AppActions, Display, Notices, Tasks
+    from tau.modes.interactive.status.activity_line import ActivityLine
+    from tau.modes.interactive.status.extension_widgets import ExtensionWidgets
+    from tau.modes.interactive.status.notifications import Notifications
 
 approval = late("tau.modes.interactive.dialogs.approval")
 questionnaire = late("tau.modes.interactive.dialogs.questionnaire")
-first_runs = late("tau.modes.interactive.dialogs.first_run")
 plan_reviews = late("tau.modes.interactive.dialogs.plan_review")
 basic = late("tau.modes.interactive.dialogs.basic")
 exchange_log = late("tau.ai.exchange_log")
-sequences = late("tau.tui.terminal.sequences")
 extension_widgets = late("tau.modes.interactive.status.extension_widgets")
 
 T = TypeVar("T")
@@ -44,38 +48,60 @@ class ScreenUi:
     Questions come one after the other. One that is open when its run is stopped goes away with it.
     """
 
-    def __init__(self, app: "App") -> None:
-        self._app = app
+    def __init__(
+        self,
+        display: "Display",
+        current: "CurrentSession",
+        notices: "Notices",
+        tasks: "Tasks",
+        actions: "AppActions",
+        *,
+        dialogs: "Dialogs",
+        activity: "ActivityLine",
+        notifications: "Notifications",
+        external_editor: "ExternalEditor",
+        stop_agent: Callable[[], bool],
+    ) -> None:
+        self._display = display
+        self._current = current
+        self._notices = notices
+        self._tasks = tasks
+        self._actions = actions
+        self._dialogs = dialogs
+        self._activity = activity
+        self._notifications = notifications
+        self._external_editor = external_editor
+        self._stop_agent = stop_agent
         self._typed_at = float("-inf")
         self._answered_at = float("-inf")
-        self._signs: extension_widgets.ExtensionWidgets | None = None
-        self.on_question: Callable[[str], None] | None = None
-        """Told in a few words when a question begins to wait, for a sign outside the window."""
-        self.on_title: Callable[[str], None] | None = None
-        """Takes the title that somebody gives the window; without it, the terminal is told."""
-        app.screen.listen(self._hear)
+        self._widgets: ExtensionWidgets | None = None
+        display.screen.listen(self._hear)
         exchange_log.keep()  # for /debug
 
     async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
-        make = basic.ask_choice(self._app, title, options)
+        make: _Make[str] = basic.ask_choice(self._display, title, options)
         return await self.show(make, title, timeout)
 
     async def confirm(self, title: str, message: str, *, timeout: float | None = None) -> bool | None:
         """The answer that is highlighted at first is no."""
         text = f"{title}\n{message}" if message else title
-        make = basic.ask_choice(self._app, text, ("Yes", "No"), at=1)
+        make: _Make[str] = basic.ask_choice(self._display, text, ("Yes", "No"), at=1)
         answer = await self.show(make, title, timeout)
         return None if answer is None else answer == "Yes"
 
     async def input(self, title: str, placeholder: str = "", *, timeout: float | None = None) -> str | None:
         def make(done: Callable[[str | None], None]) -> Component:
-            return basic.LinePanel(self._app, "", title, done, placeholder=placeholder)
+            panel: Component = basic.LinePanel(self._display, "", title, done, placeholder=placeholder)
+            return panel
 
         return await self.show(make, title, timeout)
 
     async def editor(self, title: str, prefill: str = "") -> str | None:
         def make(done: Callable[[str | None], None]) -> Component:
-            return basic.TextPanel(self._app, title, prefill, done)
+            panel: Component = basic.TextPanel(
+                self._display, self._tasks, self._external_editor, title, prefill, done
+            )
+            return panel
 
         return await self.show(make, title)
 
@@ -101,28 +127,27 @@ class ScreenUi:
     def notify(self, message: str, level: NoticeLevel = "info") -> None:
         if len(message) > MAX_NOTICE_CHARS:
             message = f"{message[:MAX_NOTICE_CHARS]}…"
-        self._app.say(message, level)
+        self._notices.say(message, level)
 
     def status(self, key: str, text: str | None) -> None:
         """A few words below the editor."""
-        self._shown_signs().status(key, text)
+        self._shown_widgets().status(key, text)
 
     def widget(self, key: str, lines: Sequence[str] | None) -> None:
         """Some lines above the editor."""
-        self._shown_signs().widget(key, lines)
+        self._shown_widgets().widget(key, lines)
 
     def title(self, text: str) -> None:
         """The title of the window."""
-        if self.on_title is not None:
-            self.on_title(text)
-        else:
-            self._app.front.terminal.write(sequences.title(text))
+        self._notifications.title(text)
 
     async def approve(self, request: "ApprovalRequest") -> "ApprovalDecision | None":
         """Whether a call may go on; Escape stops the run."""
-        make = approval.approval(self._app, request, self._answered_at)
+        make: _Make[ApprovalDecision] = approval.approval(
+            self._display, self._notices, request, self._answered_at
+        )
         answer = await self.show(make, approval.heading(request))
-        self._answered_at = self._app.front.timer.time()
+        self._answered_at = self._display.timer.time()
         if answer is None:
             await self.stop_run()
         return answer
@@ -131,7 +156,9 @@ class ScreenUi:
         self, asked: "Sequence[AskQuestion]", timeout_s: float | None
     ) -> "list[AskAnswer] | None":
         """The questions of the agent; Escape stops the run."""
-        make = questionnaire.questionnaire(self._app, asked, timeout_s)
+        make: _Make[list[AskAnswer]] = questionnaire.questionnaire(
+            self._display, self._notices, asked, timeout_s
+        )
         answers = await self.show(make, asked[0].question if asked else "")
         if answers is None:
             await self.stop_run()
@@ -139,44 +166,43 @@ class ScreenUi:
 
     async def review_plan(self, plan: "Plan") -> "PlanAnswer | None":
         """What the person says to a plan; Escape keeps planning and stops the run."""
-        return await plan_reviews.review(self._app, plan)
-
-    async def first_run(self, error: TauError) -> "SessionSwitch | None":
-        """No session can be opened: what the person wants to do about it."""
-        return await first_runs.first_run(self._app, error)
+        answer: PlanAnswer | None = await plan_reviews.PlanDialog(
+            self._display, self._current, self._notices, self._external_editor, self._actions, self
+        ).review(plan)
+        return answer
 
     async def show(self, make: _Make[T], about: str, timeout: float | None = None) -> T | None:
         """A question that comes by itself: it waits until nobody is in the middle of a word."""
         await self._until_quiet()
-        if self.on_question is not None and about:
-            self.on_question(about)
-        if not self._app.session_runs:
-            return await self._app.dialogs.ask(make, timeout=timeout)
-        self._app.lane.show("Waiting for your answer", stop_key_action="")
+        if about:
+            self._notifications.call(about)
+        if not self._current.running:
+            return await self._dialogs.ask(make, timeout=timeout)
+        self._activity.show("Waiting for your answer", stop_key_action="")
         try:
-            return await self._app.dialogs.ask(make, timeout=timeout)
+            return await self._dialogs.ask(make, timeout=timeout)
         finally:
-            self._app.lane.hide()
+            self._activity.hide()
 
     async def stop_run(self) -> None:
         """The person has turned away: the run that asked ends here, as with Escape anywhere else."""
-        if self._app.input.interrupts.stop_agent():
+        if self._stop_agent():
             await asyncio.sleep(0)
 
     async def _until_quiet(self) -> None:
-        time = self._app.front.timer.time
+        time = self._display.timer.time
         end = time() + MAX_QUIET_S
-        while not self._app.editor.is_empty and not self._app.dialogs.open:
+        while not self._display.editor.is_empty and not self._dialogs.open:
             left = min(self._typed_at + QUIET_S, end) - time()
             if left <= 0:
                 return
-            await sleep(self._app.front.timer, left)
+            await sleep(self._display.timer, left)
 
     def _hear(self, event: InputEvent) -> None:
-        if self._app.screen.focused is self._app.editor and (isinstance(event, Paste) or event.text):
-            self._typed_at = self._app.front.timer.time()
+        if self._display.screen.focused is self._display.editor and (isinstance(event, Paste) or event.text):
+            self._typed_at = self._display.timer.time()
 
-    def _shown_signs(self) -> "extension_widgets.ExtensionWidgets":
-        if self._signs is None:
-            self._signs = extension_widgets.ExtensionWidgets(self._app)
-        return self._signs
+    def _shown_widgets(self) -> "ExtensionWidgets":
+        if self._widgets is None:
+            self._widgets = extension_widgets.ExtensionWidgets(self._display)
+        return self._widgets

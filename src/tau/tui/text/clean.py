@@ -76,6 +76,11 @@ def clean_line(text: str) -> str:
     return _without_loose_marks(" ".join(clean(text).split()))
 
 
+def clean_row(text: str) -> str:
+    """Text from outside as one line; its blanks stay."""
+    return clean(text).replace("\n", " ")
+
+
 def strip_styles(text: str) -> str:
     """The text without its escape sequences."""
     return strip_escapes(text)

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 from tau.base.late import late
-from tau.tui.text.clean import clean, clean_line
+from tau.tui.text.clean import clean_line, clean_row
 
 difflib = late("difflib")
 
@@ -126,13 +126,8 @@ def _groups(changes: list[_Change], context: int) -> Iterator[list[_Change]]:
 
 def cleaned(hunk: DiffHunk) -> DiffHunk:
     """A hunk with nothing in it that could drive a terminal."""
-    lines = tuple([line._replace(text=one_line(line.text)) for line in hunk.lines])
+    lines = tuple([line._replace(text=clean_row(line.text)) for line in hunk.lines])
     return DiffHunk(lines, clean_line(hunk.section), clean_line(hunk.path))
-
-
-def one_line(text: str) -> str:
-    """Text from outside as one line; its blanks stay."""
-    return clean(text).replace("\n", " ")
 
 
 @cache
@@ -204,7 +199,7 @@ class _Reader:
             self._new_left = int((match[4] or "1")[:9])
 
     def _content(self, line: str) -> None:
-        sign, text = line[:1], one_line(line[1:])
+        sign, text = line[:1], clean_row(line[1:])
         if sign == "\\":
             self._lines_of_hunk.append(DiffLine("note", text.strip()))
             return
@@ -223,7 +218,7 @@ class _Reader:
             self._new_left -= 1
 
     def _note(self, line: str) -> None:
-        note = DiffLine("note", one_line(line))
+        note = DiffLine("note", clean_row(line))
         if self._hunks and not self._path and all(line.kind == "note" for line in self._hunks[-1].lines):
             self._hunks[-1] = self._hunks[-1]._replace(lines=(*self._hunks[-1].lines, note))
         else:

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from tau.base.image_header import ImageInfo, read_header
 from tau.base.late import late
 from tau.tui.component import CachedComponent
 from tau.tui.images.budget import ImageBudget
-from tau.tui.images.header import ImageInfo, image_info
 from tau.tui.images.marks import ImageSequences, image_rows
 from tau.tui.images.sizing import Cells, cells_for, size_text
 from tau.tui.style import Theme
@@ -23,6 +23,8 @@ pixels = late("tau.tui.images.pixels")
 
 MAX_BYTES = 16_000_000
 """A larger file is made smaller if Pillow is there, else it is shown as text."""
+_MAX_SIDE = 65_535
+_FORMATS = {"image/png": "PNG", "image/jpeg": "JPEG", "image/gif": "GIF", "image/webp": "WebP"}
 _LARGE_BYTES = 2_000_000
 _SHARPNESS = 2
 """How many pixels are sent per pixel of a cell when a picture has to be made smaller."""
@@ -51,7 +53,7 @@ class Image(CachedComponent):
     ) -> None:
         self._theme = theme
         self._data = data
-        self._info: ImageInfo | None = image_info(data)
+        self._info = _drawable(data)
         self._mime = clean_line(mime)
         self._alt = clean_line(alt)
         self._protocol: ImageProtocol = protocol
@@ -119,7 +121,7 @@ class Image(CachedComponent):
         if self._info is None:
             kind = f"unreadable image{f' ({self._mime})' if self._mime else ''}, {size}"
         else:
-            kind = f"{self._info.width}x{self._info.height} {self._info.format}, {size}"
+            kind = f"{self._info.width}x{self._info.height} {_FORMATS[self._info.mime_type]}, {size}"
         if self._theme.linear:
             name = f"Image: {self._alt}, " if self._alt else "Image: "
             return name + kind
@@ -139,8 +141,10 @@ class Image(CachedComponent):
     def _kitty(self, info: ImageInfo, cells: Cells) -> list[str] | None:
         if self._pixels is None:
             png = self._data
-            if info.format != "PNG" or len(png) > _LARGE_BYTES:
-                png = self._smaller_png() or (png if info.format == "PNG" and len(png) <= MAX_BYTES else b"")
+            if info.mime_type != "image/png" or len(png) > _LARGE_BYTES:
+                png = self._smaller_png() or (
+                    png if info.mime_type == "image/png" and len(png) <= MAX_BYTES else b""
+                )
             if not png:
                 return None
             self._placement = self._placement or pixels.new_placement()
@@ -181,3 +185,8 @@ class Image(CachedComponent):
         if self._pixels is not None:
             self._pixels.release(self._placement)
             self._pixels = None
+
+
+def _drawable(data: bytes) -> ImageInfo | None:
+    info = read_header(data)
+    return info if info and 0 < info.width <= _MAX_SIDE and 0 < info.height <= _MAX_SIDE else None

@@ -23,7 +23,6 @@ def test_names_of_other_files(name: str) -> None:
 def test_the_content_wins_over_the_name() -> None:
     assert convert("a.pdf", word(paragraph("word"))) == "word\n"
     assert convert("a.docx", book("<p>book</p>")) == "book\n"
-    assert convert("a.doc", rb"{\rtf1 rich}") == "rich\n"
     assert kind_of(b"\n\n%PDF-1.4") == "pdf"
 
 
@@ -33,6 +32,12 @@ def test_the_content_wins_over_the_name() -> None:
 def test_old_binary_formats_come_with_the_way_out(name: str, command: str) -> None:
     with pytest.raises(DocumentError, match=f"soffice --headless --convert-to {command} FILE"):
         convert(name, OLD_HEAD)
+
+
+@pytest.mark.parametrize("name", ["a.rtf", "a.doc", "a"])
+def test_rich_text_comes_with_the_way_out(name: str) -> None:
+    with pytest.raises(DocumentError, match=r"rich text.*soffice --headless --convert-to docx FILE"):
+        convert(name, rb"{\rtf1 rich}")
 
 
 def test_an_old_format_under_a_new_name_is_known_by_its_streams() -> None:

@@ -12,7 +12,7 @@ from tests.modes.interactive.rig import Rig, rigged, run
 
 
 def offered(rig: Rig, text: str) -> Suggestions:
-    found = rig.app.commands.complete(text, len(text))
+    found = rig.parts.commands.complete(text, len(text))
     return found or Suggestions(0, [])
 
 
@@ -34,8 +34,8 @@ def test_names_are_found_by_their_letters(tmp_path: Path) -> None:
             assert len(labels(rig, "/")) > 35 and "/rename" not in labels(rig, "/")
             assert labels(rig, "/")[0] == "/help"
             assert labels(rig, "/usr/bin") == []
-            assert rig.app.commands.complete("hello", 5) is None
-            assert rig.app.commands.complete("/help\nmore", 10) is None
+            assert rig.parts.commands.complete("hello", 5) is None
+            assert rig.parts.commands.complete("/help\nmore", 10) is None
 
     run(test)
 
@@ -46,7 +46,7 @@ def test_a_name_is_taken_and_its_arguments_follow(tmp_path: Path) -> None:
             await rig.type("/thin")
             await rig.show("Choose how much the model thinks")
             await rig.press("tab")
-            assert rig.app.editor.text == "/thinking "
+            assert rig.front.editor.text == "/thinking "
             shown = await rig.show("xhigh")
             assert "minimal" in shown
             await rig.type("lo")
@@ -86,7 +86,7 @@ def test_files_are_offered_with_where_they_come_from(tmp_path: Path) -> None:
             await rig.type("/fix")
             await rig.show("(user) BUG: Mends")
             await rig.press("enter")
-            assert rig.app.editor.text == "/fix "
+            assert rig.front.editor.text == "/fix "
             assert rig.faux.requests == []
 
     run(test)
@@ -142,7 +142,7 @@ def test_models_and_providers_are_looked_up_beside_the_keys(
             assert "(no key)" not in (await rig.show("openai/gpt-5")).split("openai/gpt-5")[1].splitlines()[0]
             models = labels(rig, "/model sonnet")
             assert models and all("sonnet" in model for model in models[:3])
-            rig.app.editor.clear()
+            rig.front.editor.clear()
             await rig.type("/login openai")
             assert "has a key" in await rig.show("(has a key)")
 
@@ -156,13 +156,13 @@ def test_sessions_are_offered_by_title(tmp_path: Path) -> None:
             await rig.idle()
             first = rig.session
             await rig.send("/new")
-            await rig.until(lambda: rig.app.session not in (None, first), "a new session")
+            await rig.until(lambda: rig.current.session not in (None, first), "a new session")
             await rig.type("/resume fence")
             shown = await rig.show(first.log.header.id[:8])
             assert shown.count("mend the garden fence") == 2
             await rig.press("enter")
             await rig.until(
-                lambda: rig.app.session is not None and rig.session.log.header.id == first.log.header.id,
+                lambda: rig.current.session is not None and rig.session.log.header.id == first.log.header.id,
                 "the first session",
             )
 

@@ -49,7 +49,7 @@ def test_context_of_letters_where_there_is_ascii_only(
 ) -> None:
     async def test() -> None:
         async with rigged(tmp_path, rows=40) as rig:
-            rig.app.theme.symbols = rig.app.theme.symbols._replace(bullet="*")
+            rig.front.theme.symbols = rig.front.theme.symbols._replace(bullet="*")
             shown = await said(rig, "/context", "system prompt")
             bar = next(line for line in shown.splitlines() if line.strip().startswith("#="))
             assert bar.isascii()
@@ -67,11 +67,11 @@ def test_every_width_shows_all_of_it(tmp_path: Path, columns: int, command: str)
             await rig.send("hello")
             await rig.until(lambda: len(rig.session.log.messages()) == 2, "an answer")
             await rig.idle()
-            before = len(rig.app.layout.transcript.blocks)
+            before = len(rig.front.layout.transcript.blocks)
             await rig.send(command)
-            await rig.until(lambda: len(rig.app.layout.transcript.blocks) > before, "what it says")
+            await rig.until(lambda: len(rig.front.layout.transcript.blocks) > before, "what it says")
             await rig.idle()
-            assert not rig.app.layout.banner.children
+            assert not rig.front.layout.banner.children
             assert all(len(row) <= columns for row in rig.terminal.tape())
 
     run(test)
@@ -132,7 +132,7 @@ def test_stats_are_told_over_all_sessions(tmp_path: Path) -> None:
             await rig.idle()
             first = rig.session
             await rig.send("/new")
-            await rig.until(lambda: rig.app.session not in (None, first), "a new session")
+            await rig.until(lambda: rig.current.session not in (None, first), "a new session")
             await said(rig, "hello", "Two.")
             await rig.idle()
             shown = await said(rig, "/stats all", "2 sessions, 2 requests, 1.8k tokens")

@@ -104,7 +104,7 @@ def test_nothing_is_retried_that_has_not_failed(tmp_path: Path) -> None:
         async with rigged(tmp_path, [[Say("Fine.")]]) as rig:
             await said(rig, "/retry", "• There is nothing to retry yet.")
             await said(rig, "/shake", "• There is no large tool output to drop.")
-            assert not rig.app.layout.banner.children
+            assert not rig.front.layout.banner.children
             await said(rig, "hello", "Fine.")
             await rig.idle()
             await said(rig, "/retry", "The last answer is complete")
@@ -125,14 +125,14 @@ def test_the_queue_is_shown_edited_and_cleared(tmp_path: Path) -> None:
             await said(rig, "/queue drop 2", "Dropped; it is not sent.")
             assert [item.text for item in rig.session.queue.waiting()] == ["first wish", "third wish"]
             await rig.send("/queue edit 1")
-            await rig.until(lambda: rig.app.editor.text == "first wish", "the message in the editor")
-            rig.app.editor.clear()
+            await rig.until(lambda: rig.front.editor.text == "first wish", "the message in the editor")
+            rig.front.editor.clear()
             await rig.send("/queue back")
-            await rig.until(lambda: rig.app.editor.text == "third wish", "the message in the editor")
-            rig.app.editor.clear()
+            await rig.until(lambda: rig.front.editor.text == "third wish", "the message in the editor")
+            rig.front.editor.clear()
             await rig.send("fourth wish")
             await said(rig, "/queue drop 7", "from 1 to 1")
-            rig.app.editor.clear()
+            rig.front.editor.clear()
             await said(rig, "/queue clear", "1 message dropped.")
             assert not rig.session.queue.waiting()
             await rig.press("escape")
@@ -165,7 +165,7 @@ def test_compact_says_when_there_is_nothing_and_can_be_stopped(tmp_path: Path) -
         script = [[Say(long)], [Say("Second.")], [Wait()]]
         async with rigged(tmp_path, script) as rig:
             await said(rig, "/compact", "• There is nothing to compact yet.")
-            assert not rig.app.layout.banner.children  # nothing is wrong
+            assert not rig.front.layout.banner.children  # nothing is wrong
             await rig.send("tell me a lot")
             await rig.until(lambda: len(rig.faux.requests) == 1)
             await rig.idle()

@@ -29,9 +29,9 @@ def test_a_model_is_taken_by_a_part_of_its_name(tmp_path: Path, monkeypatch: pyt
 def test_a_model_without_a_key_says_where_to_put_one(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, settings=HERE_ONLY) as rig:
-            await said(rig, "/model sonnet", "There is no key for Anthropic")
+            await said(rig, "/model sonnet", "No API key for Anthropic")
             await said(rig, "/model nosuchmodelatall", "No model matches")
-            rig.app.editor.clear()
+            rig.front.editor.clear()
             await said(rig, "/model demo", "tau --provider demo")
             assert rig.session.model.key == "faux/faux"
 
@@ -59,7 +59,7 @@ def test_thinking_is_set_by_its_name(tmp_path: Path) -> None:
         ("/branch", "Session tree"),
         ("/settings", "Settings"),
         ("/hotkeys", "Keys"),
-        ("/theme", "Theme on a dark terminal"),
+        ("/theme", "Theme for dark terminals"),
         ("/copy", "Copy"),
         ("/login", "Anthropic"),
     ],
@@ -70,11 +70,11 @@ def test_without_a_name_a_list_opens(tmp_path: Path, command: str, title: str) -
             await said(rig, "hello", "Hello.")
             await rig.idle()
             await rig.send(command)
-            await rig.until(lambda: rig.app.dialogs.open, "a list")
+            await rig.until(lambda: rig.parts.dialogs.open, "a list")
             shown = await rig.show(title)
             assert title in shown
             await rig.press("escape")
-            await rig.until(lambda: not rig.app.dialogs.open, "the end of it")
+            await rig.until(lambda: not rig.parts.dialogs.open, "the end of it")
 
     run(test)
 
@@ -83,14 +83,14 @@ def test_a_theme_is_taken_by_its_name_and_kept(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await said(rig, "/theme ocean", "The theme is ocean, now and from now on.")
-            assert rig.app.settings.theme.dark == "ocean"
+            assert rig.current.settings.theme.dark == "ocean"
             assert json.loads(user_paths(os.environ).settings.read_text())["theme"]["dark"] == "ocean"
-            assert not rig.app.settings.titles.enabled  # what flags say stays
+            assert not rig.current.settings.titles.enabled  # what flags say stays
             await said(rig, "/theme oceen", "Did you mean ocean?")
-            rig.app.editor.clear()
+            rig.front.editor.clear()
             await said(rig, "/theme zzz", "/theme shows all of them.")
-            assert rig.app.settings.theme.dark == "ocean"
-            found = rig.app.commands.complete("/theme oc", 9)
+            assert rig.current.settings.theme.dark == "ocean"
+            found = rig.parts.commands.complete("/theme oc", 9)
             assert found is not None and found.items[0].value == "ocean"
 
     run(test)

@@ -57,10 +57,10 @@ def test_export_overwrites_nothing_and_says_what_is_wrong(tmp_path: Path) -> Non
                 ("/export --all out.md", 'There is no option "--all"'),
                 ("/export no/such/folder.md", "cannot be written"),
             ):
-                rig.app.editor.clear()
+                rig.front.editor.clear()
                 await said(rig, command, problem)
             assert (tmp_path / "mine.md").read_text() == "Mine."
-            rig.app.editor.clear()
+            rig.front.editor.clear()
             await said(rig, "/export --force --no-mask mine.md", "The session was exported to")
             assert KEY in (tmp_path / "mine.md").read_text()
 

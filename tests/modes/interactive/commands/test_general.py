@@ -88,13 +88,13 @@ def test_reload_says_what_has_changed_and_keeps_the_conversation(tmp_path: Path)
             put(home() / "commands/mine.md", "Mine.")
             put(tmp_path / "AGENTS.md", "Be kind.")
             before = rig.session.log.header.id
-            rig.app.commands.files.all()
+            rig.parts.names.files.all()
             put(home() / "commands/later.md", "Later.")
             shown = await said(rig, "/reload", "display.showTokenUsage is true now.")
             assert rig.session.log.header.id == before and "Hello." in shown
             assert "New command /later." in shown and "There is no action 'no.such'" in shown
             assert "Show all tool output, or its essence: Ctrl+X." in shown
-            assert rig.app.settings.display.show_token_usage and not rig.app.settings.titles.enabled
+            assert rig.current.settings.display.show_token_usage and not rig.current.settings.titles.enabled
             await said(rig, "again", "Again.")
             assert "Be kind." in rig.faux.requests[-1].system
 
@@ -107,15 +107,15 @@ def test_reload_reads_the_theme_again_and_says_what_is_wrong_with_it(tmp_path: P
 
     async def test() -> None:
         async with rigged(tmp_path, columns=160) as rig:
-            before = rig.app.theme["accent"]("x")
+            before = rig.front.theme["accent"]("x")
             put(
                 home() / "themes/mine.json",
                 '{"name": "mine", "kind": "dark", "colors": {"accent": "#aabbcc"}}',
             )
             await said(rig, "/reload", "No setting has changed.")
-            assert rig.app.theme["accent"]("x") != before
+            assert rig.front.theme["accent"]("x") != before
             put(home() / "themes/mine.json", '{"name": "mine", ')
-            assert "mine.json" in await said(rig, "/reload", "This is not valid JSON")
+            assert "mine.json" in await said(rig, "/reload", "Invalid JSON")
 
     run(test)
 
@@ -140,12 +140,12 @@ def test_reload_reads_the_files_again_that_the_run_was_given(tmp_path: Path) -> 
     async def test() -> None:
         async with rigged(tmp_path, columns=160, config_files=(file,)) as rig:
             await said(rig, "/reload", "No setting has changed.")
-            assert rig.app.settings.display.tab_width == 3
+            assert rig.current.settings.display.tab_width == 3
             put(file, '{"display": {"tabWidth": 5}}')
             await said(rig, "/reload", "display.tabWidth is 5 now.")
             put(file, '{"display": {"tabWidth": "wide"}}')
             assert "extra.json" in await said(rig, "/reload", "display.tabWidth")
-            assert rig.app.settings.display.tab_width == 5
+            assert rig.current.settings.display.tab_width == 5
 
     run(test)
 
@@ -175,9 +175,9 @@ def test_a_key_is_asked_for_and_stored(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, columns=160) as rig:
             await rig.send("/login anthropic")
-            await rig.until(lambda: rig.app.dialogs.open, "a question")
+            await rig.until(lambda: rig.parts.dialogs.open, "a question")
             await rig.press("escape")
-            await rig.until(lambda: not rig.app.dialogs.open, "the end of it")
+            await rig.until(lambda: not rig.parts.dialogs.open, "the end of it")
             assert "No keys are stored" in await said(rig, "/logout", "No keys are stored")
 
     run(test)
@@ -188,7 +188,7 @@ def test_exit_ends_it(tmp_path: Path, command: str) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.send(command)
-            await rig.until(lambda: rig.app.session is None, "the end")
-            assert rig.app.session is None
+            await rig.until(lambda: rig.current.session is None, "the end")
+            assert rig.current.session is None
 
     run(test)

@@ -18,7 +18,7 @@ def ids(rig: Rig) -> list[str]:
 async def other_session(rig: Rig, command: str) -> None:
     before = rig.session
     await rig.send(command)
-    await rig.until(lambda: rig.app.session not in (None, before), "another session")
+    await rig.until(lambda: rig.current.session not in (None, before), "another session")
 
 
 def test_new_begins_an_empty_session(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_resume_of_what_is_not_there_stays_here(tmp_path: Path) -> None:
             await rig.idle()
             before = rig.session
             await said(rig, "/resume zzzz", 'No session has an id that starts with "zzzz"')
-            rig.app.editor.clear()
+            rig.front.editor.clear()
             await said(rig, "/resume nowhere/x.jsonl", "There is no session file")
             assert rig.session is before
 
@@ -131,9 +131,9 @@ def test_goto_goes_back_and_brings_the_message_to_the_editor(tmp_path: Path) -> 
                 await rig.idle()
             second = ids(rig)[2]
             await rig.send(f"/goto {second[:6]}")
-            await rig.until(lambda: rig.app.editor.text == "second", "the message in the editor")
+            await rig.until(lambda: rig.front.editor.text == "second", "the message in the editor")
             assert "Two." not in await rig.gone("Two.")
-            rig.app.editor.set_text("another")
+            rig.front.editor.set_text("another")
             await rig.press("enter")
             await rig.show("Other.")
             assert [str(message.content) for message in rig.faux.requests[2].messages][-1] == "another"
@@ -148,7 +148,7 @@ def test_goto_says_where_it_cannot_go(tmp_path: Path) -> None:
             await said(rig, "first", "One.")
             await rig.idle()
             await said(rig, "/goto zz", 'No entry has an id that begins with "zz"')
-            rig.app.editor.clear()
+            rig.front.editor.clear()
             await said(rig, f"/goto {ids(rig)[-1]}", "Already at this point.")
             assert rig.session.log.leaf == ids(rig)[-1]
 

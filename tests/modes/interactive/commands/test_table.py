@@ -20,7 +20,7 @@ def test_every_row_has_its_function(name: str) -> None:
     row = table.ROWS[name]
     function = getattr(MODULES[row.module], row.function)
     assert inspect.iscoroutinefunction(function)
-    assert list(inspect.signature(function).parameters) == ["app", "rest"]
+    assert list(inspect.signature(function).parameters) == ["context", "rest"]
     assert row.group in table.GROUPS
 
 

@@ -66,7 +66,7 @@ def test_the_list_goes_to_files_and_the_clipboard(tmp_path: Path) -> None:
             await said(rig, "/todo export", "The tasks are in")
             assert (tmp_path / "TODO.md").read_text() == LIST
             await said(rig, "/todo export", "is there already")
-            rig.app.editor.clear()
+            rig.front.editor.clear()
             await said(rig, "/todo import nowhere.md", "cannot be read")
 
     run(test)
@@ -80,7 +80,7 @@ def test_the_list_is_changed_as_text(tmp_path: Path) -> None:
                 return prefill + "- [ ] one more\nnonsense\n"
 
             await said(rig, "/todo append the first", "Added: the first")
-            rig.app.ui.editor = editor  # type: ignore[method-assign]
+            rig.parts.ui.editor = editor  # type: ignore[method-assign]
             shown = await said(rig, "/todo edit", "The list has 2 tasks now.")
             assert "neither a phase, nor a task" in shown
             assert state(rig)[1] == ("one more", "pending")
@@ -98,13 +98,13 @@ def test_what_is_not_meant_is_told(tmp_path: Path) -> None:
                 ("/todo dance", "Write it as /todo"),
                 ("/todo start nothing", 'No task has "nothing"'),
             ):
-                rig.app.editor.clear()
+                rig.front.editor.clear()
                 await said(rig, command, problem)
-            rig.app.editor.clear()
+            rig.front.editor.clear()
             await said(rig, "/todo append write a", "Added")
             await said(rig, "/todo append write b", "Added: write b")
             await said(rig, "/todo start write", '2 tasks have "write"')
-            rig.app.editor.clear()
+            rig.front.editor.clear()
             await said(rig, "/todo append write b", "There is a task")
             assert len(state(rig)) == 2
 

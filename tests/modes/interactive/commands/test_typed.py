@@ -45,7 +45,7 @@ def test_a_command_is_a_name_behind_a_slash(text: str, name: str, rest: str) -> 
 def test_messages_are_told_from_commands(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            takes = rig.app.commands.takes
+            takes = rig.parts.names.is_command
             for command in (
                 "/help",
                 "/quit",
@@ -93,8 +93,8 @@ def test_an_unknown_command_names_the_nearest_and_stays_typed(tmp_path: Path) ->
             await rig.send("/compcat only the tests")
             shown = await rig.show("Did you mean /compact?")
             assert "There is no command /compcat." in shown
-            await rig.until(lambda: rig.app.editor.text == "/compcat only the tests", "the text")
-            rig.app.editor.clear()
+            await rig.until(lambda: rig.front.editor.text == "/compcat only the tests", "the text")
+            rig.front.editor.clear()
             await rig.send("/zzzzz")
             await rig.show("/help shows all of them.")
             assert rig.faux.requests == []
@@ -110,7 +110,7 @@ def test_a_command_that_has_to_wait_says_so_and_stays_typed(tmp_path: Path) -> N
             await rig.send("/compact the tests")
             shown = await rig.show("The agent is at work; Esc stops it.")
             assert "/compact the tests" in shown
-            rig.app.editor.clear()
+            rig.front.editor.clear()
             await rig.send("/name While it works")
             assert "While it works" in await rig.show('The session is called "While it works".')
             rig.session.abort()
@@ -124,8 +124,8 @@ def test_wrong_use_says_how_it_is_written_and_stays_typed(tmp_path: Path) -> Non
         async with rigged(tmp_path) as rig:
             await rig.send("/goto")
             await rig.show("Name an entry by its id")
-            await rig.until(lambda: rig.app.editor.text == "/goto", "the text")
-            assert rig.app.editor.text == "/goto"
+            await rig.until(lambda: rig.front.editor.text == "/goto", "the text")
+            assert rig.front.editor.text == "/goto"
 
     run(test)
 
@@ -175,7 +175,7 @@ def test_what_a_file_says_is_not_run_either_when_it_is_taken_back_and_sent_again
             await rig.show("Next: !touch made")
             await rig.press("escape")
             await rig.idle()
-            assert rig.app.editor.text == " !touch made"
+            assert rig.front.editor.text == " !touch made"
             await rig.press("enter")
             await rig.show("Understood.")
             assert not (tmp_path / "made").exists()
@@ -201,8 +201,8 @@ def test_a_file_cannot_take_the_name_of_a_command_of_tau(tmp_path: Path) -> None
 
     async def test() -> None:
         async with rigged(tmp_path, rows=80) as rig:
-            assert rig.app.commands.files.get("exit") is None
-            assert "exit.md" in rig.app.commands.files.warnings[0]
+            assert rig.parts.names.files.get("exit") is None
+            assert "exit.md" in rig.parts.names.files.warnings[0]
             await rig.send("/help")
             assert "left out" in await rig.show("/exit is a command of tau")
 
@@ -216,7 +216,7 @@ def test_a_command_that_is_written_while_tau_runs_is_found(
 
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Done.")]]) as rig:
-            assert rig.app.commands.files.get("later") is None
+            assert rig.parts.names.files.get("later") is None
             put(tmp_path / ".tau/commands/later.md", "Now.")
             await rig.send("/later")
             await rig.show("Done.")
@@ -232,7 +232,7 @@ def test_a_file_that_is_broken_is_told_when_it_is_asked_for(tmp_path: Path) -> N
         async with rigged(tmp_path) as rig:
             await rig.send("/broken")
             shown = await rig.show("There is no command /broken.")
-            assert "has no end" in shown
+            assert "no closing line" in shown
 
     run(test)
 
@@ -243,12 +243,12 @@ def test_a_picture_goes_along_with_the_message_that_a_command_becomes(tmp_path: 
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Seen.")], [Say("Planned.")]]) as rig:
             picture = ImageContent("aGVsbG8=", "image/png")
-            await rig.app.commands.run("/look closely", [picture])
+            await rig.parts.commands.run("/look closely", [picture])
             await rig.show("Seen.")
             await rig.idle()
             assert last_sent(rig) == "Look at this: closely"
             assert "image/png" in str(rig.session.log.messages()[0])
-            await rig.app.commands.run("/plan again")
+            await rig.parts.commands.run("/plan again")
             await rig.show("Planned.")
             assert rig.faux.requests[-1].messages[-1].content == "again"
 
@@ -261,13 +261,13 @@ def test_nothing_is_sent_while_there_is_no_session(tmp_path: Path) -> None:
 
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            session, rig.app.session = rig.app.session, None
+            session, rig.current.session = rig.current.session, None
             try:
                 with pytest.raises(TauError, match="still being opened"):
-                    await rig.app.commands.run("/a")
-                assert rig.app.front.early == []
+                    await rig.parts.commands.run("/a")
+                assert rig.front.early == []
             finally:
-                rig.app.session = session
+                rig.current.session = session
 
     run(test)
 

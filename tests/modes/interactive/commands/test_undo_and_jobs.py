@@ -44,7 +44,7 @@ def test_a_file_that_somebody_else_changed_is_left_alone_unless_forced(tmp_path:
             await said(rig, "/undo", "conflict")
             assert file.read_text() == "mine\n"
             await said(rig, "/undo --force", "Write it as /undo")
-            rig.app.editor.clear()
+            rig.front.editor.clear()
             await said(rig, "/undo --force a.txt", "Undone:")
             assert file.read_text() == "before\n"
 
@@ -55,7 +55,7 @@ def test_undo_of_nothing_says_so(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.send("/undo")
-            await rig.until(lambda: bool(rig.app.layout.banner.children), "a word about it")
+            await rig.until(lambda: bool(rig.front.layout.banner.children), "a word about it")
             assert "undo" in rig.screen().lower()
             await said(rig, "/undo 0", "Write it as /undo")
 
@@ -85,9 +85,9 @@ def test_jobs_are_listed_read_and_stopped(tmp_path: Path) -> None:
             await said(rig, f"/jobs cancel {first}", "1 job stopped.")
             assert rig.session.jobs.get(first).status == "cancelled"
             await said(rig, "/jobs cancel x-9", 'There is no job "x-9"')
-            rig.app.editor.clear()
+            rig.front.editor.clear()
             await said(rig, "/jobs x-8", 'There is no job "x-8"')
-            rig.app.editor.clear()
+            rig.front.editor.clear()
             await said(rig, "/jobs cancel all", "No jobs stopped.")
 
     run(test)

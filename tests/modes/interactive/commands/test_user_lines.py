@@ -85,7 +85,7 @@ def test_a_sign_alone_says_what_to_type(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             assert "There is nothing to run" in await said(rig, "!", "as in !ls")
-            rig.app.editor.clear()
+            rig.front.editor.clear()
             assert "There is nothing to run" in await said(rig, "$$ ", "as in $1 + 1")
 
     run(test)

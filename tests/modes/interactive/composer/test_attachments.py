@@ -75,7 +75,7 @@ def test_a_file_that_only_says_it_is_a_picture_is_named_beside_those_that_are(tm
         async with rigged(tmp_path) as rig:
             rig.terminal.paste(f"{one}\n{two}\n")
             await rig.show("[one.png ")
-            assert rig.app.editor.text == f"[Image #1: one.png] {two} "
+            assert rig.front.editor.text == f"[Image #1: one.png] {two} "
 
     run(test)
 
@@ -106,7 +106,7 @@ def test_text_that_names_a_picture_is_text(tmp_path: Path) -> None:
             rig.terminal.paste(f"look at {path}")
             rig.terminal.paste(f" {fake}")
             await rig.show("fake.png")
-            assert rig.app.editor.text == f"look at {path} {fake}"
+            assert rig.front.editor.text == f"look at {path} {fake}"
 
     run(test)
 
@@ -165,7 +165,7 @@ def test_a_picture_that_cannot_be_sent_gives_the_text_back(tmp_path: Path) -> No
             rig.terminal.press("enter")
             shown = await rig.show("cannot be sent")
             assert "Delete its mark" in shown
-            assert rig.app.editor.text == "see [Image #1: shot.png] "
+            assert rig.front.editor.text == "see [Image #1: shot.png] "
             assert rig.faux.requests == []
 
     run(test)
@@ -177,13 +177,13 @@ def test_a_picture_comes_back_from_the_queue_with_its_text(tmp_path: Path) -> No
     async def test() -> None:
         async with rigged(tmp_path, [[Wait()], [Say("Seen.")]]) as rig:
             await rig.send("begin")
-            await rig.until(lambda: rig.app.session_runs, "the run")
+            await rig.until(lambda: rig.current.running, "the run")
             rig.terminal.paste(str(path))
             await rig.type("for later")
             await rig.press("enter")
             await rig.until(lambda: len(rig.session.queue) == 1, "the queue")
             await rig.press("alt+up")
-            assert rig.app.editor.text == "[Image #1: shot.png] for later"
+            assert rig.front.editor.text == "[Image #1: shot.png] for later"
             await rig.press("escape")
             await rig.idle()
             await rig.press("enter")
@@ -196,7 +196,7 @@ def test_a_picture_comes_back_from_the_queue_with_its_text(tmp_path: Path) -> No
 def test_a_queued_message_of_an_earlier_life_keeps_its_pictures(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            pictures = rig.app.input.sending._pictures
+            pictures = rig.parts.composer.sender._pictures
             text = pictures.come_back("see", [ImageContent("QUJD", "image/png")])
             assert text == "see [Image #1: picture]"
             assert [image.data for image in await pictures.contents(text)] == ["QUJD"]
@@ -209,7 +209,7 @@ def test_marks_that_stand_for_other_pictures_by_now_get_new_numbers(tmp_path: Pa
 
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Red.")]]) as rig:
-            pictures = rig.app.input.sending._pictures
+            pictures = rig.parts.composer.sender._pictures
             rig.terminal.paste(str(path))
             await rig.press("enter")
             await rig.show("Red.")
@@ -236,15 +236,15 @@ def test_a_message_that_comes_back_has_its_picture_as_one_unit_with_a_file(tmp_p
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.type("being written")
-            sending = rig.app.input.sending
+            sending = rig.parts.composer.sender
             sending.bring_back("see [Image #1: shot.png] again", [content])
             await rig.show("see [shot.png ")
-            assert rig.app.editor.text == "see [Image #1: shot.png] again\n\nbeing written"
-            await rig.until(lambda: sending._pictures.places(rig.app.editor.text) != [], "a file")
-            [(_, kept)] = sending._pictures.places(rig.app.editor.text)
+            assert rig.front.editor.text == "see [Image #1: shot.png] again\n\nbeing written"
+            await rig.until(lambda: sending._pictures.places(rig.front.editor.text) != [], "a file")
+            [(_, kept)] = sending._pictures.places(rig.front.editor.text)
             assert Path(kept).read_bytes() == path.read_bytes()
             await rig.type("!")
-            assert rig.app.editor.text.endswith("being written!")
+            assert rig.front.editor.text.endswith("being written!")
 
     run(test)
 
@@ -286,7 +286,7 @@ def test_ctrl_v_with_something_else_in_the_clipboard_says_so(tmp_path: Path) -> 
         async with rigged(tmp_path) as rig:
             await rig.press("ctrl+v")
             await rig.show("no picture that can be sent")
-            assert rig.app.editor.is_empty
+            assert rig.front.editor.is_empty
 
     run(test)
 
@@ -313,7 +313,7 @@ def test_a_picture_in_a_draft_is_there_again_after_a_crash(tmp_path: Path) -> No
             await rig.type("see ")
             rig.terminal.paste(str(path))
             await rig.show("[shot.png ")
-            rig.app.input.detach()
+            rig.parts.input.detach()
         async with rigged(tmp_path, [[Say("Seen again.")]]) as rig:
             await rig.show("see [shot.png ")
             await asyncio.sleep(0)

@@ -9,7 +9,7 @@ import pexpect
 import pytest
 
 from tau.base.errors import TauError
-from tau.modes.interactive.composer.external_editor import chosen, run
+from tau.modes.interactive.composer.editor_process import chosen, run
 from tests.modes.interactive.rig import rigged
 from tests.modes.interactive.rig import run as run_test
 
@@ -44,10 +44,10 @@ def test_the_text_goes_out_and_comes_back(tmp_path: Path) -> None:
         async with rigged(tmp_path) as rig:
             await rig.type("from inside")
             await rig.press("ctrl+g")
-            await rig.until(lambda: rig.app.editor.text == "written\noutside", "the text of the editor")
+            await rig.until(lambda: rig.front.editor.text == "written\noutside", "the text of the editor")
             await rig.show("outside")
             await rig.press("ctrl+-")
-            assert rig.app.editor.text == "from inside"
+            assert rig.front.editor.text == "from inside"
 
     run_test(test)
     told = seen.read_text()
@@ -69,7 +69,7 @@ def test_an_editor_that_fails_changes_nothing(tmp_path: Path, editor: str, remar
             await rig.press("ctrl+g")
             shown = await rig.show(remark)
             assert "mine" in shown
-            assert rig.app.editor.text == "mine"
+            assert rig.front.editor.text == "mine"
 
     run_test(test)
 
@@ -83,7 +83,7 @@ def test_nothing_is_left_in_the_temporary_folder(tmp_path: Path) -> None:
 PROGRAM = """
 import asyncio, sys
 from pathlib import Path
-from tau.modes.interactive.composer.external_editor import run
+from tau.modes.interactive.composer.editor_process import run
 print("code", asyncio.run(run(sys.argv[1:], Path("/"))), flush=True)
 """
 
@@ -139,11 +139,11 @@ def test_what_an_editor_had_saved_before_it_failed_is_in_the_history(
             await rig.press("ctrl+g")
             shown = await rig.show(remark)
             assert "What it had saved is in the history: Ctrl+R finds it." in shown
-            assert rig.app.editor.text == "mine"
+            assert rig.front.editor.text == "mine"
             await rig.press("up")
-            assert rig.app.editor.text == "much work"
+            assert rig.front.editor.text == "much work"
             await rig.press("down")
-            assert rig.app.editor.text == "mine"
+            assert rig.front.editor.text == "mine"
 
     run_test(test)
 
@@ -167,7 +167,7 @@ def test_a_file_that_cannot_be_read_back_leaves_the_text_as_it_was(
             await rig.type("mine")
             await rig.press("ctrl+g")
             await rig.show(remark)
-            assert rig.app.editor.text == "mine"
+            assert rig.front.editor.text == "mine"
 
     run_test(test)
 
@@ -179,7 +179,7 @@ def test_bytes_that_are_no_text_are_told(tmp_path: Path) -> None:
         async with rigged(tmp_path, columns=120) as rig:
             await rig.press("ctrl+g")
             await rig.show("What was not UTF-8 in the text")
-            assert rig.app.editor.text == "caf\ufffd red"
+            assert rig.front.editor.text == "caf\ufffd red"
 
     run_test(test)
 
@@ -193,9 +193,9 @@ def test_the_key_pressed_twice_opens_one_editor(tmp_path: Path) -> None:
             await rig.type("text")
             rig.terminal.press("ctrl+g")
             rig.terminal.press("ctrl+g")
-            await rig.until(lambda: rig.app.editor.text == "textx", "the text of the editor")
+            await rig.until(lambda: rig.front.editor.text == "textx", "the text of the editor")
             await rig.rested()
-            assert rig.app.editor.text == "textx"
+            assert rig.front.editor.text == "textx"
 
     run_test(test)
     assert opened.read_text() == "once\n"
@@ -211,8 +211,8 @@ def test_what_was_folded_stays_folded_where_the_editor_left_it_alone(tmp_path: P
             rig.terminal.paste(pasted)
             await rig.press("ctrl+g")
             await rig.show("see [Pasted text #1 +5,000 lines] and more")
-            assert rig.app.editor.text == f"see {pasted} and more"
+            assert rig.front.editor.text == f"see {pasted} and more"
             await rig.press("ctrl+-")
-            assert rig.app.editor.text == f"see {pasted}"
+            assert rig.front.editor.text == f"see {pasted}"
 
     run_test(test)

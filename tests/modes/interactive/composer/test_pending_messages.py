@@ -20,7 +20,7 @@ def test_what_waits_is_shown_with_the_key_that_takes_it_back(tmp_path: Path) -> 
             await rig.gone("Afterwards:")
             rig.session.queue.take_back()
             await rig.gone("Next:")
-            assert not rig.app.layout.pending.children
+            assert not rig.front.layout.pending.children
 
     run(test)
 
@@ -42,11 +42,11 @@ def test_a_message_leaves_the_list_when_it_is_sent(tmp_path: Path) -> None:
 def test_many_messages_take_a_few_rows_and_say_how_many_more_there_are(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            rig.app.events.pending.show([f"message {number} " + "x" * 200 for number in range(9)], [])
+            rig.parts.transcript.pending.show([f"message {number} " + "x" * 200 for number in range(9)], [])
             shown = await rig.show("4 more wait")
             assert "message 4" in shown and "message 5" not in shown
             for width in (1, 5, 20, 80):
-                assert all(len(row) <= 200 for row in rig.app.events.pending.render(width))
+                assert all(len(row) <= 200 for row in rig.parts.transcript.pending.render(width))
 
     run(test)
 

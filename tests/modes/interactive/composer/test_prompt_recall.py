@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tau.ai.faux import Say
 from tau.coding.session_index.prompt_history import FILE_NAME, PromptHistory
-from tau.modes.interactive.app import SessionSwitch
+from tau.modes.interactive.session_switch import SessionSwitch
 from tests.modes.interactive.rig import Rig, rigged, run
 
 
@@ -26,7 +26,7 @@ def recent() -> list[str]:
 
 async def walk(rig: Rig, key: str, text: str) -> None:
     await rig.press(key)
-    await rig.until(lambda: rig.app.editor.text == text, repr(text))
+    await rig.until(lambda: rig.front.editor.text == text, repr(text))
 
 
 def test_up_walks_through_this_session_and_then_through_all_others(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_up_walks_through_this_session_and_then_through_all_others(tmp_path: Pat
             for text in ("second here", "first here", "older", "oldest"):
                 await walk(rig, "up", text)
             await rig.press("up")
-            assert rig.app.editor.text == "oldest"
+            assert rig.front.editor.text == "oldest"
             for text in ("older", "first here", "second here", "draft"):
                 await walk(rig, "down", text)
 
@@ -68,7 +68,7 @@ def test_typing_on_while_the_past_is_read_is_not_disturbed(tmp_path: Path) -> No
             rig.terminal.press("up")
             rig.terminal.type("mine")
             await rig.rested()
-            assert rig.app.editor.text == "mine"
+            assert rig.front.editor.text == "mine"
 
     run(test)
 
@@ -82,7 +82,7 @@ def test_the_prompts_of_a_resumed_session_come_first(tmp_path: Path) -> None:
             await asyncio.to_thread(remember, "asked elsewhere, later")
             before = rig.session
             rig.app.leave(SessionSwitch("resume", session=path))
-            await rig.until(lambda: rig.app.session not in (None, before), "the session again")
+            await rig.until(lambda: rig.current.session not in (None, before), "the session again")
             await walk(rig, "up", "asked in the session")
             await walk(rig, "up", "asked elsewhere, later")
 
@@ -95,7 +95,7 @@ def test_search_finds_words_in_what_is_known(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await walk(rig, "up", "write docs")
-            recall = rig.app.input.recall
+            recall = rig.parts.composer.recall
             assert [entry.text for entry in recall.search("parser fix")] == ["fix the Parser"]
             assert recall.search("nothing such") == []
 
@@ -115,9 +115,9 @@ def test_ctrl_r_searches_all_of_it_and_puts_the_choice_into_the_editor(tmp_path:
             await rig.gone("write docs")
             await rig.press("enter")
             await rig.gone("What was asked before")
-            assert rig.app.editor.text == "fix the parser\nin two lines"
+            assert rig.front.editor.text == "fix the parser\nin two lines"
             await rig.press("ctrl+-")
-            assert rig.app.editor.text == "half a"
+            assert rig.front.editor.text == "half a"
 
     run(test)
 
@@ -133,7 +133,7 @@ def test_ctrl_r_begins_with_what_is_written_and_escape_keeps_it(tmp_path: Path) 
             assert "fix the parser" not in rig.screen()
             await rig.press("escape")
             await rig.gone("Filter")
-            assert rig.app.editor.text == "docs"
+            assert rig.front.editor.text == "docs"
 
     run(test)
 
@@ -170,14 +170,14 @@ def test_keys_do_not_get_into_the_file_of_what_was_asked(tmp_path: Path) -> None
         async with rigged(tmp_path, [[Say("Yes.")]] * 3) as rig:
             await rig.send(f"/login {odd}2")
             await rig.idle()
-            rig.app.editor.clear()  # what went wrong is typed again
+            rig.front.editor.clear()  # what went wrong is typed again
             await rig.send(f"why does {key} not work?")
             await rig.idle()
             rig.terminal.paste(f"and {odd} neither?\n" + "a line\n" * 20)
             await rig.press("enter")
             await rig.idle()
             await rig.press("up")
-            assert odd in rig.app.editor.text, "here it can be changed and sent again"
+            assert odd in rig.front.editor.text, "here it can be changed and sent again"
 
     run(test)
     found = recent()
@@ -197,8 +197,8 @@ def test_texts_of_many_lines_and_odd_letters_come_back_as_they_were(tmp_path: Pa
             await rig.idle()
         async with rigged(tmp_path) as rig:
             await rig.press("up")
-            await rig.until(lambda: not rig.app.editor.is_empty, "the text")
-            assert rig.app.editor.text == text
+            await rig.until(lambda: not rig.front.editor.is_empty, "the text")
+            assert rig.front.editor.text == text
 
     run(test)
     assert recent() == [text]
@@ -210,7 +210,7 @@ def test_an_entry_that_drives_a_terminal_is_only_text_when_it_comes_back(tmp_pat
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.press("up")
-            await rig.until(lambda: not rig.app.editor.is_empty, "the text")
-            assert rig.app.editor.text == "evil  \ufffd text"
+            await rig.until(lambda: not rig.front.editor.is_empty, "the text")
+            assert rig.front.editor.text == "evil  \ufffd text"
 
     run(test)

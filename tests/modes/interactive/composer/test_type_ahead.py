@@ -14,9 +14,9 @@ def asked(rig: Rig, answers: list[Any], question: str = "Delete everything?") ->
     """A question of the agent, which nobody has asked for."""
 
     async def ask() -> None:
-        answers.append(await rig.app.ui.select(question, ["Yes", "No"]))
+        answers.append(await rig.parts.ui.select(question, ["Yes", "No"]))
 
-    return rig.app.start(ask())
+    return rig.parts.tasks.start(ask())
 
 
 def test_letters_of_somebody_in_full_flow_go_on_into_the_editor(
@@ -35,11 +35,11 @@ def test_letters_of_somebody_in_full_flow_go_on_into_the_editor(
             await rig.type(" of 2")
             await rig.show("still goes into the editor")
             assert answers == []
-            assert rig.app.editor.text == "there are 1 of 2"
+            assert rig.front.editor.text == "there are 1 of 2"
             monkeypatch.setattr(type_ahead, "PAUSE_S", -1.0)  # a moment later
             await rig.type("2")
             await rig.until(lambda: answers == ["No"], "the answer")
-            assert rig.app.editor.text == "there are 1 of 2"
+            assert rig.front.editor.text == "there are 1 of 2"
 
     run(test)
 
@@ -58,7 +58,7 @@ def test_the_enter_of_a_message_does_not_answer_a_question(
             await rig.type("n")
             await rig.press("enter")
             await rig.until(lambda: len(rig.faux.requests) == 1, "the message")
-            assert answers == [] and rig.app.editor.is_empty
+            assert answers == [] and rig.front.editor.is_empty
             await rig.press("enter")
             await rig.until(lambda: answers == ["Yes"], "the answer")
 
@@ -79,7 +79,7 @@ def test_a_key_that_types_nothing_is_the_dialogs_at_once(
             await rig.press("down")
             await rig.press("enter")
             await rig.until(lambda: answers == ["No"], "the answer")
-            assert rig.app.editor.text == "half"
+            assert rig.front.editor.text == "half"
 
     run(test)
 
@@ -97,8 +97,8 @@ def test_a_dialog_that_was_opened_by_a_key_or_a_command_has_all_keys(
             await rig.type("undo")
             await rig.show("Filter: undo")
             await rig.press("escape")
-            assert rig.app.editor.text == "a draft"
-            rig.app.editor.clear()
+            assert rig.front.editor.text == "a draft"
+            rig.front.editor.clear()
             await rig.send("/hotkeys")
             await rig.show("── Keys")
             await rig.type("undo")
@@ -120,7 +120,7 @@ def test_what_is_pasted_where_there_is_only_something_to_choose_is_in_the_editor
             assert answers == []
             await rig.press("escape")
             await rig.show("[Pasted text #1 +5,000 lines]")
-            assert rig.app.editor.text == pasted
+            assert rig.front.editor.text == pasted
 
     run(test)
 
@@ -131,13 +131,13 @@ def test_what_is_pasted_into_the_field_of_a_dialog_stays_there(tmp_path: Path) -
             answers: list[Any] = []
 
             async def ask() -> None:
-                answers.append(await rig.app.ui.input("Which name?"))
+                answers.append(await rig.parts.ui.input("Which name?"))
 
-            rig.app.start(ask())
+            rig.parts.tasks.start(ask())
             await rig.show("Which name?")
             rig.terminal.paste("a name")
             await rig.press("enter")
             await rig.until(lambda: answers == ["a name"], "the answer")
-            assert rig.app.editor.is_empty
+            assert rig.front.editor.is_empty
 
     run(test)

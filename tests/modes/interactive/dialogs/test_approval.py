@@ -12,7 +12,7 @@ from tau.ai.faux import Say, Use
 from tau.coding.approval.hook import ApprovalHook, ApprovalRequest
 from tau.coding.approval.policy import Workspace, decide
 from tau.config.paths import user_paths
-from tau.config.setting_values import add_allowed
+from tau.config.setting_values import add_allow_rules
 from tau.modes.interactive.dialogs.approval import DEAF_S, LETTERS_DEAF_S
 from tau.tui.text.width import visible_width
 from tests.modes.interactive.rig import Rig, rigged, run
@@ -72,16 +72,16 @@ def test_once_is_once_and_the_session_is_the_session(tmp_path: Path) -> None:
             await rig.show("may it run this?")
             await answer(rig, "y")
             await rig.until(
-                lambda: len(rig.faux.requests) == 2 and rig.app.dialogs.open, "the second question"
+                lambda: len(rig.faux.requests) == 2 and rig.parts.dialogs.open, "the second question"
             )
             assert "That is this very command." in await rig.show("[s] Allow for this session")
             await rig.press("enter")  # a key that comes too soon was meant for the question before
             rig.skip(DEAF_S)
-            assert rig.app.dialogs.open
+            assert rig.parts.dialogs.open
             await answer(rig, "s")
             await rig.show("Done.")
             assert (tmp_path / "made").read_text() == "x\n" * 3
-            assert not rig.app.dialogs.open
+            assert not rig.parts.dialogs.open
 
     run(test)
 
@@ -98,12 +98,12 @@ def test_a_letter_means_the_same_in_every_question_and_digits_mean_nothing(tmp_p
             rig.skip(LETTERS_DEAF_S)
             for digit in "12345":
                 await rig.type(digit)
-            assert rig.app.dialogs.open
+            assert rig.parts.dialogs.open
             await rig.type("n")
             await rig.show("touch made")
             assert offered(rig) == ["y", "s", "n", "w"]
             await answer(rig, "a")  # not offered here, so it does nothing
-            assert rig.app.dialogs.open
+            assert rig.parts.dialogs.open
             await rig.type("N")
             await rig.show("Over.")
             assert not (tmp_path / "made").exists()
@@ -116,16 +116,16 @@ def test_a_word_begun_when_the_question_comes_does_not_answer_it(tmp_path: Path)
         answers = [[Use("bash", command="touch made")], [Say("All right.")]]
         async with rigged(tmp_path, answers, settings=ASK) as rig:
             await rig.send("go")
-            await rig.until(lambda: rig.app.dialogs.open, "the question")
+            await rig.until(lambda: rig.parts.dialogs.open, "the question")
             for part in ("yes", " ", "and", " also"):
                 await rig.type(part)
                 rig.skip(LETTERS_DEAF_S / 2)
-            assert rig.app.dialogs.open
-            assert rig.app.editor.text == "yes and also"
+            assert rig.parts.dialogs.open
+            assert rig.front.editor.text == "yes and also"
             await answer(rig, "n")
             await rig.show("All right.")
             assert not (tmp_path / "made").exists()
-            assert rig.app.editor.text == "yes and also"
+            assert rig.front.editor.text == "yes and also"
 
     run(test)
 
@@ -160,7 +160,7 @@ def test_escape_stops_the_agent(tmp_path: Path) -> None:
             await rig.idle()
             assert len(rig.faux.requests) == 1
             assert "Never said." not in rig.tape()
-            assert rig.app.screen.focused is rig.app.editor
+            assert rig.front.screen.focused is rig.front.editor
 
     run(test)
 
@@ -173,7 +173,7 @@ def test_always_is_kept_as_a_pattern_in_the_users_settings(tmp_path: Path) -> No
         async with rigged(tmp_path, answers, settings=ASK) as rig:
             paths = user_paths()
             hook = hook_of(rig)
-            hook._remember = lambda patterns: add_allowed(paths, patterns)
+            hook._remember = lambda patterns: add_allow_rules(paths, patterns)
             await rig.send("go")
             await rig.show("[a] Always allow run: git status *")
             await answer(rig, "a")
@@ -195,7 +195,7 @@ def test_where_the_settings_cannot_be_written_always_lasts_for_the_session(tmp_p
             paths = user_paths()
             paths.settings.parent.mkdir(parents=True, exist_ok=True)
             paths.settings.write_text('{"tools": 5}')
-            hook_of(rig)._remember = lambda patterns: add_allowed(paths, patterns)
+            hook_of(rig)._remember = lambda patterns: add_allow_rules(paths, patterns)
             await rig.send("go")
             await rig.show("Always allow run: ls *")
             await answer(rig, "a")
@@ -275,7 +275,7 @@ def test_the_demo_model_is_asked_about_with_a_warning_and_without_always(tmp_pat
                 questions=decision.questions,
                 for_session=False,
             )
-            question = asyncio.ensure_future(rig.app.ui.approve(request))
+            question = asyncio.ensure_future(rig.parts.ui.approve(request))
             shown = await rig.show("It would run a command of the demo model.")
             assert "session" not in shown and "Always" not in shown
             await rig.press("escape")
@@ -292,7 +292,7 @@ def test_it_fits_any_width(tmp_path: Path, columns: int) -> None:
         async with rigged(tmp_path, [call, [Say("No.")]], settings=ASK, columns=columns) as rig:
             hook_of(rig)._remember = lambda patterns: None
             await rig.send("go")
-            await rig.until(lambda: rig.app.dialogs.open, "the question")
+            await rig.until(lambda: rig.parts.dialogs.open, "the question")
             await rig.show("head")
             shown = await rig.show("Allow once")
             assert all(visible_width(row) <= columns for row in rig.terminal.screen())

@@ -18,16 +18,17 @@ from tau.base.errors import ConfigError, SessionError, TauError, UsageError
 from tau.coding.session.session import Session
 from tau.config.layers import load_settings
 from tau.config.paths import user_paths
-from tau.modes.interactive.app import App, SessionSwitch
+from tau.modes.interactive.app import App
 from tau.modes.interactive.dialogs import first_run
 from tau.modes.interactive.early_screen import EarlyScreen
+from tau.modes.interactive.session_switch import SessionSwitch
 from tau.modes.interactive.themes.appearance import look_of
 from tau.sdk import SessionOptions, create_session
 from tests.modes.interactive.clock import ScreenClock
 from tests.modes.interactive.rig import Rig, run
 from tests.support.terminal.virtual import VirtualTerminal
 
-NO_KEY = ConfigError("There is no key for Anthropic: set ANTHROPIC_API_KEY.")
+NO_KEY = ConfigError("No API key for Anthropic: set ANTHROPIC_API_KEY.")
 
 
 @asynccontextmanager
@@ -57,9 +58,9 @@ async def refused(folder: Path, *errors: TauError) -> AsyncIterator[tuple[Rig, l
             app = App(front, settings, paths, tasks)
             running = tasks.create_task(app.run(opening, []))
             try:
-                yield Rig(app, terminal, faux, clock), tried
+                yield Rig(app, front, terminal, faux, clock), tried
             finally:
-                app.dialogs.cancel()
+                app.parts.dialogs.cancel()
                 app.quit()
                 await running
     finally:
@@ -70,7 +71,7 @@ def test_without_a_model_there_is_a_way_to_get_one_and_no_stack_trace(tmp_path: 
     async def test() -> None:
         async with refused(tmp_path, NO_KEY) as (rig, _):
             shown = await rig.show("Welcome to tau: it needs a model")
-            assert "There is no key for Anthropic." in shown
+            assert "No API key for Anthropic." in shown
             assert "Paste an API key" in shown and "Quit" in shown and "demo model" in shown
             assert "Traceback" not in shown
             await rig.press("escape")
@@ -95,9 +96,9 @@ def test_a_pasted_key_is_stored_and_the_session_opens(tmp_path: Path) -> None:
             await rig.show("Key of Anthropic")
             rig.terminal.paste("sk-ant-abcdefghijkl")
             await rig.press("enter")
-            await rig.until(lambda: rig.app.session is not None, "a session")
+            await rig.until(lambda: rig.current.session is not None, "a session")
             assert [change.kind for change in tried] == ["first", "first"]
-            assert "sk-ant-abcdefghijkl" in rig.app.paths.auth.read_text()
+            assert "sk-ant-abcdefghijkl" in rig.current.paths.auth.read_text()
             assert "sk-ant-abcdefghijkl" not in rig.tape()
             await rig.send("hello")
             await rig.show("Here I am.")
@@ -123,7 +124,7 @@ def test_a_server_on_this_machine_is_offered_and_takes_the_place_of_what_the_set
             shown = await rig.show("Use Ollama on this machine")
             assert "Qwen 3" in shown
             await rig.type(_number_of(shown, "Use Ollama"))
-            await rig.until(lambda: rig.app.session is not None, "a session")
+            await rig.until(lambda: rig.current.session is not None, "a session")
             assert json.loads(paths.settings.read_text()) == {"display": {"tabWidth": 2}}
 
     run(test)
@@ -148,7 +149,7 @@ def test_of_several_servers_the_chosen_one_is_used(tmp_path: Path, monkeypatch: 
         async with refused(tmp_path, NO_KEY) as (rig, tried):
             shown = await rig.show("Use vLLM on this machine")
             await rig.type(_number_of(shown, "Use vLLM"))
-            await rig.until(lambda: rig.app.session is not None, "a session")
+            await rig.until(lambda: rig.current.session is not None, "a session")
             assert [change.model for change in tried] == ["", "vllm/qwen"]
 
     run(test)
@@ -189,7 +190,7 @@ def test_the_demo_model_is_fetched_and_the_fetching_can_be_stopped(
             await rig.type(number)
             await rig.show("The network is down.")
             await rig.type(number)
-            await rig.until(lambda: rig.app.session is not None, "a session")
+            await rig.until(lambda: rig.current.session is not None, "a session")
             assert fetched == [tmp_path / "missing.gguf"]
 
     run(test)
@@ -233,12 +234,12 @@ def test_a_damaged_settings_file_is_mended_in_an_editor(
     monkeypatch.setenv("VISUAL", str(script))
 
     async def test() -> None:
-        broken = ConfigError("This is not valid JSON.", path=file, line=3)
+        broken = ConfigError("Invalid JSON.", path=file, line=3)
         async with refused(tmp_path, broken) as (rig, tried):
             shown = await rig.show("tau could not open a session")
             assert f"{file}:3" in shown.replace("\n", "")
             await rig.type(_number_of(shown, "Open the file in your editor"))
-            await rig.until(lambda: rig.app.session is not None, "a session")
+            await rig.until(lambda: rig.current.session is not None, "a session")
             assert file.read_text() == "{}\n"
             assert tried[-1].kind == "first"
 
@@ -254,7 +255,7 @@ def test_a_session_that_cannot_be_opened_gives_way_to_a_new_one(tmp_path: Path, 
             shown = await rig.show(str(error))
             assert "Try again" in shown
             await rig.type(_number_of(shown, "Begin a new session instead"))
-            await rig.until(lambda: rig.app.session is not None, "a session")
+            await rig.until(lambda: rig.current.session is not None, "a session")
             assert tried[-1].kind == "new"
 
     run(test)

@@ -16,7 +16,7 @@ KEY = "sk-ant-api03-abcdefgh12345"
 def test_a_key_is_pasted_unseen_and_stored(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, columns=140) as rig:
-            rig.app.start(login(rig.app, "anthropic"))
+            rig.parts.tasks.start(login(rig.context, "anthropic"))
             shown = await rig.show("Key of Anthropic")
             assert (
                 "console.anthropic.com" in shown and "subscription in the browser is not there yet" in shown
@@ -26,7 +26,7 @@ def test_a_key_is_pasted_unseen_and_stored(tmp_path: Path) -> None:
             await rig.press("enter")
             await rig.show("The key of Anthropic is stored")
             assert KEY not in rig.tape()
-            auth = rig.app.paths.auth
+            auth = rig.current.paths.auth
             assert json.loads(auth.read_text()) == {"anthropic": {"type": "api_key", "key": KEY}}
             assert stat.S_IMODE(auth.stat().st_mode) == 0o600
 
@@ -40,7 +40,7 @@ def test_the_provider_is_chosen_from_a_list_that_tells_what_is_there(
 
     async def test() -> None:
         async with rigged(tmp_path, columns=140) as rig:
-            rig.app.start(login(rig.app))
+            rig.parts.tasks.start(login(rig.context))
             shown = await rig.show("Whose key is it?")
             assert "OPENAI_API_KEY" in shown and "key in the environment" in shown
             await rig.type("openr")
@@ -49,7 +49,7 @@ def test_the_provider_is_chosen_from_a_list_that_tells_what_is_there(
             await rig.show("Key of OpenRouter")
             await rig.press("escape")
             await rig.gone("Key of OpenRouter")
-            assert not rig.app.paths.auth.exists()
+            assert not rig.current.paths.auth.exists()
 
     run(test)
 
@@ -57,14 +57,14 @@ def test_the_provider_is_chosen_from_a_list_that_tells_what_is_there(
 def test_what_cannot_be_a_key_is_refused_and_what_is_unusual_is_asked_about(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, columns=140) as rig:
-            rig.app.start(login(rig.app, "anthropic"))
+            rig.parts.tasks.start(login(rig.context, "anthropic"))
             await rig.show("Key of Anthropic")
             await rig.send("short")
-            await rig.show("This is too short for a key")
+            await rig.show("Too short for a key")
             await rig.press("ctrl+u")
             await rig.send("gsk_abcdefghijk")
             await rig.show("Press Enter again to store it all the same.")
-            assert not rig.app.paths.auth.exists()
+            assert not rig.current.paths.auth.exists()
             await rig.press("enter")
             await rig.show("The key of Anthropic is stored")
 
@@ -75,10 +75,10 @@ def test_an_unknown_provider_is_told_with_those_there_are(tmp_path: Path) -> Non
     async def test() -> None:
         async with rigged(tmp_path, columns=140) as rig:
             with pytest.raises(UsageError, match="there are anthropic, openai"):
-                await login(rig.app, "antropic")
+                await login(rig.context, "antropic")
             with pytest.raises(UsageError, match='No key of "groq" is stored'):
-                await logout(rig.app, "groq")
-            await logout(rig.app)
+                await logout(rig.context, "groq")
+            await logout(rig.context)
             await rig.show("No keys are stored")
 
     run(test)
@@ -89,25 +89,25 @@ def test_a_key_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     async def test() -> None:
         async with rigged(tmp_path, columns=140) as rig:
-            auth = rig.app.paths.auth
+            auth = rig.current.paths.auth
             auth.parent.mkdir(parents=True, exist_ok=True)
             auth.write_text(
                 json.dumps({name: {"type": "api_key", "key": KEY} for name in ("openai", "groq")})
             )
             auth.chmod(0o600)
-            rig.app.start(logout(rig.app))
+            rig.parts.tasks.start(logout(rig.context))
             await rig.show("2. Forget OpenAI")
             await rig.press("enter")
             await rig.gone("Forget OpenAI")
             assert "openai" in json.loads(auth.read_text())
-            rig.app.start(logout(rig.app))
+            rig.parts.tasks.start(logout(rig.context))
             await rig.show("2. Forget OpenAI")
             await rig.type("2")
             await rig.show(
                 "The key of OpenAI is forgotten. The one in the variable OPENAI_API_KEY is still used."
             )
             assert set(json.loads(auth.read_text())) == {"groq"}
-            await logout(rig.app, "groq")
+            await logout(rig.context, "groq")
             assert json.loads(auth.read_text()) == {}
 
     run(test)

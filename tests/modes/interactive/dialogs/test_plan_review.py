@@ -21,7 +21,7 @@ async def planned(rig: Rig) -> str:
     """The review is on the screen."""
 
     async def ask(plan: Plan, ui: Ui | None) -> PlanAnswer | None:
-        return await rig.app.ui.review_plan(plan)
+        return await rig.parts.ui.review_plan(plan)
 
     rig.session.plan._ask = ask
     rig.session.plan.enter()
@@ -134,7 +134,7 @@ def test_a_new_session_takes_the_plan_over(tmp_path: Path) -> None:
             await planned(rig)
             old = rig.session
             await rig.type("2")
-            await rig.until(lambda: rig.app.session not in (None, old), "a new session")
+            await rig.until(lambda: rig.current.session not in (None, old), "a new session")
             await rig.show("What comes next.")
             assert not rig.session.plan.on
             assert old.plan.approved == "local://plan.md"

@@ -155,7 +155,7 @@ def test_escape_stops_the_agent(tmp_path: Path) -> None:
             await rig.press("escape")
             await rig.idle()
             assert len(rig.faux.requests) == 1
-            assert not rig.app.dialogs.open
+            assert not rig.parts.dialogs.open
 
     run(test)
 
@@ -191,7 +191,7 @@ def test_it_fits_any_width(tmp_path: Path, columns: int) -> None:
         async with asking(tmp_path, DATABASE, PARTS, NAME, columns=columns) as rig:
             await rig.send("go")
             await rig.show("SQLite")
-            await rig.until(lambda: rig.app.dialogs.open)
+            await rig.until(lambda: rig.parts.dialogs.open)
             assert all(visible_width(row) <= columns for row in rig.terminal.screen())
             await rig.press("escape")
             await rig.idle()

@@ -127,7 +127,7 @@ async def key(stage: Stage) -> None:
 
 
 async def forget(stage: Stage) -> None:
-    stage.app.paths.auth.write_text('{"anthropic": {"type": "api_key", "key": "sk-ant-0"}}')
+    stage.current.paths.auth.write_text('{"anthropic": {"type": "api_key", "key": "sk-ant-0"}}')
     await stage.send("/logout")
     await stage.show("Which key is to be forgotten?")
 
@@ -147,28 +147,28 @@ async def edit_tasks(stage: Stage) -> None:
 
 async def many(stage: Stage) -> None:
     options = [f"colour {number}" for number in range(1, 21)]
-    stage.app.start(_select(stage, options))
+    stage.parts.tasks.start(_select(stage, options))
     await stage.show("Which colour?")
 
 
 async def _select(stage: Stage, options: list[str]) -> None:
-    await stage.app.ui.select("Which colour?", options)
+    await stage.parts.ui.select("Which colour?", options)
 
 
 async def line(stage: Stage) -> None:
-    stage.app.start(_line(stage))
+    stage.parts.tasks.start(_line(stage))
     await stage.show("What is it called?")
     await stage.type("Ada")
 
 
 async def _line(stage: Stage) -> None:
-    await stage.app.ui.input("What is it called?", "a name")
+    await stage.parts.ui.input("What is it called?", "a name")
 
 
 async def signs(stage: Stage) -> None:
-    stage.app.ui.widget("build", ["build: 3 of 7 files", "tests: waiting"])
-    stage.app.ui.status("cpu", "cpu 12 %")
-    stage.app.ui.status("net", "online")
+    stage.parts.ui.widget("build", ["build: 3 of 7 files", "tests: waiting"])
+    stage.parts.ui.status("cpu", "cpu 12 %")
+    stage.parts.ui.status("net", "online")
     await stage.show("online")
 
 
@@ -288,7 +288,7 @@ SCREENS = {
             [Use("write", path="local://plan.md", content=PLAN)],
             [Use("resolve", action="apply", reason="ready"), USAGE],
         ],
-        opens="dialogs.plan_review.review",
+        opens="dialogs.plan_review.PlanDialog.review",
         typed=None,
     ),
     "plan-comment": Screen(
@@ -298,7 +298,7 @@ SCREENS = {
             [Use("write", path="local://plan.md", content=PLAN)],
             [Use("resolve", action="apply", reason="ready"), USAGE],
         ],
-        opens="dialogs.plan_review.review",
+        opens="dialogs.plan_review.PlanDialog.review",
         typed="the changelog",
     ),
     "first-run": Screen(

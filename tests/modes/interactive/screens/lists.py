@@ -118,7 +118,7 @@ async def branches(stage: Stage) -> None:
         if node.type == "message" and "missing" in str(stage.session.log.line(node))
     )
     await stage.session.goto(second.parent_id or "")
-    stage.app.events.rebuild()
+    stage.parts.transcript.rebuild()
     await stage.ask("Which test is wrong?", "Both of them.")
     await stage.send("/tree")
     await stage.show("Session tree")
@@ -245,7 +245,7 @@ async def debug_requests(stage: Stage) -> None:
 
 
 async def debug_caches(stage: Stage) -> None:
-    cache = stage.app.paths.cache / "files"
+    cache = stage.current.paths.cache / "files"
     cache.mkdir(parents=True)
     (cache / "one").write_bytes(b"x" * 3000)
     await stage.send("/debug")
@@ -298,8 +298,8 @@ SCREENS = {
     ),
     "theme": Screen(
         typing("/theme", "dusk"),
-        ("Theme on a", "dusk", "For dark terminals", "For both", "Enter keep it"),
-        told=("Theme on a", "dusk", "Enter keep it"),
+        ("Theme for", "dusk", "For dark terminals", "For both", "Enter keep it"),
+        told=("Theme for", "dusk", "Enter keep it"),
         opens="selectors.theme_selector.choose_theme",
         command="theme",
         typed="Filter: ",
@@ -319,7 +319,7 @@ SCREENS = {
         opens="selectors.settings_selector.choose_settings",
         command="settings",
         typed="Filter: ",
-        told=("Settings", "Dark: dusk", "Theme on a dark terminal", "Enter change"),
+        told=("Settings", "Dark: dusk", "Theme for dark terminals", "Enter change"),
     ),
     "settings-search": Screen(
         search_settings,

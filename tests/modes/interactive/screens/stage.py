@@ -85,7 +85,7 @@ class Stage(Rig):
 
     @property
     def linear(self) -> bool:
-        return self.app.theme.linear
+        return self.front.theme.linear
 
     async def show(self, text: str) -> str:
         """Wherever it is wrapped, and also if it has scrolled away."""
@@ -96,7 +96,9 @@ class Stage(Rig):
         """Send it, and wait for what comes of it and for the end of the run."""
         await self.send(text)
         await self.show(then)
-        await self.until(lambda: self.app.session is not None and not self.app.busy, "the end of the run")
+        await self.until(
+            lambda: self.current.session is not None and not self.current.busy, "the end of the run"
+        )
 
     async def wait(self, seconds: float) -> None:
         """So much time passes for the one who sits before the screen."""
@@ -108,7 +110,7 @@ class Stage(Rig):
         """Until nothing changes on the screen any more."""
         same, before = 0, ""
         while same < (1 if await rest(ROUND_S) else QUIET_ROUNDS):
-            self.app.screen.render_now()
+            self.front.screen.render_now()
             now = masked("\n".join(self.terminal.tape()), self.home)
             same, before = (same + 1 if now == before else 0), now
 
@@ -202,11 +204,11 @@ async def staged(
             refusals=screen.refusals,
             settings={**SETTINGS, **screen.settings, **(settings or {})},
         ) as rig:
-            stage = Stage(rig.app, rig.terminal, rig.faux, clock)
+            stage = Stage(rig.app, rig.front, rig.terminal, rig.faux, clock)
             stage.project, stage.home, stage.opened = project, home, opened
             if not screen.refusals:
                 stage.session.use_model(LARGE)
-                stage.app.status_line.refresh()
+                stage.parts.status_line.refresh()
             await screen.play(stage)
             await stage.settled()
             yield stage

@@ -9,6 +9,7 @@ SCREENS: dict[str, Screen] = {name: screen for part in PARTS for name, screen in
 NO_SCREEN = {
     "selectors.pick_list.pick": "part of other dialogs",
     "selectors.panel.ask_line": "part of other dialogs",
+    "command_context.CommandContext.ask": "part of other dialogs",
     "ui_controller.ScreenUi.show": "part of other dialogs",
     "ui_controller.ScreenUi.custom": "shows a component of the caller's own",
     "dialogs.first_run._fetched": "is there only while the demo model is being fetched",

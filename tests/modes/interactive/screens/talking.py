@@ -83,7 +83,7 @@ async def done(stage: Stage) -> None:
     await stage.show("Running bash")
     (stage.project / "go").touch()
     await stage.show("It says hello by name now.")
-    await stage.until(lambda: not stage.app.busy, "the end")
+    await stage.until(lambda: not stage.current.busy, "the end")
 
 
 async def failed(stage: Stage) -> None:
@@ -101,7 +101,7 @@ async def stopped(stage: Stage) -> None:
 async def refused(stage: Stage) -> None:
     await stage.send("What is wrong with greet?")
     await stage.show("/retry to send it again")
-    await stage.until(lambda: not stage.app.busy, "the end")
+    await stage.until(lambda: not stage.current.busy, "the end")
 
 
 async def again(stage: Stage) -> None:
@@ -122,7 +122,7 @@ async def compacted(stage: Stage) -> None:
     await stage.ask("Which test is missing?", "One for an empty name.")
     await stage.send("/compact")
     await stage.show("What was said before is summarised")
-    await stage.until(lambda: not stage.app.busy, "the end")
+    await stage.until(lambda: not stage.current.busy, "the end")
 
 
 async def queued(stage: Stage) -> None:
@@ -160,7 +160,7 @@ async def shell_lines(stage: Stage) -> None:
     await stage.show("Says hello.")
     await stage.send("!!exit 3")
     await stage.show("exit 3")
-    await stage.until(lambda: not stage.app.busy, "the end")
+    await stage.until(lambda: not stage.current.busy, "the end")
 
 
 PYTEST = "FAILED tests/test_greeting.py::test_greeting - NameError: name 'nmae' is not defined"

@@ -21,7 +21,7 @@ def told(command: str, shows: str, *questions: str) -> Play:
         for text in questions:
             await stage.send(text)
             await stage.until(lambda: bool(stage.faux.requests), "a request")
-            await stage.until(lambda: not stage.app.busy, "the end of the run")
+            await stage.until(lambda: not stage.current.busy, "the end of the run")
         await stage.send(command)
         await stage.show(shows)
 

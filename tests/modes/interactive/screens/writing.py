@@ -43,7 +43,7 @@ async def picture_sent(stage: Stage) -> None:
     await picture(stage)
     await stage.press("enter")
     await stage.show("A red one.")
-    await stage.until(lambda: not stage.app.busy, "the end")
+    await stage.until(lambda: not stage.current.busy, "the end")
 
 
 async def path(stage: Stage) -> None:
@@ -60,7 +60,7 @@ async def several_lines(stage: Stage) -> None:
 
 async def named(stage: Stage) -> None:
     stage.session.names.rename(NARROW)
-    stage.app.status_line.refresh()
+    stage.parts.status_line.refresh()
 
 
 async def figures(stage: Stage) -> None:

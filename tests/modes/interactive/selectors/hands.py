@@ -34,7 +34,7 @@ def _was_sent(rig: Rig, text: str) -> bool:
 @asynccontextmanager
 async def opened(rig: Rig, choose: Chooser, shows: str) -> AsyncIterator[asyncio.Task[None]]:
     """The selector, as soon as this text is on the screen; it must be gone at the end."""
-    task = rig.app.start(choose(rig.app))
+    task = rig.parts.tasks.start(choose(rig.context))
     await rig.show(shows)
     yield task
     await closed(rig, task)
@@ -42,7 +42,7 @@ async def opened(rig: Rig, choose: Chooser, shows: str) -> AsyncIterator[asyncio
 
 async def closed(rig: Rig, task: asyncio.Task[None]) -> None:
     await rig.until(task.done, "the end of the selector")
-    await rig.until(lambda: not rig.app.dialogs.open, "the editor")
+    await rig.until(lambda: not rig.parts.dialogs.open, "the editor")
 
 
 async def settled(rig: Rig) -> str:

@@ -15,11 +15,11 @@ def test_a_new_session_holds_what_was_before_and_the_text_is_in_the_editor(tmp_p
             old = rig.session
             async with opened(rig, choose_branch, "── Branch"):
                 await rig.press("down", "enter")
-            await rig.until(lambda: rig.app.session not in (None, old), "another session")
+            await rig.until(lambda: rig.current.session not in (None, old), "another session")
             await rig.show("the other one is as it was")
             new = rig.session.log
             assert [type(message) for message in new.messages()] == [UserMessage, AssistantMessage]
-            assert rig.app.editor.text == "second question"
+            assert rig.front.editor.text == "second question"
             assert new.path != old.log.path and new.header.parent_session == str(old.log.path)
             assert old.log.path is not None and "third question" in old.log.path.read_text()
 
@@ -32,9 +32,9 @@ def test_from_the_first_message_on_it_is_an_empty_session(tmp_path: Path) -> Non
             old = rig.session
             async with opened(rig, choose_branch, "── Branch"):
                 await rig.press("enter")
-            await rig.until(lambda: rig.app.session not in (None, old), "another session")
+            await rig.until(lambda: rig.current.session not in (None, old), "another session")
             assert not rig.session.log.messages()
-            assert rig.app.editor.text == "only question"
+            assert rig.front.editor.text == "only question"
 
     run(test)
 
@@ -49,7 +49,7 @@ def test_the_pictures_of_the_message_come_along(tmp_path: Path) -> None:
             old = rig.session
             async with opened(rig, choose_branch, "(a picture)"):
                 await rig.press("enter")
-            await rig.until(lambda: rig.app.session not in (None, old), "another session")
+            await rig.until(lambda: rig.current.session not in (None, old), "another session")
             await rig.show("[picture 3 bytes]")
             await rig.send("what is it?")
             await rig.until(lambda: len(rig.faux.requests) == 3, "a request")
@@ -78,7 +78,7 @@ def test_messages_of_other_branches_are_told_apart(tmp_path: Path) -> None:
 def test_a_session_without_a_file_cannot_be_copied(tmp_path: Path) -> None:
     async def test() -> None:
         async with conversing(tmp_path, "hello", save=False) as rig:
-            rig.app.start(choose_branch(rig.app))
+            rig.parts.tasks.start(choose_branch(rig.context))
             await rig.show("not kept in a file")
 
     run(test)
@@ -87,7 +87,7 @@ def test_a_session_without_a_file_cannot_be_copied(tmp_path: Path) -> None:
 def test_with_nothing_said_there_is_nowhere_to_go(tmp_path: Path) -> None:
     async def test() -> None:
         async with conversing(tmp_path) as rig:
-            await choose_branch(rig.app)
+            await choose_branch(rig.context)
             await rig.show("You have not said anything yet")
 
     run(test)

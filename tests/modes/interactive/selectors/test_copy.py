@@ -71,7 +71,7 @@ def test_a_block_of_code_is_put_on_the_clipboard(tmp_path: Path) -> None:
 def test_with_nothing_said_there_is_nothing_to_copy(tmp_path: Path) -> None:
     async def test() -> None:
         async with conversing(tmp_path) as rig:
-            await choose_copy(rig.app)
+            await choose_copy(rig.context)
             await rig.show("Nothing has been said yet")
             assert not rig.terminal.clipboard
 

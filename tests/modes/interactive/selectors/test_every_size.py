@@ -36,11 +36,13 @@ QUIET: dict[str, Any] = {"local.discover": False}
 def state(rig: Rig) -> tuple[object, ...]:
     session = rig.session
     # Not the draft nor the index, which are kept whatever one chooses.
-    files = sorted(path.name for path in rig.app.paths.home.rglob("*") if path.suffix in (".json", ".jsonl"))
+    files = sorted(
+        path.name for path in rig.current.paths.home.rglob("*") if path.suffix in (".json", ".jsonl")
+    )
     files = [name for name in files if name in ("settings.json", "auth.json") or name.endswith(".jsonl")]
-    look = (rig.app.theme["accent"].open, rig.app.theme.symbols)
+    look = (rig.front.theme["accent"].open, rig.front.theme.symbols)
     place = (session.log.path, session.log.leaf, session.model.key, session.thinking)
-    return (*place, files, look, rig.app.settings, rig.app.editor.text)
+    return (*place, files, look, rig.current.settings, rig.front.editor.text)
 
 
 def below(rig: Rig, title: str) -> str:
@@ -57,7 +59,7 @@ def test_a_selector_fits_and_escape_leaves_without_a_change(tmp_path: Path, size
             await rig.type("a draft")
             before = state(rig)
             for choose, title, selected in CHOOSERS:
-                task = rig.app.start(choose(rig.app))
+                task = rig.parts.tasks.start(choose(rig.context))
                 await rig.until(lambda: selected in below(rig, f"── {title}"), selected)  # noqa: B023
                 shown = below(rig, f"── {title}")
                 assert "Esc leave" in shown or size[0] < 40, (title, shown)
@@ -74,7 +76,7 @@ def test_a_terminal_without_colours_shows_what_is_selected(tmp_path: Path) -> No
         settings = {**QUIET, "theme.dark": "mono", "theme.symbols": "ascii"}
         async with conversing(tmp_path, "first question", "second question", settings=settings) as rig:
             for choose, title, selected in CHOOSERS[:6]:
-                task = rig.app.start(choose(rig.app))
+                task = rig.parts.tasks.start(choose(rig.context))
                 wanted = selected.replace("❯", ">").replace("•", "*")
                 await rig.until(lambda: wanted in below(rig, f"-- {title}"), wanted)  # noqa: B023
                 await rig.press("escape")
@@ -90,7 +92,7 @@ def test_a_screen_reader_hears_title_keys_and_choice(tmp_path: Path) -> None:
         async with conversing(tmp_path, *said, settings=settings, rows=60) as rig:
             for choose, title, selected in CHOOSERS:
                 before = len(rig.tape())
-                task = rig.app.start(choose(rig.app))
+                task = rig.parts.tasks.start(choose(rig.context))
                 word = selected.removeprefix("❯ ").removeprefix("• ").replace("dusk", "dusk (current)")
                 await rig.show(f"Selected: {word}")
                 heard = rig.tape()[before:]
@@ -104,13 +106,13 @@ def test_a_screen_reader_hears_title_keys_and_choice(tmp_path: Path) -> None:
 def test_a_selector_waits_for_a_session(tmp_path: Path) -> None:
     async def test() -> None:
         async with conversing(tmp_path, answers=[[Say("x")]]) as rig:
-            session, rig.app.session = rig.app.session, None
+            session, rig.current.session = rig.current.session, None
             try:
                 for choose in (choose_model, choose_thinking, choose_branch, choose_entry):
-                    await rig.app.start(choose(rig.app))
-                    assert not rig.app.dialogs.open
+                    await rig.parts.tasks.start(choose(rig.context))
+                    assert not rig.parts.dialogs.open
                 await rig.show("still being opened")
             finally:
-                rig.app.session = session
+                rig.current.session = session
 
     run(test)

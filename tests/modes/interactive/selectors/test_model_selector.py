@@ -70,7 +70,7 @@ def test_enter_goes_on_with_the_model_in_this_session_only(
                 await rig.type("haiku 4.5")
                 await rig.press("enter")
             assert rig.session.model.key == "anthropic/claude-haiku-4-5"
-            assert not rig.app.paths.settings.exists()
+            assert not rig.current.paths.settings.exists()
 
     run(test)
 
@@ -85,10 +85,10 @@ def test_a_key_makes_it_the_default_too(tmp_path: Path, monkeypatch: pytest.Monk
                 await rig.press("ctrl+s")
             await rig.show("in new sessions too")
             assert rig.session.model.id == "claude-sonnet-4-5"
-            written = json.loads(rig.app.paths.settings.read_text())
+            written = json.loads(rig.current.paths.settings.read_text())
             assert written == {"defaultProvider": "anthropic", "defaultModel": "claude-sonnet-4-5"}
-            assert rig.app.settings.default_model == "claude-sonnet-4-5"
-            assert rig.app.settings.local.discover is False, "what a flag has set stays"
+            assert rig.current.settings.default_model == "claude-sonnet-4-5"
+            assert rig.current.settings.local.discover is False, "what a flag has set stays"
 
     run(test)
 
@@ -100,7 +100,7 @@ def test_a_model_without_a_key_says_what_is_missing(tmp_path: Path) -> None:
             async with opened(rig, choose_model, "── Model"):
                 await rig.type("gpt-5.4")
                 await rig.press("enter")
-                assert "set OPENAI_API_KEY" in await rig.show("There is no key for OpenAI")
+                assert "set OPENAI_API_KEY" in await rig.show("No API key for OpenAI")
                 await rig.press("escape")
             assert rig.session.model is before
 
@@ -126,7 +126,7 @@ def test_what_servers_of_this_machine_offer_is_added_when_they_answer(
                 await rig.show("so it cannot be the")
                 await rig.press("enter")
             assert rig.session.model.key == "ollama/qwen-coder"
-            assert not rig.app.paths.settings.exists()
+            assert not rig.current.paths.settings.exists()
 
     run(test)
 
@@ -158,11 +158,11 @@ def test_the_model_in_use_is_listed_whatever_it_is(tmp_path: Path) -> None:
 def test_a_broken_models_file_is_told_not_raised(tmp_path: Path) -> None:
     async def test() -> None:
         async with conversing(tmp_path, settings=QUIET) as rig:
-            rig.app.paths.models.parent.mkdir(parents=True, exist_ok=True)
-            rig.app.paths.models.write_text("{")
-            rig.app.start(choose_model(rig.app))
+            rig.current.paths.models.parent.mkdir(parents=True, exist_ok=True)
+            rig.current.paths.models.write_text("{")
+            rig.parts.tasks.start(choose_model(rig.context))
             await rig.show("models.json")
-            assert not rig.app.dialogs.open
+            assert not rig.parts.dialogs.open
 
     run(test)
 

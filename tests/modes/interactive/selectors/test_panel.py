@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from tau.modes.interactive.key_bindings import APP_BINDINGS
-from tau.modes.interactive.selectors.keys import label, pressed
 from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel, key_rows, title_row
 from tau.modes.interactive.selectors.pick_list import PickList, pick
 from tau.tui.input.bindings import Keymap
@@ -47,15 +46,15 @@ def test_for_a_screen_reader_the_frame_is_words() -> None:
 def test_an_action_that_the_keymap_knows_follows_the_users_keys() -> None:
     action = "app.models.saveDefault"
     plain = Keymap({}, extra=APP_BINDINGS)
-    assert pressed(plain, Key("ctrl+s"), action) and label(plain, action) == "Ctrl+S"
+    assert plain.matches(Key("ctrl+s"), action) and plain.label(action) == "Ctrl+S"
     own = Keymap({action: ["f5"]}, extra=APP_BINDINGS)
-    assert pressed(own, Key("f5"), action) and not pressed(own, Key("ctrl+s"), action)
-    assert label(own, action) == "F5"
+    assert own.matches(Key("f5"), action) and not own.matches(Key("ctrl+s"), action)
+    assert own.label(action) == "F5"
 
 
 def test_a_capital_letter_is_told_with_shift() -> None:
     own = Keymap({"app.models.scope": ["L"]}, extra=APP_BINDINGS)
-    assert label(own, "app.models.scope") == "Shift+L"
+    assert own.label("app.models.scope") == "Shift+L"
 
 
 def test_a_panel_is_never_higher_than_the_terminal(tmp_path: Path) -> None:
@@ -64,9 +63,9 @@ def test_a_panel_is_never_higher_than_the_terminal(tmp_path: Path) -> None:
             items = [SelectItem(number, f"Item {number}", "words " * 30) for number in range(100)]
             for columns, rows in ((80, 24), (40, 10), (20, 8), (200, 50)):
                 rig.terminal.resize(columns, rows)
-                chosen = PickList(rig.app, items)
+                chosen = PickList(rig.front, items)
                 hints = [Hint(CONFIRM, "choose"), Hint(CANCEL, "leave")]
-                panel = Panel(rig.app, "Things", chosen, hints=hints, fit=chosen.fit)
+                panel = Panel(rig.front, "Things", chosen, hints=hints, fit=chosen.fit)
                 panel.tell("A word to the person that is longer than one row of a narrow screen is.")
                 drawn = panel.render(columns)
                 assert len(drawn) <= rows
@@ -79,8 +78,8 @@ def test_a_panel_is_never_higher_than_the_terminal(tmp_path: Path) -> None:
 def test_what_is_told_stays_until_the_next_key(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            chosen = PickList(rig.app, [SelectItem("a", "First")])
-            panel = Panel(rig.app, "Things", chosen, fit=chosen.fit)
+            chosen = PickList(rig.front, [SelectItem("a", "First")])
+            panel = Panel(rig.front, "Things", chosen, fit=chosen.fit)
             panel.tell("There is no key.")
             assert any("There is no key." in row for row in panel.render(40))
             panel.handle_input(Key("down"))
@@ -93,7 +92,7 @@ def test_what_cannot_be_taken_is_reached_all_the_same(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             items = [SelectItem("a", "First"), SelectItem("b", "Second", disabled=True)]
-            chosen = PickList(rig.app, items)
+            chosen = PickList(rig.front, items)
             chosen.handle_input(Key("down"))
             assert chosen.selected is not None and chosen.selected.value == "b"
 
@@ -106,9 +105,9 @@ def test_a_resize_changes_how_much_of_a_list_is_shown(tmp_path: Path) -> None:
             items = [SelectItem(number, f"Item {number:02}") for number in range(60)]
 
             async def choose() -> None:
-                await pick(rig.app, "Things", items)
+                await pick(rig.context, "Things", items)
 
-            task = rig.app.start(choose())
+            task = rig.parts.tasks.start(choose())
             assert (await rig.show("Item 19")).count("Item ") == 20
             rig.terminal.resize(40, 10)
             shown = await settled(rig)

@@ -79,7 +79,7 @@ def test_a_preview_has_facts_prompts_and_the_last_answer() -> None:
 def test_the_place_follows_the_setting_and_the_flag(tmp_path: Path) -> None:
     async def test() -> None:
         async with conversing(tmp_path, "hello", session_dir=tmp_path / "mine") as rig:
-            place = files.place_of(rig.app)
+            place = files.place_of(rig.current)
             assert (place.root, place.flat) == (tmp_path / "mine", True)
             rows, _ = files.list_sessions(place, everywhere=False, sort="time", progress=lambda *_: None)
             assert [one.title for one in rows] == ["hello"]
@@ -114,7 +114,7 @@ def test_another_session_is_gone_on_with(tmp_path: Path) -> None:
             async with opened(rig, choose_session, "2 of this folder"):
                 await rig.type("fix")
                 await rig.press("enter")
-            await rig.until(lambda: rig.app.session not in (None, old), "another session")
+            await rig.until(lambda: rig.current.session not in (None, old), "another session")
             assert rig.session.log.path == path
             await rig.show("The parser is fixed.")
 
@@ -132,7 +132,7 @@ def test_a_session_of_another_folder_says_where_it_was_held(tmp_path: Path) -> N
                 await rig.show("2 of all folders")
                 await rig.type("elsewhere")
                 await rig.press("enter")
-            await rig.until(lambda: rig.app.session not in (None, old), "another session")
+            await rig.until(lambda: rig.current.session not in (None, old), "another session")
             await rig.show(f"it goes on in {tmp_path / 'a'}")
 
     run(test)
@@ -145,7 +145,7 @@ def test_the_session_one_is_in_is_marked_and_stays(tmp_path: Path) -> None:
             async with opened(rig, choose_session, "❯ hello ✓"):
                 await rig.press("enter")
             await rig.show("This is the session that you are in.")
-            assert rig.app.session is session
+            assert rig.current.session is session
 
     run(test)
 
@@ -248,7 +248,7 @@ def test_a_session_is_moved_to_the_trash_after_a_question(tmp_path: Path) -> Non
                 await rig.show("There are no sessions of this folder yet")
                 await rig.press("escape")
             assert not path.exists()
-            (trashed,) = Trash(rig.app.paths.trash).content()
+            (trashed,) = Trash(rig.current.paths.trash).content()
             assert (trashed.path, trashed.title) == (str(path), "Fix the parser")
 
     run(test)
@@ -296,7 +296,7 @@ def test_the_name_that_is_given_counts_more_than_the_first_words(tmp_path: Path)
         async with conversing(tmp_path) as rig:
             async with opened(rig, choose_session, "❯ Parser work"):
                 await rig.press("escape")
-            assert not rig.app.dialogs.open
+            assert not rig.parts.dialogs.open
 
     run(test)
 

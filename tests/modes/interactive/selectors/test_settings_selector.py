@@ -28,7 +28,7 @@ from tests.modes.interactive.selectors.hands import conversing, opened, settled
 
 
 def written(rig: Rig) -> Any:
-    path = rig.app.paths.settings
+    path = rig.current.paths.settings
     return json.loads(path.read_text()) if path.exists() else {}
 
 
@@ -121,9 +121,9 @@ def test_a_switch_is_written_and_seen_at_once(tmp_path: Path) -> None:
                 await rig.press("enter")
                 await rig.show("From your settings.json; default off.")
                 assert written(rig) == {"display": {"showTokenUsage": True}}
-                assert rig.app.settings.display.show_token_usage
+                assert rig.current.settings.display.show_token_usage
                 await rig.press("escape")
-            assert rig.app.settings.titles.enabled is False, "what a flag has set stays"
+            assert rig.current.settings.titles.enabled is False, "what a flag has set stays"
 
     run(test)
 
@@ -138,15 +138,15 @@ def test_a_choice_is_tried_out_while_one_moves_and_left_with_escape(tmp_path: Pa
                 await rig.show("nerd")
                 await rig.press("down", "down", "down")
                 await rig.show("> ascii")
-                assert rig.app.theme.symbols.pointer == ">"
+                assert rig.front.theme.symbols.pointer == ">"
                 await rig.press("escape")
                 await rig.show("❯")
-                assert rig.app.settings.theme.symbols == "auto" and not written(rig)
+                assert rig.current.settings.theme.symbols == "auto" and not written(rig)
                 await rig.press("enter", "down", "down", "down", "enter")
                 await rig.show("> Symbols")
                 await rig.press("escape")
             assert written(rig) == {"theme": {"symbols": "ascii"}}
-            assert rig.app.theme.symbols.pointer == ">"
+            assert rig.front.theme.symbols.pointer == ">"
 
     run(test)
 
@@ -154,7 +154,7 @@ def test_a_choice_is_tried_out_while_one_moves_and_left_with_escape(tmp_path: Pa
 def test_a_theme_is_tried_out_too(tmp_path: Path) -> None:
     async def test() -> None:
         async with conversing(tmp_path) as rig:
-            before = rig.app.theme["accent"].open
+            before = rig.front.theme["accent"].open
             async with opened(rig, choose_settings, "❯ Dark"):
                 await rig.press("enter")
                 await rig.show("ocean")
@@ -162,10 +162,10 @@ def test_a_theme_is_tried_out_too(tmp_path: Path) -> None:
                     await rig.press("down")
                     if "❯ ocean" in await settled(rig):
                         break
-                assert rig.app.theme["accent"].open != before
+                assert rig.front.theme["accent"].open != before
                 await rig.press("escape")
                 await settled(rig)
-                assert rig.app.theme["accent"].open == before
+                assert rig.front.theme["accent"].open == before
                 await rig.press("escape")
 
     run(test)
@@ -219,9 +219,9 @@ def test_a_list_of_names_that_are_not_known_is_refused(tmp_path: Path) -> None:
 def test_a_key_brings_the_default_back(tmp_path: Path) -> None:
     async def test() -> None:
         async with conversing(tmp_path) as rig:
-            rig.app.paths.settings.parent.mkdir(parents=True, exist_ok=True)
-            rig.app.paths.settings.write_text('{"retry": {"maxRetries": 3}, "other": 1}')
-            rig.app.settings = load_settings(rig.app.paths, tmp_path, flags=None).settings
+            rig.current.paths.settings.parent.mkdir(parents=True, exist_ok=True)
+            rig.current.paths.settings.write_text('{"retry": {"maxRetries": 3}, "other": 1}')
+            rig.current.settings = load_settings(rig.current.paths, tmp_path, flags=None).settings
             async with opened(rig, choose_settings, "── Settings"):
                 await rig.type("retry.maxretries")
                 await rig.show("From your settings.json; default 10")
@@ -245,7 +245,7 @@ def test_what_a_project_sets_wins_and_is_told(tmp_path: Path) -> None:
                 await rig.show("sets it, and wins.")
                 await rig.press("escape")
             assert written(rig) == {"display": {"showImages": True}}
-            assert rig.app.settings.display.show_images is False
+            assert rig.current.settings.display.show_images is False
 
     run(test)
 
@@ -291,13 +291,13 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
             async with opened(rig, choose_settings, "── Settings"):
                 await rig.type("color blind")
                 await rig.show("Color blind")
-                rig.app.paths.settings.parent.mkdir(parents=True, exist_ok=True)
-                rig.app.paths.settings.write_text("{broken")
+                rig.current.paths.settings.parent.mkdir(parents=True, exist_ok=True)
+                rig.current.paths.settings.write_text("{broken")
                 await rig.press("enter")
-                await rig.show("not valid JSON")
+                await rig.show("Invalid JSON")
                 await rig.press("escape")
-            assert rig.app.settings.theme.color_blind is False
-            assert rig.app.paths.settings.read_text() == "{broken"
+            assert rig.current.settings.theme.color_blind is False
+            assert rig.current.paths.settings.read_text() == "{broken"
 
     run(test)
 
@@ -314,7 +314,7 @@ def test_what_this_run_sets_stays_above_the_files(tmp_path: Path) -> None:
                 await rig.press("delete")
                 await rig.show("extra.json sets it, and wins")
                 await rig.press("escape")
-            read = read_settings(rig.app)
+            read = read_settings(rig.context)
             assert read.settings.retry.max_retries == 4 and read.origin("retry.maxRetries").path == file
             assert read.origin("titles.enabled").layer == "flag" and not read.settings.titles.enabled
 

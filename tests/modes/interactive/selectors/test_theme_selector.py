@@ -11,7 +11,7 @@ from tests.modes.interactive.selectors.hands import conversing, opened, settled
 
 def shown_theme(rig: Rig) -> str:
     """The name of the theme that the screen has now."""
-    tokens = dict(rig.app.theme._tokens)
+    tokens = dict(rig.front.theme._tokens)
     return next(name for name in theme_names() if name != "mine" and tokens_of(load_theme(name)) == tokens)
 
 
@@ -25,13 +25,13 @@ def test_moving_shows_a_theme_and_escape_brings_the_old_one_back(tmp_path: Path)
     async def test() -> None:
         async with conversing(tmp_path) as rig:
             assert shown_theme(rig) == "dusk"
-            async with opened(rig, choose_theme, "Theme on a dark terminal"):
+            async with opened(rig, choose_theme, "Theme for dark terminals"):
                 await rig.type("ocean")
                 await settled(rig)
                 assert shown_theme(rig) == "ocean"
                 await rig.press("escape")
             assert shown_theme(rig) == "dusk"
-            assert not rig.app.paths.settings.exists()
+            assert not rig.current.paths.settings.exists()
 
     run(test)
 
@@ -39,16 +39,16 @@ def test_moving_shows_a_theme_and_escape_brings_the_old_one_back(tmp_path: Path)
 def test_enter_saves_it_for_the_ground_there_is(tmp_path: Path) -> None:
     async def test() -> None:
         async with conversing(tmp_path) as rig:
-            async with opened(rig, choose_theme, "Theme on a dark terminal"):
+            async with opened(rig, choose_theme, "Theme for dark terminals"):
                 await rig.type("plum")
                 await rig.press("enter")
             assert shown_theme(rig) == "plum"
-            assert json.loads(rig.app.paths.settings.read_text()) == {"theme": {"dark": "plum"}}
+            assert json.loads(rig.current.paths.settings.read_text()) == {"theme": {"dark": "plum"}}
             rig.terminal.background("light")
-            async with opened(rig, choose_theme, "Theme on a light terminal"):
+            async with opened(rig, choose_theme, "Theme for light terminals"):
                 await rig.type("sand")
                 await rig.press("enter")
-            assert rig.app.settings.theme.light == "sand" and rig.app.settings.theme.dark == "plum"
+            assert rig.current.settings.theme.light == "sand" and rig.current.settings.theme.dark == "plum"
 
     run(test)
 
@@ -56,14 +56,14 @@ def test_enter_saves_it_for_the_ground_there_is(tmp_path: Path) -> None:
 def test_a_theme_of_the_users_that_is_broken_says_so(tmp_path: Path) -> None:
     async def test() -> None:
         async with conversing(tmp_path, columns=120) as rig:
-            rig.app.paths.themes.mkdir(parents=True)
-            (rig.app.paths.themes / "mine.json").write_text('{"colors": {"nothing": "#123456"}}')
-            async with opened(rig, choose_theme, "Theme on"):
+            rig.current.paths.themes.mkdir(parents=True)
+            (rig.current.paths.themes / "mine.json").write_text('{"colors": {"nothing": "#123456"}}')
+            async with opened(rig, choose_theme, "Theme for"):
                 await rig.type("mine")
-                await rig.show('There is no colour "nothing"')
+                await rig.show('Unknown color "nothing"')
                 assert shown_theme(rig) == "dusk"
                 await rig.press("enter")
-            await rig.show('There is no colour "nothing"')
-            assert shown_theme(rig) == "dusk" and not rig.app.paths.settings.exists()
+            await rig.show('Unknown color "nothing"')
+            assert shown_theme(rig) == "dusk" and not rig.current.paths.settings.exists()
 
     run(test)

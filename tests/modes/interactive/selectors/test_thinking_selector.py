@@ -16,7 +16,7 @@ def test_enter_uses_the_level_in_this_session(tmp_path: Path) -> None:
             async with opened(rig, choose_thinking, "high ✓"):
                 await rig.press("up", "enter")
             assert rig.session.thinking == "medium"
-            assert not rig.app.paths.settings.exists()
+            assert not rig.current.paths.settings.exists()
 
     run(test)
 
@@ -27,7 +27,7 @@ def test_a_key_makes_it_the_default_too(tmp_path: Path) -> None:
             async with opened(rig, choose_thinking, "xhigh"):
                 await rig.press("down", "ctrl+s")
             assert rig.session.thinking == "xhigh"
-            assert json.loads(rig.app.paths.settings.read_text()) == {"defaultThinkingLevel": "xhigh"}
+            assert json.loads(rig.current.paths.settings.read_text()) == {"defaultThinkingLevel": "xhigh"}
 
     run(test)
 
@@ -36,8 +36,8 @@ def test_a_model_that_does_not_think_offers_no_levels(tmp_path: Path) -> None:
     async def test() -> None:
         async with conversing(tmp_path) as rig:
             rig.session.use_model(replace(rig.session.model, reasoning=False))
-            await choose_thinking(rig.app)
+            await choose_thinking(rig.context)
             await rig.show("does not think")
-            assert not rig.app.dialogs.open
+            assert not rig.parts.dialogs.open
 
     run(test)

@@ -58,7 +58,7 @@ def test_a_message_of_the_user_comes_back_into_the_editor(tmp_path: Path) -> Non
             parent = rig.session.log.node(before)
             async with opened(rig, choose_entry, SHOWS):
                 await rig.press("up", "enter")
-            assert rig.app.editor.text == "way A"
+            assert rig.front.editor.text == "way A"
             assert parent is not None and rig.session.log.leaf == parent.parent_id
             assert "Answer 2." not in await rig.gone("Answer 2.")
             assert "Answer 1." in rig.screen()
@@ -71,7 +71,7 @@ def test_the_first_message_leads_to_the_beginning(tmp_path: Path) -> None:
         async with conversing(tmp_path, "start") as rig:
             async with opened(rig, choose_entry, SHOWS):
                 await rig.press("up", "enter")
-            assert rig.app.editor.text == "start" and not rig.session.log.messages()
+            assert rig.front.editor.text == "start" and not rig.session.log.messages()
 
     run(test)
 
@@ -82,7 +82,7 @@ def test_what_was_being_written_is_not_lost(tmp_path: Path) -> None:
             await rig.type("half a thought")
             async with opened(rig, choose_entry, SHOWS):
                 await rig.press("up", "enter")
-            assert rig.app.editor.text == "way A\n\nhalf a thought"
+            assert rig.front.editor.text == "way A\n\nhalf a thought"
 
     run(test)
 
@@ -92,7 +92,7 @@ def test_an_answer_becomes_the_place_to_go_on_from(tmp_path: Path) -> None:
         async with conversing(tmp_path, "start", "way A") as rig:
             async with opened(rig, choose_entry, SHOWS):
                 await rig.press("up", "up", "enter")
-            assert rig.app.editor.is_empty
+            assert rig.front.editor.is_empty
             await rig.gone("way A")
             assert [row.text for row in rig.session.tree.rows() if row.leaf] == ["Answer 1."]
 
@@ -185,7 +185,7 @@ def test_the_first_filter_is_a_setting(tmp_path: Path) -> None:
         async with conversing(tmp_path, "start", settings=settings) as rig:
             async with opened(rig, choose_entry, "user-only, 1 entry"):
                 await rig.press("escape")
-            assert not rig.app.dialogs.open
+            assert not rig.parts.dialogs.open
 
     run(test)
 
@@ -279,7 +279,7 @@ def test_without_a_summary_one_goes_there_at_once(tmp_path: Path) -> None:
                 shown = await rig.show("❯ No summary")
                 assert "Summarize with custom prompt" in shown
                 await rig.press("enter")
-            assert rig.app.editor.text == "way A" and len(rig.faux.requests) == 2
+            assert rig.front.editor.text == "way A" and len(rig.faux.requests) == 2
 
     run(test)
 
@@ -321,7 +321,7 @@ def test_escape_goes_back_step_by_step_and_moves_nothing(tmp_path: Path) -> None
                 await rig.press("escape")
                 await rig.show(SHOWS)
                 await rig.press("escape")
-            assert rig.session.log.leaf == leaf and rig.app.editor.is_empty
+            assert rig.session.log.leaf == leaf and rig.front.editor.is_empty
 
     run(test)
 
@@ -339,7 +339,7 @@ def test_a_summary_that_is_stopped_leads_back_to_the_tree(tmp_path: Path) -> Non
                 await rig.press("escape")
                 await rig.show("Enter go there")
                 await rig.press("escape")
-            assert rig.session.log.leaf == leaf and not rig.app.busy
+            assert rig.session.log.leaf == leaf and not rig.current.busy
 
     run(test)
 
@@ -366,8 +366,8 @@ def test_while_the_agent_works_nothing_moves(tmp_path: Path) -> None:
         answers: list[list[FauxStep]] = [[Say("Answer 1.")], [Wait()]]
         async with conversing(tmp_path, "start", answers=answers) as rig:
             await rig.send("go on")
-            await rig.until(lambda: rig.app.session_runs)
-            task = rig.app.start(choose_entry(rig.app))
+            await rig.until(lambda: rig.current.running)
+            task = rig.parts.tasks.start(choose_entry(rig.context))
             await rig.show(SHOWS)
             await rig.press("home", "enter")
             await rig.show("The agent is busy")
@@ -388,6 +388,6 @@ def test_a_screen_reader_is_told_levels_and_branches_in_words(tmp_path: Path) ->
                 assert "Keys: Enter go there, Esc leave" in shown
                 assert not set("├└│•❯─") & set(shown.partition("Session tree")[2])
                 await rig.press("escape")
-            assert not rig.app.dialogs.open
+            assert not rig.parts.dialogs.open
 
     run(test)

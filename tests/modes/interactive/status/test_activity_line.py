@@ -11,14 +11,14 @@ from tests.modes.interactive.rig import rigged, run
 def test_it_tells_what_is_done_and_the_key_that_stops_it(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            rig.app.lane.begin("Waiting for the model")
+            rig.parts.activity.begin("Waiting for the model")
             shown = await rig.show("Waiting for the model")
             assert "Esc stops it" in shown
-            rig.app.lane.doing("Running bash")
+            rig.parts.activity.doing("Running bash")
             await rig.show("Running bash")
-            rig.app.lane.end()
+            rig.parts.activity.end()
             await rig.gone("Running bash")
-            assert not rig.app.layout.lane.children
+            assert not rig.front.layout.activity.children
 
     run(test)
 
@@ -26,15 +26,15 @@ def test_it_tells_what_is_done_and_the_key_that_stops_it(tmp_path: Path) -> None
 def test_what_somebody_else_shows_goes_before_and_the_agent_comes_back(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            rig.app.lane.begin("Writing")
-            rig.app.lane.show("Fetching the list", stop_key_action="app.clear")
+            rig.parts.activity.begin("Writing")
+            rig.parts.activity.show("Fetching the list", stop_key_action="app.clear")
             shown = await rig.show("Fetching the list")
             assert "Writing" not in shown and "Ctrl+C stops it" in shown
-            rig.app.lane.doing("Thinking")
-            rig.app.lane.hide()
+            rig.parts.activity.doing("Thinking")
+            rig.parts.activity.hide()
             shown = await rig.show("Thinking")
             assert "Fetching" not in shown
-            rig.app.lane.clear()
+            rig.parts.activity.clear()
             await rig.gone("Thinking")
 
     run(test)
@@ -43,13 +43,13 @@ def test_what_somebody_else_shows_goes_before_and_the_agent_comes_back(tmp_path:
 def test_it_counts_tokens_roughly_while_they_come_and_well_when_they_are_known(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            rig.app.lane.begin("Writing")
+            rig.parts.activity.begin("Writing")
             for _ in range(100):
-                rig.app.lane.heard(8)
+                rig.parts.activity.heard(8)
             await rig.show("200 tokens")
-            rig.app.lane.used(1234)
+            rig.parts.activity.used(1234)
             await rig.show("1.2k tokens")
-            rig.app.lane.heard(400)
+            rig.parts.activity.heard(400)
             await rig.show("1.3k tokens")
 
     run(test)
@@ -58,7 +58,7 @@ def test_it_counts_tokens_roughly_while_they_come_and_well_when_they_are_known(t
 def test_a_new_run_begins_to_count_anew_but_a_retry_goes_on(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            lane = rig.app.lane
+            lane = rig.parts.activity
             lane.begin("Writing")
             lane.used(500)
             lane.end()
@@ -76,11 +76,11 @@ def test_a_new_run_begins_to_count_anew_but_a_retry_goes_on(tmp_path: Path) -> N
 def test_the_wait_is_counted_down(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            rig.app.lane.retry(2.0, "attempt 2 of 3")
+            rig.parts.activity.retry(2.0, "attempt 2 of 3")
             await rig.show("Trying again in 2 s, attempt 2 of 3")
             await rig.show("Trying again in 1 s, attempt 2 of 3")
             await rig.show("Trying again, attempt 2 of 3")
-            rig.app.lane.end()
+            rig.parts.activity.end()
             await rig.gone("Trying again")
 
     run(test)
@@ -89,16 +89,16 @@ def test_the_wait_is_counted_down(tmp_path: Path) -> None:
 def test_stopping_stays_until_it_has_stopped(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            rig.app.lane.begin("Running bash")
-            rig.app.lane.stopping()
-            rig.app.lane.doing("Waiting for the model")
+            rig.parts.activity.begin("Running bash")
+            rig.parts.activity.stopping()
+            rig.parts.activity.doing("Waiting for the model")
             shown = await rig.show("Stopping")
             assert "stops it" not in shown
-            rig.app.lane.end()
-            rig.app.lane.begin("Writing")
+            rig.parts.activity.end()
+            rig.parts.activity.begin("Writing")
             await rig.show("Writing")
-            rig.app.lane.end()
-            rig.app.lane.stopping()
+            rig.parts.activity.end()
+            rig.parts.activity.stopping()
             await rig.drawn()
             assert "Stopping" not in rig.screen()
 
@@ -108,11 +108,11 @@ def test_stopping_stays_until_it_has_stopped(tmp_path: Path) -> None:
 def test_a_screen_reader_hears_neither_time_nor_tokens(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, settings={"display.screenReader": True}) as rig:
-            rig.app.lane.begin("Writing")
-            rig.app.lane.heard(4000)
+            rig.parts.activity.begin("Writing")
+            rig.parts.activity.heard(4000)
             await rig.until(lambda: "Writing" in rig.tape(), "the lane")
-            rig.app.lane.heard(40_000)
-            rig.app.lane.retry(30, "attempt 1 of 3")
+            rig.parts.activity.heard(40_000)
+            rig.parts.activity.retry(30, "attempt 1 of 3")
             await rig.until(lambda: "Trying again in 30 s" in rig.tape(), "the retry")
             assert "tokens" not in rig.tape()
             assert rig.tape().count("Writing") == 1

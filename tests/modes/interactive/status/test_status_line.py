@@ -91,9 +91,9 @@ def test_what_matters_least_gives_way_first(
     async def test() -> None:
         async with rigged(repository, [[Say("Yes.")]], columns=columns) as rig:
             await rig.show("faux")
-            assert rig.app.session is not None
-            rig.app.session.names.rename("A name that takes a lot of room in the line")
-            rig.app.status_line.refresh()
+            assert rig.current.session is not None
+            rig.current.session.names.rename("A name that takes a lot of room in the line")
+            rig.parts.status_line.refresh()
             await rig.idle()
             line = next(row for row in rig.terminal.screen() if row.startswith("─"))
             assert all(text in line for text in told) and not any(text in line for text in left_out), line

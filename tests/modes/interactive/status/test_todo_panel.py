@@ -15,7 +15,7 @@ LIST: list[dict[str, Any]] = [
 
 
 def panel(rig: Rig, width: int = 80) -> str:
-    return "\n".join(rig.app.events.todo.render(width))
+    return "\n".join(rig.parts.transcript.todo.render(width))
 
 
 def test_it_shows_the_phase_that_is_under_way_when_the_agent_writes_a_list(tmp_path: Path) -> None:
@@ -36,16 +36,16 @@ def test_it_shows_the_phase_that_is_under_way_when_the_agent_writes_a_list(tmp_p
 def test_it_is_hidden_and_shown_by_its_key_and_empty_it_takes_no_room(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            assert not rig.app.layout.todo.children
+            assert not rig.front.layout.todo.children
             rig.session.todos.edit((TodoPhase("Do", (TodoItem("one thing"),)),))
-            rig.app.events.todo.refresh()
+            rig.parts.transcript.todo.refresh()
             await rig.show("one thing")
-            assert rig.app.events.toggle_todo() is False
+            assert rig.parts.transcript.todo.toggle() is False
             await rig.gone("one thing")
-            assert rig.app.events.toggle_todo() is True
+            assert rig.parts.transcript.todo.toggle() is True
             await rig.show("one thing")
             rig.session.todos.edit(())
-            rig.app.events.todo.refresh()
+            rig.parts.transcript.todo.refresh()
             await rig.gone("one thing")
 
     run(test)
@@ -57,12 +57,12 @@ def test_it_opens_with_everything_else_and_stays_bounded(tmp_path: Path) -> None
             done = TodoItem("looked", "completed")
             steps = tuple(TodoItem(f"step {number}") for number in range(40))
             rig.session.todos.edit((TodoPhase("Look", (done,)), TodoPhase("Build", steps)))
-            rig.app.events.todo.refresh()
+            rig.parts.transcript.todo.refresh()
             await rig.show("step 0")
             assert "looked" not in panel(rig) and "34 more in this phase" in panel(rig)
-            rig.app.events.toggle_expanded()
+            rig.parts.transcript.toggle_expanded()
             await rig.show("☑ looked")
-            assert len(rig.app.events.todo.render(80)) == 15
+            assert len(rig.parts.transcript.todo.render(80)) == 15
             assert "more rows" in panel(rig)
 
     run(test)
@@ -79,15 +79,15 @@ def test_each_state_has_a_sign_or_for_a_screen_reader_a_word(tmp_path: Path) -> 
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             rig.session.todos.edit((TodoPhase("Do", tasks),))
-            rig.app.events.todo.refresh()
+            rig.parts.transcript.todo.refresh()
             await rig.show("gamma")
             for row in ("☑ alpha", "✗ beta", "❯ gamma", "☐ delta"):
                 assert row in rig.screen()
             for width in (1, 2, 5, 20):
-                assert all(visible_width(row) <= width for row in rig.app.events.todo.render(width))
+                assert all(visible_width(row) <= width for row in rig.parts.transcript.todo.render(width))
         async with rigged(tmp_path, settings={"display.screenReader": True}) as rig:
             rig.session.todos.edit((TodoPhase("Do", tasks),))
-            rig.app.events.todo.refresh()
+            rig.parts.transcript.todo.refresh()
             await rig.until(lambda: "At work: gamma" in rig.tape(), "the task")
             for row in ("Done: alpha", "Dropped: beta", "To do: delta"):
                 assert row in rig.tape()

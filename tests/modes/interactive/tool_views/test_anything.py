@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tau.ai.wire import ImageContent, TextContent
-from tau.modes.interactive.tool_views import generic, read, registry
+from tau.modes.interactive.tool_views import fault_log, generic, read
 from tau.modes.interactive.tool_views import registry as table
 from tau.modes.interactive.tool_views.body_parts import LazyRows
 from tau.modes.interactive.tool_views.registry import RENDERERS
@@ -103,7 +103,7 @@ def test_whatever_comes_there_is_a_clean_look(tool: str, monkeypatch: pytest.Mon
         assert not noted
 
     noted: list[str] = []
-    monkeypatch.setattr(registry, "log_once", lambda message, error: noted.append(message))
+    monkeypatch.setattr(fault_log, "log_once", lambda message, error: noted.append(message))
     holds()
 
 
@@ -140,7 +140,7 @@ def test_details_from_disk_look_like_those_of_the_tool() -> None:
 
 def test_a_renderer_that_fails_gives_the_look_of_any_tool(monkeypatch: pytest.MonkeyPatch) -> None:
     noted: list[str] = []
-    monkeypatch.setattr(registry.log, "error", lambda message, error: noted.append(message))
+    monkeypatch.setattr(fault_log.log, "error", lambda message, error: noted.append(message))
 
     monkeypatch.setattr(read, "draw", broken)
     for _ in range(3):
@@ -149,7 +149,7 @@ def test_a_renderer_that_fails_gives_the_look_of_any_tool(monkeypatch: pytest.Mo
 
 
 def test_what_no_renderer_can_draw_still_has_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "log_once", lambda message, error: None)
+    monkeypatch.setattr(fault_log, "log_once", lambda message, error: None)
     monkeypatch.setattr(generic, "draw", broken)
     monkeypatch.setattr(read, "draw", broken)
     assert title(drawn("read", {"path": "a.py"})) == "read"
@@ -159,13 +159,13 @@ def test_what_no_renderer_can_draw_still_has_its_name(monkeypatch: pytest.Monkey
 def test_a_group_of_reads_that_cannot_be_drawn_shows_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     views = [view("read", {"path": "a.py"}), view("read", {"path": "b.py"})]
     assert title(table.draw_group(views, PLAIN)) == "Read 2 files"
-    monkeypatch.setattr(registry, "log_once", lambda message, error: None)
+    monkeypatch.setattr(fault_log, "log_once", lambda message, error: None)
     monkeypatch.setattr(read, "draw_group", broken)
     assert title(table.draw_group(views, PLAIN)) == "Read b.py"
 
 
 def test_a_part_that_fails_while_it_is_drawn_becomes_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "log_once", lambda message, error: None)
+    monkeypatch.setattr(fault_log, "log_once", lambda message, error: None)
     part = LazyRows(PLAIN, broken)
     assert list(part.render(30)) == ["This part could not be drawn;", "the log says why."]
 

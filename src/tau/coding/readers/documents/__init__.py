@@ -12,7 +12,6 @@ _epub = late("tau.coding.readers.documents.epub")
 _xml_package = late("tau.coding.readers.documents.xml_package")
 _pdf = late("tau.coding.readers.documents.pdf")
 _pptx = late("tau.coding.readers.documents.pptx")
-_rtf = late("tau.coding.readers.documents.rtf")
 _xlsx = late("tau.coding.readers.documents.xlsx")
 
 __all__ = ["EXTENSIONS", "DocumentError", "convert", "is_document", "kind_of"]
@@ -80,7 +79,7 @@ def _convert(name: str, data: bytes, out: MarkdownWriter, deadline: Deadline) ->
     if kind == "pdf":
         _pdf.read(data, out, deadline)
     elif kind == "rtf":
-        _rtf.read(data, out, deadline)
+        raise DocumentError(f"rich text (.rtf) is not supported; {_way_out('docx')}")
     elif kind == "zip":
         _zipped(_xml_package.XmlPackage(data, deadline), out)
     elif kind == "old":
@@ -140,8 +139,9 @@ def _old(suffix: str, data: bytes) -> str:
     streams = {"WordDocument": ".doc", "PowerPoint Document": ".ppt", "Workbook": ".xls"}
     found = (kind for stream, kind in streams.items() if stream.encode("utf-16-le") in data)
     kind = suffix if suffix in OLD else next(found, ".doc")
-    command = f"soffice --headless --convert-to {OLD[kind]} FILE"
-    return (
-        f"the old binary format ({kind}) is not supported; convert it with LibreOffice ({command}) "
-        f"and read the .{OLD[kind]} file."
-    )
+    return f"the old binary format ({kind}) is not supported; {_way_out(OLD[kind])}"
+
+
+def _way_out(target: str) -> str:
+    command = f"soffice --headless --convert-to {target} FILE"
+    return f"convert it with LibreOffice ({command}) and read the .{target} file."

@@ -197,7 +197,7 @@ class SessionLog:
     def context(self) -> Context:
         """What the model is told, up to the leaf."""
         if self._context is None:
-            with _pause_gc():
+            with pause_gc():
                 self._context = build_context(self.branch(), self.decode)
         return self._context
 
@@ -246,7 +246,7 @@ def _may_refer(entry: s.KnownEntry) -> bool:
 
 
 @contextmanager
-def _pause_gc() -> Iterator[None]:
+def pause_gc() -> Iterator[None]:
     """Pause garbage collection: everything built here is kept, and collecting would double the time."""
     if not gc.isenabled():
         yield

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tau.ai.normalization import clean
 from tau.base.errors import UsageError
-from tau.base.files import mode_of, typed_path
+from tau.base.files import mode_of, modified_ns, typed_path
 from tau.base.late import late
 from tau.coding.session.entries import SessionHeader, decode_header
 from tau.coding.session.storage.ids import folder_name
@@ -45,7 +45,7 @@ class SessionStore:
 
     def recent_path(self) -> Path:
         """The file of `recent`, even if it is open elsewhere."""
-        for path in sorted(self.folder.glob("*.jsonl"), key=_written, reverse=True):
+        for path in sorted(self.folder.glob("*.jsonl"), key=modified_ns, reverse=True):
             header = _header(path)
             # Two folders can share a name here: `/a/b` and `/a-b`.
             if header is not None and (self._flat or header.cwd == clean(str(self._cwd))):
@@ -79,13 +79,6 @@ class SessionStore:
         if not prefix:
             return []
         return [path for path in folder.glob("*.jsonl") if path.stem.rpartition("_")[2].startswith(prefix)]
-
-
-def _written(path: Path) -> int:
-    try:
-        return path.stat().st_mtime_ns
-    except OSError:  # gone meanwhile
-        return 0
 
 
 def _header(path: Path) -> SessionHeader | None:

@@ -8,7 +8,8 @@ from tau.base.errors import TauError
 from tau.base.late import late
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.current_session import CurrentSession
+    from tau.modes.interactive.ports import Display, Tasks
     from tau.modes.interactive.selectors.model_list import ModelList as KnownModels
 
 appearance = late("tau.modes.interactive.themes.appearance")
@@ -25,8 +26,10 @@ _Choice: TypeAlias = tuple[str, str]
 class ArgumentValues:
     """Each is kept for some seconds. Looking takes a while, so it is done beside the keys."""
 
-    def __init__(self, app: "App") -> None:
-        self._app = app
+    def __init__(self, display: "Display", current: "CurrentSession", tasks: "Tasks") -> None:
+        self._display = display
+        self._current = current
+        self._tasks = tasks
         self._found: dict[str, tuple[float, Sequence[_Choice]]] = {}
         self._looking: set[str] = set()
 
@@ -39,16 +42,16 @@ class ArgumentValues:
 
     def sessions(self) -> Sequence[_Choice]:
         """Ids and titles of the other sessions of this folder, the newest first."""
-        app = self._app
+        current = self._current
 
         def read() -> Sequence[_Choice]:
-            place = session_actions.place_of(app)
+            place = session_actions.place_of(current)
             found, _ = session_actions.list_sessions(place, everywhere=False, sort="time", progress=_nobody)
-            current = None if app.session is None else app.session.log.path
+            shown = None if current.session is None else current.session.log.path
             return [
                 (one.row.id, f"{one.title}, {labels.age_text(one.row.changed_ms)}")
                 for one in found[:MAX_SESSIONS]
-                if one.row.path != current
+                if one.row.path != shown
             ]
 
         return self._get("sessions", read)
@@ -58,15 +61,15 @@ class ArgumentValues:
 
     def _get(self, kind: str, read: Callable[[], Sequence[_Choice]]) -> Sequence[_Choice]:
         """What is known; if that is old, it is looked up, and the question is asked again then."""
-        now = self._app.front.timer.time()
+        now = self._display.timer.time()
         looked_at, found = self._found.get(kind, (now - 2 * FRESH_S, ()))
         if now - looked_at > FRESH_S and kind not in self._looking:
             self._looking.add(kind)
-            self._app.start(self._look(kind, read))
+            self._tasks.start(self._look(kind, read))
         return found
 
     async def _look(self, kind: str, read: Callable[[], Sequence[_Choice]]) -> None:
-        editor = self._app.editor
+        editor = self._display.editor
         asked = editor.text
         found: Sequence[_Choice] = ()
         try:
@@ -76,15 +79,18 @@ class ArgumentValues:
         finally:
             self._looking.discard(kind)
         before = self._found.get(kind)
-        self._found[kind] = (self._app.front.timer.time(), found)
+        self._found[kind] = (self._display.timer.time(), found)
         is_news = before is None or before[1] != found
         if is_news and found and editor.text == asked and not editor.completing.at:
             editor.completing.ask_now(lambda: (asked, len(asked)))
-            self._app.screen.request_render()
+            self._display.request_render()
 
     def _models(self) -> "KnownModels":
-        session = self._app.session
-        return model_list.known_models(self._app.paths, None if session is None else session.model)
+        session = self._current.session
+        found: KnownModels = model_list.known_models(
+            self._current.paths, None if session is None else session.model
+        )
+        return found
 
     def _read_models(self) -> Sequence[_Choice]:
         known = self._models()

@@ -11,9 +11,10 @@ from tau.tui.widgets.autocomplete import CompletionItem, EnterMeans, Suggestions
 from tau.tui.widgets.fuzzy import Ranker
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
     from tau.modes.interactive.commands.argument_values import ArgumentValues
-    from tau.modes.interactive.commands.command_controller import CommandController
+    from tau.modes.interactive.commands.prompt_commands import FileCommands
+    from tau.modes.interactive.current_session import CurrentSession
+    from tau.modes.interactive.ports import Display, Tasks
 
 export = late("tau.modes.interactive.commands.export")
 argument_values = late("tau.modes.interactive.commands.argument_values")
@@ -59,10 +60,12 @@ _PROSE = frozenset({"plan"})
 class CommandCompletion:
     """Answers at once. What has to be looked up first is answered when it is known."""
 
-    def __init__(self, app: "App", commands: "CommandController") -> None:
-        self._app = app
-        self._commands = commands
-        self._known: ArgumentValues = argument_values.ArgumentValues(app)
+    def __init__(
+        self, display: "Display", current: "CurrentSession", tasks: "Tasks", files: "FileCommands"
+    ) -> None:
+        self._current = current
+        self._own = files
+        self._known: ArgumentValues = argument_values.ArgumentValues(display, current, tasks)
         self._arguments: dict[str, Callable[[str], Sequence[_Choice]]] = {
             "export": self._files,
             "help": lambda typed: [(name, _description(name)) for name in table.ROWS],
@@ -109,7 +112,7 @@ class CommandCompletion:
         rows: list[tuple[str, str, bool]] = [
             (row.name, _description(row.name), bool(row.usage)) for row in table.ROWS.values()
         ]
-        own = self._commands.files.all()
+        own = self._own.all()
         for file in own:
             hint = f"{file.hint}: " if file.hint else ""
             rows.append((file.name, f"({file.origin}) {hint}{file.description}", True))
@@ -127,17 +130,17 @@ class CommandCompletion:
         return Suggestions(0, items, enter) if items else None
 
     def _files(self, typed: str) -> Sequence[_Choice]:
-        app = self._app
-        folder, names = listed(typed, app.cwd)
+        folder, names = listed(typed, self._current.cwd)
         choices = [(folder + name, "") for name in names if name.endswith(("/", ".html", ".md", ".json"))]
-        if not typed and app.session is not None:
-            stem = export.default_name(app.session).removesuffix(".html")
+        session = self._current.session
+        if not typed and session is not None:
+            stem = export.default_name(session).removesuffix(".html")
             kinds = ((".html", "A page"), (".md", "Markdown"), (".json", "Data for programs"))
             choices = [(stem + ending, meaning) for ending, meaning in kinds]
         return choices
 
     def _jobs(self, typed: str) -> Sequence[_Choice]:
-        session = self._app.session
+        session = self._current.session
         all_jobs = () if session is None else session.jobs.list()
         if not typed.startswith("cancel "):
             return [*_WORDS["jobs"], *((job.id, f"{job.status}: {job.label}") for job in all_jobs)]
@@ -146,7 +149,7 @@ class CommandCompletion:
 
     def _queue(self, typed: str) -> Sequence[_Choice]:
         verb, blank, _ = typed.partition(" ")
-        session = self._app.session
+        session = self._current.session
         if not blank:
             return _WORDS["queue"]
         if verb not in ("edit", "drop") or session is None:
@@ -156,11 +159,11 @@ class CommandCompletion:
 
     def _todo(self, typed: str) -> Sequence[_Choice]:
         verb, blank, words = typed.partition(" ")
-        session = self._app.session
+        session = self._current.session
         if not blank:
             return _WORDS["todo"]
         if verb in ("import", "export"):
-            folder, names = listed(words, self._app.cwd)
+            folder, names = listed(words, self._current.cwd)
             return [(folder + name, "") for name in names if name.endswith(("/", ".md"))]
         if verb not in ("start", "done", "drop", "rm") or " " in words or session is None:
             return []

@@ -31,8 +31,8 @@ from tau.coding.session.compaction.limits import limit_tokens
 from tau.coding.session.session import Session
 from tau.coding.session.stats import cache_hit_rate, counts
 from tau.coding.session_index.labels import folder_text
-from tau.modes.interactive.app import App
-from tau.modes.interactive.commands.shared_text import columns, count, session_of, width_of
+from tau.modes.interactive.command_context import CommandContext
+from tau.modes.interactive.commands.shared_text import columns, count, width_of
 from tau.modes.interactive.selectors.session_actions import place_of
 
 BAR_COLUMNS = 60
@@ -50,27 +50,27 @@ class ContextShare(NamedTuple):
     sign: str
 
 
-async def context(app: App, rest: str) -> None:
+async def context(context: CommandContext, rest: str) -> None:
     """What fills the window: a bar, and the same in words."""
-    session = session_of(app)
+    session = context.require_session()
     usage = session.compaction.usage()
     window, used = usage.window, usage.tokens
-    parts = _parts(session, used, _PLAIN_SIGNS if _is_plain(app) else _SIGNS)
+    parts = _parts(session, used, _PLAIN_SIGNS if _is_plain(context) else _SIGNS)
     lines = [
         f"{session.setup().model.key}: about {used:,} of {window:,} tokens are used, {usage.percent:g} %.",
     ]
-    if not app.theme.linear:
-        lines += ["", _bar(app, parts, window), ""]
-    free = ContextShare("free", max(window - used, 0), _free_sign(app))
+    if not context.display.theme.linear:
+        lines += ["", _bar(context, parts, window), ""]
+    free = ContextShare("free", max(window - used, 0), _free_sign(context))
     rows = [
         (part.sign, part.name, tokens_text(part.tokens), _share(part.tokens, window))
         for part in (*parts, free)
     ]
-    if app.theme.linear:
+    if context.display.theme.linear:
         rows = [("", name, f"{tokens} tokens", share) for _, name, tokens, share in rows]
-    lines += columns(app, rows, right=(2,))
+    lines += columns(context.display, rows, right=(2,))
     lines += ["", *_advice(session, window)]
-    app.say("\n".join(lines))
+    context.say("\n".join(lines))
 
 
 def _parts(session: Session, used: int, signs: str) -> list[ContextShare]:
@@ -129,22 +129,22 @@ def spec_tokens(spec: ToolSpec) -> int:
     return frame_tokens("", [spec]) - frame_tokens("", [])
 
 
-def _bar(app: App, parts: Sequence[ContextShare], window: int) -> str:
+def _bar(context: CommandContext, parts: Sequence[ContextShare], window: int) -> str:
     """Each part as long as its share; what is there at all is seen."""
-    length = min(width_of(app), BAR_COLUMNS)
+    length = min(width_of(context.display), BAR_COLUMNS)
     cells = ""
     for part in parts:
         cells += part.sign * max(round(part.tokens / max(window, 1) * length), 1)
     cells = cells[:length]
-    return cells + _free_sign(app) * (length - len(cells))
+    return cells + _free_sign(context) * (length - len(cells))
 
 
-def _is_plain(app: App) -> bool:
-    return app.theme.symbols.bullet.isascii()
+def _is_plain(context: CommandContext) -> bool:
+    return context.display.theme.symbols.bullet.isascii()
 
 
-def _free_sign(app: App) -> str:
-    return "." if _is_plain(app) else "·"
+def _free_sign(context: CommandContext) -> str:
+    return "." if _is_plain(context) else "·"
 
 
 def _share(tokens: int, window: int) -> str:
@@ -162,20 +162,20 @@ def _advice(session: Session, window: int) -> list[str]:
     return [f"Above about {limit:,} tokens it is made smaller by itself; /compact and /shake do it now."]
 
 
-async def tools(app: App, rest: str) -> None:
+async def tools(context: CommandContext, rest: str) -> None:
     """The tools of the next request, each with its first sentence and what it takes."""
-    setup = session_of(app).setup()
+    setup = context.require_session().setup()
     if not setup.tools:
-        app.say("The model has no tools here.")
+        context.say("The model has no tools here.")
         return
     rows = []
     for tool in setup.tools:
         tokens = spec_tokens(tool.spec.brief() if setup.model.demo else tool.spec)
         rows.append((tool.name, f"{tokens:,}", first_sentence(tool.description)))
     total = sum(int(tokens.replace(",", "")) for _, tokens, _ in rows)
-    plan = " Plan mode leaves the others out." if session_of(app).plan.on else ""
+    plan = " Plan mode leaves the others out." if context.require_session().plan.on else ""
     head = f"{count(len(rows), 'tool').capitalize()}, about {total:,} tokens with each request.{plan}"
-    app.say("\n".join([head, *columns(app, rows, right=(1,), indent=2)]))
+    context.say("\n".join([head, *columns(context.display, rows, right=(1,), indent=2)]))
 
 
 def first_sentence(text: str) -> str:
@@ -185,12 +185,12 @@ def first_sentence(text: str) -> str:
     return line[: end.start() + 1].rstrip(":") if end else line
 
 
-async def usage(app: App, rest: str) -> None:
+async def usage(context: CommandContext, rest: str) -> None:
     """Tokens and money of this session, by model."""
-    stats = session_of(app).stats
+    stats = context.require_session().stats
     models = stats.models
     if not models:
-        app.say("Nothing was used yet.")
+        context.say("Nothing was used yet.")
         return
     head = ("model", "requests", "input", "cached", "output", "cost")
     rows = [(_model(one.provider, one.model), *_figures(one.requests, one.usage)) for one in models]
@@ -199,7 +199,7 @@ async def usage(app: App, rest: str) -> None:
         rows.append(("all", *_figures(sum(one.requests for one in models), total)))
     hits = percent_text(cache_hit_rate(total))
     note = f"{hits} of what was sent came from the cache. All of it cost {money_text(total.cost.total)}."
-    app.say("\n".join([*_table(app, [head, *rows]), note]))
+    context.say("\n".join([*_table(context, [head, *rows]), note]))
 
 
 def _model(provider: str, model: str) -> str:
@@ -217,9 +217,9 @@ def _figures(requests: int, usage: Usage) -> tuple[str, ...]:
     )
 
 
-def _table(app: App, rows: Sequence[Sequence[str]]) -> list[str]:
+def _table(context: CommandContext, rows: Sequence[Sequence[str]]) -> list[str]:
     """The name stands last, where it can be cut; the figures before it."""
-    if app.theme.linear or width_of(app) < 60:
+    if context.display.theme.linear or width_of(context.display) < 60:
         head, *others = rows
         return [
             f"{row[0]}: {row[1]} {'request' if row[1] == '1' else head[1]}, "
@@ -227,28 +227,28 @@ def _table(app: App, rows: Sequence[Sequence[str]]) -> list[str]:
             for row in others
         ]
     turned = [(*row[1:], row[0]) for row in rows]
-    return columns(app, turned, right=range(len(rows[0]) - 1))
+    return columns(context.display, turned, right=range(len(rows[0]) - 1))
 
 
-async def stats(app: App, rest: str) -> None:
+async def stats(context: CommandContext, rest: str) -> None:
     """Tokens and money of all sessions of the last days."""
     days = _days(rest)
     now = now_ms()
-    root = place_of(app).root
+    root = place_of(context.current).root
 
     def read() -> tuple[UsageSummary, int]:
         unreadable: list[Path] = []
         since = 0 if days is None else start_of_day(now, days)
         return summarise(iter_usage(root, since, unreadable.append), now, days), len(unreadable)
 
-    app.lane.show("Reading the sessions", stop_key_action="")
+    context.activity.show("Reading the sessions", stop_key_action="")
     try:
         summary, unreadable = await asyncio.to_thread(read)
     finally:
-        app.lane.hide()
-    app.say("\n".join(_stats_lines(app, summary)))
+        context.activity.hide()
+    context.say("\n".join(_stats_lines(context, summary)))
     if unreadable:
-        app.say(f"{count(unreadable, 'session file').capitalize()} could not be read.", "warning")
+        context.say(f"{count(unreadable, 'session file').capitalize()} could not be read.", "warning")
 
 
 def _days(rest: str) -> int | None:
@@ -261,7 +261,7 @@ def _days(rest: str) -> int | None:
     return int(rest)
 
 
-def _stats_lines(app: App, summary: UsageSummary) -> list[str]:
+def _stats_lines(context: CommandContext, summary: UsageSummary) -> list[str]:
     total = summary.total
     span = f"{summary.first_day} to {summary.last_day}"
     if not total.requests:
@@ -281,6 +281,6 @@ def _stats_lines(app: App, summary: UsageSummary) -> list[str]:
         rows = [
             (name, *_figures(share.requests, share.usage)) for name, share in zip(named, shares, strict=True)
         ]
-        lines += ["", *_table(app, [(title, "requests", "input", "cached", "output", "cost"), *rows])]
+        lines += ["", *_table(context, [(title, "requests", "input", "cached", "output", "cost"), *rows])]
     lines += ["", "tau stats shows all of it, and draws it with --html."]
     return lines

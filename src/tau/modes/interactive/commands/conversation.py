@@ -6,73 +6,76 @@ from tau.agent.queue import QueuedMessage
 from tau.ai.wire import UserMessage
 from tau.base.errors import UsageError
 from tau.modes.exit_status import INTERRUPTED, judge
-from tau.modes.interactive.app import App, SessionSwitch
-from tau.modes.interactive.commands.shared_text import columns, count, session_of
+from tau.modes.interactive.command_context import CommandContext
+from tau.modes.interactive.commands.shared_text import columns, count
+from tau.modes.interactive.session_switch import SessionSwitch
 
 _WHEN = {"steering": "next", "followUp": "afterwards"}
 
 
-async def plan(app: App, rest: str) -> None:
+async def plan(context: CommandContext, rest: str) -> None:
     """Begin to plan, end it, or plan this."""
-    mode = session_of(app).plan
+    mode = context.require_session().plan
     if rest == "review":
-        reviewed = await mode.review(app.ui)
+        reviewed = await mode.review(context.ui)
         if reviewed.prompt:
-            app.commands.send(reviewed.prompt)
+            context.actions.send(reviewed.prompt)
     elif rest == "off" or (mode.on and not rest):
         told = "Plan mode is over." if mode.on else "Plan mode is not on."
         mode.leave()
-        app.say(told)
+        context.say(told)
     else:
         mode.enter()
-        app.say("Plan mode: the agent looks and writes a plan; /plan ends it.")
+        context.say("Plan mode: the agent looks and writes a plan; /plan ends it.")
         if rest:
-            app.commands.send(rest)
-    app.status_line.refresh()
+            context.actions.send(rest)
+    context.status_line.refresh()
 
 
-async def retry(app: App, rest: str) -> None:
+async def retry(context: CommandContext, rest: str) -> None:
     """Send the last request again. Raises TauError where there is none."""
-    session = session_of(app)
-    outcome = await session.go_on(moved=lambda: app.events.rebuild(elsewhere=False))
-    if session is app.session:
+    session = context.require_session()
+    outcome = await session.go_on(moved=lambda: context.transcript.rebuild(elsewhere=False))
+    if session is context.session:
         verdict = judge(outcome)
         if verdict.remark and verdict.code != INTERRUPTED:
-            app.banner.show(verdict.remark)
-        app.events.settled(stopped=outcome.aborted)
+            context.notices.show_error(verdict.remark)
+        context.transcript.settled(stopped=outcome.aborted)
 
 
-async def queue(app: App, rest: str) -> None:
+async def queue(context: CommandContext, rest: str) -> None:
     """Show what waits; or edit, drop, take back, clear."""
-    waiting = [item for item in session_of(app).queue.waiting() if item.kind in _WHEN]
+    waiting = [item for item in context.require_session().queue.waiting() if item.kind in _WHEN]
     verb, _, which = rest.partition(" ")
     match verb:
         case "" | "list":
-            _list(app, waiting)
+            _list(context, waiting)
         case "clear":
-            dropped = len(session_of(app).queue.clear())
-            app.say(f"{count(dropped, 'message').capitalize()} dropped.")
+            dropped = len(context.require_session().queue.clear())
+            context.say(f"{count(dropped, 'message').capitalize()} dropped.")
         case "back" if waiting:
-            _to_editor(app, waiting[-1])
+            _to_editor(context, waiting[-1])
         case "edit" if waiting:
-            _to_editor(app, _numbered(waiting, which or "1"))
+            _to_editor(context, _numbered(waiting, which or "1"))
         case "drop" if waiting:
             item = _numbered(waiting, which)
-            session_of(app).queue.settle(item.message)
-            app.say("Dropped; it is not sent.")
+            context.require_session().queue.settle(item.message)
+            context.say("Dropped; it is not sent.")
         case "back" | "edit" | "drop":
-            app.say("Nothing waits to be sent.")
+            context.say("Nothing waits to be sent.")
         case _:
             raise UsageError("Write it as /queue, /queue edit N, /queue drop N, /queue back or /queue clear.")
 
 
-def _list(app: App, waiting: list[QueuedMessage]) -> None:
+def _list(context: CommandContext, waiting: list[QueuedMessage]) -> None:
     if not waiting:
-        app.say("Nothing waits to be sent.")
+        context.say("Nothing waits to be sent.")
         return
     rows = [(str(number), _WHEN[item.kind], item.text) for number, item in enumerate(waiting, start=1)]
     note = "/queue edit N takes one back to change it, /queue drop N drops it."
-    app.say("\n".join(["Waiting to be sent:", *columns(app, rows, right=(0,), indent=2), note]))
+    context.say(
+        "\n".join(["Waiting to be sent:", *columns(context.display, rows, right=(0,), indent=2), note])
+    )
 
 
 def _numbered(waiting: list[QueuedMessage], number: str) -> QueuedMessage:
@@ -81,46 +84,48 @@ def _numbered(waiting: list[QueuedMessage], number: str) -> QueuedMessage:
     return waiting[int(number) - 1]
 
 
-def _to_editor(app: App, item: QueuedMessage) -> None:
+def _to_editor(context: CommandContext, item: QueuedMessage) -> None:
     """What waits is taken out and stands in the editor, before what is being typed there."""
     message = item.message
     if isinstance(message, UserMessage):
-        session_of(app).queue.settle(message)
-        app.input.sending.take_back([message])
+        context.require_session().queue.settle(message)
+        context.sender.take_back([message])
 
 
-async def compact(app: App, rest: str) -> None:
+async def compact(context: CommandContext, rest: str) -> None:
     """Raises TauError and Aborted."""
-    app.lane.show("Summarising what was said")
+    context.activity.show("Summarising what was said")
     try:
-        await session_of(app).compact(rest)
+        await context.require_session().compact(rest)
     finally:
-        app.lane.hide()
-    app.status_line.refresh()
+        context.activity.hide()
+    context.status_line.refresh()
 
 
-async def handoff(app: App, rest: str) -> None:
+async def handoff(context: CommandContext, rest: str) -> None:
     """Raises TauError and Aborted."""
-    session = session_of(app)
-    app.lane.show("Writing down what matters")
+    session = context.require_session()
+    context.activity.show("Writing down what matters")
     try:
         with session.activities.begin(run=True) as abort:
             made = await session.compaction.handoff(rest, abort)
     finally:
-        app.lane.hide()
+        context.activity.hide()
     where = "" if made.path is None else f" What was handed over is in {made.path}."
-    app.leave(SessionSwitch("new", prompt=made.prompt, notice=f"A new session takes over.{where}"))
+    context.actions.leave(
+        SessionSwitch("new", prompt=made.prompt, notice=f"A new session takes over.{where}")
+    )
 
 
-async def shake(app: App, rest: str) -> None:
-    session = session_of(app)
+async def shake(context: CommandContext, rest: str) -> None:
+    session = context.require_session()
     with session.activities.begin(run=True):
         saved = session.compaction.shake()
-    app.say(f"About {saved:,} tokens of heavy output are no longer sent; the session keeps them.")
-    app.status_line.refresh()
+    context.say(f"About {saved:,} tokens of heavy output are no longer sent; the session keeps them.")
+    context.status_line.refresh()
 
 
-async def init(app: App, rest: str) -> None:
+async def init(context: CommandContext, rest: str) -> None:
     """Ask the agent to describe the project for agents."""
     prompt = Path(__file__).with_name("init.md").read_text(encoding="utf-8").strip()
-    app.commands.send(f"{prompt}\n\n{rest}" if rest else prompt)
+    context.actions.send(f"{prompt}\n\n{rest}" if rest else prompt)

@@ -4,8 +4,7 @@ from tau.ai.catalog import pick_model
 from tau.ai.model import DEMO_PROVIDER, THINKING_LEVELS, Model, ThinkingLevel, thinking_level
 from tau.base.errors import ConfigError, UsageError
 from tau.base.late import late
-from tau.modes.interactive.app import App
-from tau.modes.interactive.commands.shared_text import session_of
+from tau.modes.interactive.command_context import CommandContext
 
 setting_changes = late("tau.modes.interactive.selectors.setting_changes")
 clipboard = late("tau.modes.interactive.composer.clipboard")
@@ -20,31 +19,31 @@ theme_selector = late("tau.modes.interactive.selectors.theme_selector")
 thinking_list = late("tau.modes.interactive.selectors.thinking_selector")
 
 
-async def model(app: App, rest: str) -> None:
+async def model(context: CommandContext, rest: str) -> None:
     """Choose one, or take the one that is meant by this. Raises UsageError and ConfigError."""
     if not rest:
-        await model_selector.choose_model(app)
+        await model_selector.choose_model(context)
         return
-    session = session_of(app)
-    chosen, level = await find_model(app, rest)
-    await model_selector.use(app, session, model_selector.ModelSelection(chosen))
+    session = context.require_session()
+    chosen, level = await find_model(context, rest)
+    await model_selector.use(context, session, model_selector.ModelSelection(chosen))
     if level is not None:
         session.use_thinking(level)
     told = f", thinking {session.thinking}," if chosen.reasoning else ""
-    app.say(f"{chosen.key}{told} answers from the next request on.")
-    app.status_line.refresh()
+    context.say(f"{chosen.key}{told} answers from the next request on.")
+    context.status_line.refresh()
 
 
-async def find_model(app: App, pattern: str) -> tuple[Model, ThinkingLevel | None]:
+async def find_model(context: CommandContext, pattern: str) -> tuple[Model, ThinkingLevel | None]:
     """The model that is meant, of the tables or of a server on this machine, if it can be used."""
     if pattern.partition("/")[0] == DEMO_PROVIDER:
         raise UsageError("The demo model has to be chosen at the start: tau --provider demo.")
-    known = model_list.known_models(app.paths, session_of(app).model)
+    known = model_list.known_models(context.paths, context.require_session().model)
     usable = [id for id in known.catalog.providers if id in known.usable]
     try:
         choice = pick_model(known.catalog, pattern, prefer=usable)
     except UsageError:
-        if not app.settings.local.discover:
+        if not context.settings.local.discover:
             raise
         known = known.with_more(*await model_list.served_models())
         choice = pick_model(known.catalog, pattern, prefer=usable)
@@ -54,59 +53,59 @@ async def find_model(app: App, pattern: str) -> tuple[Model, ThinkingLevel | Non
     return choice.model, choice.thinking
 
 
-async def thinking(app: App, rest: str) -> None:
+async def thinking(context: CommandContext, rest: str) -> None:
     """Choose a level, or take this one. Raises UsageError."""
     if not rest:
-        await thinking_list.choose_thinking(app)
+        await thinking_list.choose_thinking(context)
         return
     level: ThinkingLevel | None = thinking_level(rest)
     if level is None:
         raise UsageError(f'"{rest}" is not a level of thinking; use one of {", ".join(THINKING_LEVELS)}.')
-    session = session_of(app)
+    session = context.require_session()
     session.use_thinking(level)
-    app.status_line.refresh()
+    context.status_line.refresh()
     if session.model.reasoning:
-        app.say(f"Thinking is {level} from the next request on.")
+        context.say(f"Thinking is {level} from the next request on.")
     else:
-        app.say(f"{session.model.key} does not think; the level {level} counts for models that do.")
+        context.say(f"{session.model.key} does not think; the level {level} counts for models that do.")
 
 
-async def theme(app: App, rest: str) -> None:
+async def theme(context: CommandContext, rest: str) -> None:
     """Choose one, or take this one for a terminal as it is now, dark or light. Raises UsageError."""
     if not rest:
-        await theme_selector.choose_theme(app)
+        await theme_selector.choose_theme(context)
         return
     names = list(appearance.theme_names())
     if rest not in names:
         near = difflib.get_close_matches(rest, names, 1)
         hint = f"Did you mean {near[0]}?" if near else "/theme shows all of them."
         raise UsageError(f'There is no theme "{rest}". {hint}')
-    key = f"theme.{setting_changes.background_of(app)}"
-    appearance.use_theme(app, rest)
-    origin = setting_changes.save_setting(app, key, rest).origin(key)
+    key = f"theme.{context.themes.background}"
+    context.themes.use(rest)
+    origin = setting_changes.save_setting(context, key, rest).origin(key)
     if origin.layer == "user":
-        app.say(f"The theme is {rest}, now and from now on.")
+        context.say(f"The theme is {rest}, now and from now on.")
     else:
-        app.say(f"{rest} is in your settings, but here {origin.path or 'a flag'} names another theme.")
+        context.say(f"{rest} is in your settings, but here {origin.path or 'a flag'} names another theme.")
 
 
-async def settings(app: App, rest: str) -> None:
-    await setting_list.choose_settings(app)
+async def settings(context: CommandContext, rest: str) -> None:
+    await setting_list.choose_settings(context)
 
 
-async def hotkeys(app: App, rest: str) -> None:
-    await hotkey_list.choose_hotkeys(app)
+async def hotkeys(context: CommandContext, rest: str) -> None:
+    await hotkey_list.choose_hotkeys(context)
 
 
-async def copy(app: App, rest: str) -> None:
+async def copy(context: CommandContext, rest: str) -> None:
     """Choose what to copy; `last` is the last answer."""
     if rest == "last":
-        app.say(await clipboard.copied(app.events.last_answer(), app.screen.terminal))
+        context.say(await clipboard.copied(context.transcript.last_answer(), context.display.terminal))
     elif rest:
         raise UsageError("Write it as /copy to choose what to copy, or as /copy last.")
     else:
-        await copies.choose_copy(app)
+        await copies.choose_copy(context)
 
 
-async def expand(app: App, rest: str) -> None:
-    app.events.toggle_expanded()
+async def expand(context: CommandContext, rest: str) -> None:
+    context.transcript.toggle_expanded()

@@ -10,17 +10,16 @@ from tau.coding.export.files import MASKED, ExportFormat, exported, format_of, w
 from tau.coding.export.secrets import Masker, known_secrets, masked_text
 from tau.coding.session.session import Session
 from tau.coding.session.storage.log import SessionLog
-from tau.modes.interactive.app import App
-from tau.modes.interactive.commands.shared_text import session_of
+from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.composer.clipboard import Clipboard, copy
 
 OPTIONS = ("--no-mask", "--force")
 USAGE = "Write it as /export [--no-mask] [--force] [FILE.html|FILE.md|FILE.json]."
 
 
-async def export(app: App, rest: str) -> None:
+async def export(context: CommandContext, rest: str) -> None:
     """Raises TauError. Without a file it is a page in the working folder, named after the session."""
-    session = session_of(app)
+    session = context.require_session()
     words = rest.split()
     options = [word for word in words if word.startswith("--")]
     name = rest
@@ -33,12 +32,12 @@ async def export(app: App, rest: str) -> None:
     if format is None:
         raise UsageError(f"The file's name must end in .html, .md or .json. {USAGE}")
     mask = format in MASKED and "--no-mask" not in options
-    app.lane.show("Exporting")
+    context.activity.show("Exporting")
     try:
-        told = await _exported(app, session, format, path, mask=mask, force="--force" in options)
+        told = await _exported(context, session, format, path, mask=mask, force="--force" in options)
     finally:
-        app.lane.hide()
-    app.say(f"The session was exported to {path}. {told}")
+        context.activity.hide()
+    context.say(f"The session was exported to {path}. {told}")
 
 
 def default_name(session: Session) -> str:
@@ -48,33 +47,33 @@ def default_name(session: Session) -> str:
     return f"tau-{'-'.join(words)[:60] or 'session'}.html"
 
 
-async def dump(app: App, rest: str) -> None:
+async def dump(context: CommandContext, rest: str) -> None:
     """The active branch as Markdown, with secrets masked; into a file if it does not fit the clipboard."""
-    session = session_of(app)
+    session = context.require_session()
     log = _readable(session)
-    masker = Masker(_known_secrets(app))
+    masker = Masker(_known_secrets(context))
 
     def text() -> str:
         with _closing(log, session):
             return b"".join(exported(log, "markdown", masker)).decode()
 
     dumped = await asyncio.to_thread(text) if log is not session.log else text()
-    if await copy(dumped, app.screen.terminal, Clipboard()):
-        app.say(f"Copied {len(dumped):,} characters. {masked_text(masker)}")
+    if await copy(dumped, context.display.terminal, Clipboard()):
+        context.say(f"Copied {len(dumped):,} characters. {masked_text(masker)}")
         return
     path = _keep(session, dumped)
-    app.say(f"The clipboard cannot take {len(dumped):,} characters; the text is in {path}.", "warning")
+    context.say(f"The clipboard cannot take {len(dumped):,} characters; the text is in {path}.", "warning")
 
 
-def _known_secrets(app: App) -> list[str]:
-    return known_secrets(os.environ, app.paths.auth, lambda problem: app.say(problem, "warning"))
+def _known_secrets(context: CommandContext) -> list[str]:
+    return known_secrets(os.environ, context.paths.auth, lambda problem: context.say(problem, "warning"))
 
 
 async def _exported(
-    app: App, session: Session, format: ExportFormat, path: Path, *, mask: bool, force: bool
+    context: CommandContext, session: Session, format: ExportFormat, path: Path, *, mask: bool, force: bool
 ) -> str:
     """Write it, beside the loop if it is on the disk; what to say of its secrets."""
-    masker = Masker(_known_secrets(app)) if mask else None
+    masker = Masker(_known_secrets(context)) if mask else None
     log = _readable(session)
 
     def write() -> None:

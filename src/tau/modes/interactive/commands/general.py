@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tau.base.errors import TauError, UsageError
 from tau.base.late import late
-from tau.modes.interactive.app import App
+from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.commands import table
 from tau.modes.interactive.commands.shared_text import bullet, columns, count
 
@@ -26,21 +26,21 @@ _KEYS = (
 )
 
 
-async def help(app: App, rest: str) -> None:
+async def help(context: CommandContext, rest: str) -> None:
     """All commands by group, with the keys that matter most; or one of them."""
     if rest:
-        _help_for(app, rest.removeprefix("/"))
+        _help_for(context, rest.removeprefix("/"))
         return
     lines: list[str] = []
     for group in table.GROUPS:
         rows = [(row.typed, _described(row)) for row in table.ROWS.values() if row.group == group]
-        lines += [group, *columns(app, _short(rows), indent=2, least=NAME_COLUMNS), ""]
-    own = app.commands.files.all(fresh=True)
+        lines += [group, *columns(context.display, _short(rows), indent=2, least=NAME_COLUMNS), ""]
+    own = context.names.files.all(fresh=True)
     if own:
         rows = [(f"/{file.name} {file.hint}".rstrip(), f"{file.origin}: {file.description}") for file in own]
         lines += [
             "Commands of yours and of this project",
-            *columns(app, _short(rows), indent=2, least=NAME_COLUMNS),
+            *columns(context.display, _short(rows), indent=2, least=NAME_COLUMNS),
             "",
         ]
     signs = [
@@ -48,11 +48,15 @@ async def help(app: App, rest: str) -> None:
         ("$CODE", "run it in Python; with $$ the model is not told"),
         ("@FILE", "name a file"),
     ]
-    keys = [(app.keys.label(action), text) for action, text in _KEYS if app.keys.label(action)]
-    lines += ["Signs and keys", *columns(app, [*signs, *keys], indent=2, least=NAME_COLUMNS)]
-    app.say("\n".join(lines))
-    for warning in app.commands.files.warnings:
-        app.say(warning, "warning")
+    keys = [
+        (context.display.keys.label(action), text)
+        for action, text in _KEYS
+        if context.display.keys.label(action)
+    ]
+    lines += ["Signs and keys", *columns(context.display, [*signs, *keys], indent=2, least=NAME_COLUMNS)]
+    context.say("\n".join(lines))
+    for warning in context.names.files.warnings:
+        context.say(warning, "warning")
 
 
 def _short(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -67,21 +71,21 @@ def _described(row: table.SlashCommand) -> str:
     return f"{row.description}{others}"
 
 
-def _help_for(app: App, name: str) -> None:
+def _help_for(context: CommandContext, name: str) -> None:
     row = table.find(name)
     if row is not None:
         when = "" if row.while_busy else " It cannot be used while the agent is at work."
-        app.say(f"{row.typed}\n{_described(row)}.{when}")
+        context.say(f"{row.typed}\n{_described(row)}.{when}")
         return
-    file = app.commands.files.get(name)
+    file = context.names.files.get(name)
     if file is None:
-        near = app.commands.nearest(name)
+        near = context.names.nearest(name)
         hint = f" Did you mean /{near}?" if near else ""
         raise UsageError(f"There is no command /{name}.{hint}")
-    app.say(f"/{file.name} {file.hint}".rstrip() + f"\n{file.description}\nFrom {file.path}.")
+    context.say(f"/{file.name} {file.hint}".rstrip() + f"\n{file.description}\nFrom {file.path}.")
 
 
-async def changelog(app: App, rest: str) -> None:
+async def changelog(context: CommandContext, rest: str) -> None:
     """The latest part, or all of it."""
     if rest not in ("", "full"):
         raise UsageError("Write it as /changelog, or as /changelog full.")
@@ -92,17 +96,17 @@ async def changelog(app: App, rest: str) -> None:
     shown = parts if rest else parts[:1]
     more = len(parts) - len(shown)
     note = f"\n\n{count(more, 'earlier version').capitalize()}: /changelog full." if more else ""
-    app.say("\n\n".join(_plain(app, part) for part in shown) + note)
+    context.say("\n\n".join(_plain(context, part) for part in shown) + note)
 
 
-def _plain(app: App, part: str) -> str:
+def _plain(context: CommandContext, part: str) -> str:
     """A part of the list as lines without the signs of Markdown, of which some go over several lines."""
     head, _, body = part.strip().partition("\n")
     lines = [head.replace("[", "").replace("]", "")]
     things: list[str] = []
     for line in [*body.replace("`", "").splitlines(), "### "]:
         if things and (line[:2] in ("- ", "##") or not line.strip()):
-            lines += bullet(app, " ".join(things))
+            lines += bullet(context.display, " ".join(things))
             things = []
         if line.startswith("- ") or things:
             things.append(line.removeprefix("- ").strip())
@@ -111,17 +115,17 @@ def _plain(app: App, part: str) -> str:
     return "\n".join(lines)
 
 
-async def login(app: App, rest: str) -> None:
-    await logins.login(app, rest)
+async def login(context: CommandContext, rest: str) -> None:
+    await logins.login(context, rest)
 
 
-async def logout(app: App, rest: str) -> None:
-    await logins.logout(app, rest)
+async def logout(context: CommandContext, rest: str) -> None:
+    await logins.logout(context, rest)
 
 
-async def debug(app: App, rest: str) -> None:
-    await debug_menu.open_menu(app)
+async def debug(context: CommandContext, rest: str) -> None:
+    await debug_menu.open_menu(context)
 
 
-async def exit(app: App, rest: str) -> None:
-    app.quit()
+async def exit(context: CommandContext, rest: str) -> None:
+    context.actions.quit()

@@ -9,7 +9,8 @@ from tau.config.command_files import PROJECT_PREFIX, SKILL_PREFIX, CommandFile, 
 from tau.modes.interactive.commands import table
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.current_session import CurrentSession
+    from tau.tui.timer import Timer
 
 FRESH_S = 2.0
 """For so long nobody looks at the folders again."""
@@ -18,8 +19,9 @@ FRESH_S = 2.0
 class FileCommands:
     """Looks for the files when somebody asks, and reads only those that are new or were changed."""
 
-    def __init__(self, app: "App") -> None:
-        self._app = app
+    def __init__(self, current: "CurrentSession", timer: "Timer") -> None:
+        self._current = current
+        self._timer = timer
         self._folder = Path()
         self._looked_at = 0.0
         self._found: list[CommandFile] = []
@@ -28,12 +30,11 @@ class FileCommands:
 
     def all(self, *, fresh: bool = False) -> Sequence[CommandFile]:
         """`fresh`: look again, however lately that was done."""
-        app = self._app
-        now = app.front.timer.time()
-        if fresh or app.cwd != self._folder or now - self._looked_at > FRESH_S:
+        cwd, now = self._current.cwd, self._timer.time()
+        if fresh or cwd != self._folder or now - self._looked_at > FRESH_S:
             warnings: list[str] = []
-            found = find_command_files(app.cwd, app.paths, warnings.append, self._found)
-            self._folder, self._looked_at = app.cwd, now
+            found = find_command_files(cwd, self._current.paths, warnings.append, self._found)
+            self._folder, self._looked_at = cwd, now
             self._found = [file for file in found if not _hidden(file, warnings)]
             self.warnings = warnings
         return self._found

@@ -16,8 +16,9 @@ from tau.coding.session.session import Session
 from tau.coding.session.storage.session_store import SessionStore
 from tau.coding.session.titles import UNTITLED, first_words
 from tau.coding.session.tree_navigation import Move
-from tau.modes.interactive.app import App, SessionSwitch
-from tau.modes.interactive.commands.shared_text import columns, count, next_session, session_of
+from tau.modes.interactive.command_context import CommandContext
+from tau.modes.interactive.commands.shared_text import columns, count, next_session
+from tau.modes.interactive.session_switch import SessionSwitch
 
 branches = late("tau.modes.interactive.selectors.branch")
 sdk = late("tau.sdk")
@@ -28,23 +29,23 @@ trash = late("tau.coding.session.storage.trash")
 SHOWN_ID_CHARS = 8
 
 
-async def new(app: App, rest: str) -> None:
-    path = session_of(app).log.path
+async def new(context: CommandContext, rest: str) -> None:
+    path = context.require_session().log.path
     before = " /resume goes back to the one before." if path is not None and path.exists() else ""
-    app.leave(SessionSwitch("new", notice=f"This is a new session.{before}"))
+    context.actions.leave(SessionSwitch("new", notice=f"This is a new session.{before}"))
 
 
-async def resume(app: App, rest: str) -> None:
+async def resume(context: CommandContext, rest: str) -> None:
     """Choose one, or go on with the one of this id."""
     if not rest:
-        await session_selector.choose_session(app)
+        await session_selector.choose_session(context)
         return
-    session = session_of(app)
+    session = context.require_session()
     path = _found(session, rest)
     if session.log.path is not None and path == session.log.path:
-        app.say("This is the session that you are in.")
+        context.say("This is the session that you are in.")
         return
-    app.leave(SessionSwitch("resume", session=str(path)))
+    context.actions.leave(SessionSwitch("resume", session=str(path)))
 
 
 def _found(session: Session, wanted: str) -> Path:
@@ -62,25 +63,25 @@ def _found(session: Session, wanted: str) -> Path:
     return sdk.session_store(os.environ, session.cwd).find_path(wanted)
 
 
-async def name(app: App, rest: str) -> None:
-    names = session_of(app).names
+async def name(context: CommandContext, rest: str) -> None:
+    names = context.require_session().names
     if rest:
         names.rename(rest)
-        app.status_line.refresh()
-    app.say(f'The session is called "{names.name}".' if names.name else "The session has no name.")
+        context.status_line.refresh()
+    context.say(f'The session is called "{names.name}".' if names.name else "The session has no name.")
 
 
-async def session(app: App, rest: str) -> None:
+async def session(context: CommandContext, rest: str) -> None:
     """Its facts, or its end."""
     if rest == "delete":
-        await _delete(app)
+        await _delete(context)
     elif rest in ("", "info"):
-        _tell_facts(app, session_of(app))
+        _tell_facts(context, context.require_session())
     else:
         raise UsageError("Write it as /session, or as /session delete.")
 
 
-def _tell_facts(app: App, session: Session) -> None:
+def _tell_facts(context: CommandContext, session: Session) -> None:
     log, stats = session.log, session.stats.summary()
     tokens = stats.tokens
     cached = f"{stats.cache_hit_rate * 100:.0f} % of the input from the cache"
@@ -103,7 +104,7 @@ def _tell_facts(app: App, session: Session) -> None:
     ]
     if isinstance(log.header.parent_session, str):
         rows.append(("Copied from", log.header.parent_session))
-    app.say("\n".join(columns(app, rows, cut=False)))
+    context.say("\n".join(columns(context.display, rows, cut=False)))
 
 
 def _file(path: Path | None) -> str:
@@ -124,11 +125,11 @@ def _age(ms: int) -> str:
     return "some seconds"
 
 
-async def _delete(app: App) -> None:
+async def _delete(context: CommandContext) -> None:
     """Into the trash, once it is closed."""
-    old = session_of(app)
+    old = context.require_session()
     path = old.log.path
-    if app.session_runs:
+    if context.current.running:
         raise TauError("The agent is at work; stop it before you delete the session.")
     if path is None or not path.exists():
         raise TauError("Nothing of this session is on the disk yet.")
@@ -136,31 +137,31 @@ async def _delete(app: App) -> None:
     title = old.names.name or (first_words(typed_text(said)) if said is not None else UNTITLED)
     days = trash.KEPT_DAYS
     question = f'"{title}" goes to the trash, where it is kept for {days} days.'
-    if not await app.ui.confirm("Delete this session?", question):
-        app.say("The session stays.")
+    if not await context.ui.confirm("Delete this session?", question):
+        context.say("The session stays.")
         return
-    app.leave(SessionSwitch("new"))
-    await next_session(app, old)
-    trashed = trash.Trash(app.paths.trash).put(path, title)
-    app.say(
+    context.actions.leave(SessionSwitch("new"))
+    await next_session(context.current, old)
+    trashed = trash.Trash(context.paths.trash).put(path, title)
+    context.say(
         f"The session is in the trash; tau sessions restore {trashed.id[:SHOWN_ID_CHARS]} brings it back."
     )
 
 
-async def tree(app: App, rest: str) -> None:
-    await trees.choose_entry(app)
+async def tree(context: CommandContext, rest: str) -> None:
+    await trees.choose_entry(context)
 
 
-async def branch(app: App, rest: str) -> None:
+async def branch(context: CommandContext, rest: str) -> None:
     """One of the person's own messages; all entries for those who have the tree behind Escape."""
-    if app.settings.interaction.double_escape == "tree":
-        await trees.choose_entry(app)
+    if context.settings.interaction.double_escape == "tree":
+        await trees.choose_entry(context)
     else:
-        await branches.choose_branch(app)
+        await branches.choose_branch(context)
 
 
-async def goto(app: App, rest: str) -> None:
-    session = session_of(app)
+async def goto(context: CommandContext, rest: str) -> None:
+    session = context.require_session()
     if not rest:
         raise UsageError("Name an entry by its id: /goto ID. /tree shows all entries.")
     found = [node.id for node in session.log.nodes() if node.id.startswith(rest)]
@@ -168,31 +169,31 @@ async def goto(app: App, rest: str) -> None:
         problem = "More than one entry has" if found else "No entry has"
         raise UsageError(f'{problem} an id that begins with "{rest}"; /tree shows all entries.')
     move = await session.goto(rest if rest in found else found[0])
-    show_move(app, move)
+    show_move(context, move)
 
 
-def show_move(app: App, move: Move) -> None:
+def show_move(context: CommandContext, move: Move) -> None:
     """The screen after the session has gone elsewhere, or has not."""
     if move.already_there:
-        app.say("Already at this point.")
+        context.say("Already at this point.")
         return
     if move.cancelled:
-        app.say("The session stays where it is.")
+        context.say("The session stays where it is.")
         return
-    app.events.rebuild()
-    app.status_line.refresh()
+    context.transcript.rebuild()
+    context.status_line.refresh()
     if not move.editor_text and not move.images:
-        app.say("The next message goes on from here.")
+        context.say("The next message goes on from here.")
         return
-    app.input.sending.bring_back(move.editor_text or "", move.images)
-    app.say("Change the message and send it again; the way that was left stays in the session.")
+    context.sender.bring_back(move.editor_text or "", move.images)
+    context.say("Change the message and send it again; the way that was left stays in the session.")
 
 
-async def fork(app: App, rest: str) -> None:
-    path = session_of(app).log.path
+async def fork(context: CommandContext, rest: str) -> None:
+    path = context.require_session().log.path
     if path is None:
         raise TauError("This session is kept in memory only, so it cannot be copied.")
     if not path.exists():
         raise TauError("There is nothing to copy yet.")
     notice = "This is a copy of the session; what is said here stays here."
-    app.leave(SessionSwitch("fork", session=str(path), notice=notice))
+    context.actions.leave(SessionSwitch("fork", session=str(path), notice=notice))

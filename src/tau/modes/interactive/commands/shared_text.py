@@ -13,7 +13,8 @@ from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.current_session import CurrentSession
+    from tau.modes.interactive.ports import Display
 
 NOTICE_INDENT = 2
 NARROW = 40
@@ -21,20 +22,13 @@ NARROW = 40
 NEXT_SESSION_S = 60.0
 
 
-def session_of(app: "App") -> Session:
-    """Raises TauError while there is none."""
-    if app.session is None:
-        raise TauError("The session is still being opened; try again in a moment.")
-    return app.session
-
-
-def width_of(app: "App") -> int:
-    """Columns that a line of `App.say` has."""
-    return max(app.screen.terminal.columns - NOTICE_INDENT, 10)
+def width_of(display: "Display") -> int:
+    """Columns that a line of a notice has."""
+    return max(display.terminal.columns - NOTICE_INDENT, 10)
 
 
 def columns(
-    app: "App",
+    display: "Display",
     rows: Sequence[Sequence[str]],
     *,
     right: Collection[int] = (),
@@ -48,10 +42,10 @@ def columns(
     other; on a narrow screen the last one has a line of its own.
     """
     cleaned = [[clean_line(cell) for cell in row] for row in rows]
-    if app.theme.linear:
+    if display.theme.linear:
         return [", ".join(cell for cell in row if cell) for row in cleaned]
-    ellipsis = app.theme.symbols.ellipsis
-    width = max(width_of(app) - indent, 8)
+    ellipsis = display.theme.symbols.ellipsis
+    width = max(width_of(display) - indent, 8)
     widths = [
         max(map(visible_width, cells)) for cells in zip_longest(*(row[:-1] for row in cleaned), fillvalue="")
     ]
@@ -74,9 +68,9 @@ def columns(
     return lines
 
 
-def bullet(app: "App", text: str) -> list[str]:
+def bullet(display: "Display", text: str) -> list[str]:
     """One thing of a list, in as many lines as it takes, each below the text of the first."""
-    first, *others = wrap(clean_line(text), max(width_of(app) - 2, 1)) or [""]
+    first, *others = wrap(clean_line(text), max(width_of(display) - 2, 1)) or [""]
     return [f"- {first}", *(f"  {line}" for line in others)]
 
 
@@ -85,12 +79,12 @@ def count(number: int, noun: str) -> str:
     return f"1 {noun}" if number == 1 else f"{number:,} {noun}s" if number else f"no {noun}s"
 
 
-async def next_session(app: "App", old: Session) -> Session:
+async def next_session(current: "CurrentSession", old: Session) -> Session:
     """The session that takes the place of this one, which has been left. Raises TauError if none does."""
     waited_s = 0.0
-    while app.session is None or app.session is old:
+    while current.session is None or current.session is old:
         if waited_s > NEXT_SESSION_S:
             raise TauError("No other session could be opened.")
         await asyncio.sleep(0.01)
         waited_s += 0.01
-    return app.session
+    return current.session

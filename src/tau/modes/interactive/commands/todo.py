@@ -8,8 +8,8 @@ from tau.base.files import mode_of, open_at_once, typed_path, write_atomic
 from tau.base.sizes import KIB, format_bytes
 from tau.coding.todo.list import MARKS, Phases, TodoItem, TodoOp, TodoOpName, open_tasks, tasks_of
 from tau.coding.todo.markdown import ORPHANS, from_markdown, to_markdown
-from tau.modes.interactive.app import App
-from tau.modes.interactive.commands.shared_text import count, session_of
+from tau.modes.interactive.command_context import CommandContext
+from tau.modes.interactive.commands.shared_text import count
 from tau.modes.interactive.composer.clipboard import copied
 
 LEGEND = "Tasks: # a phase, - [ ] a task, - [/] under way, - [x] done"
@@ -26,32 +26,32 @@ CLOSING: dict[str, tuple[TodoOpName, str]] = {
 }
 
 
-async def todo(app: App, rest: str) -> None:
+async def todo(context: CommandContext, rest: str) -> None:
     """Raises TauError."""
     verb, _, words = rest.partition(" ")
     words = words.strip()
-    phases = session_of(app).todos.recorded
+    phases = context.require_session().todos.recorded
     match verb:
         case "" | "show":
-            app.say("\n".join(listed(phases)) or "There are no tasks; /todo append TEXT adds one.")
+            context.say("\n".join(listed(phases)) or "There are no tasks; /todo append TEXT adds one.")
         case "edit":
-            await _edit(app, phases)
+            await _edit(context, phases)
         case "copy":
-            app.say(await copied(to_markdown(phases), app.screen.terminal))
+            context.say(await copied(to_markdown(phases), context.display.terminal))
         case "export":
-            _export(app, phases, words)
+            _export(context, phases, words)
         case "import":
-            _take(app, _read(session_of(app).cwd / typed_path(words or FILE)))
+            _take(context, _read(context.require_session().cwd / typed_path(words or FILE)))
         case "append":
-            _append(app, phases, words)
+            _append(context, phases, words)
         case "start":
             task = _task(phases, words)
-            _change(app, TodoOp(op="start", task=task.content), f"At work: {task.content}")
+            _change(context, TodoOp(op="start", task=task.content), f"At work: {task.content}")
         case "done" | "drop" | "rm":
-            _close(app, phases, verb, words)
+            _close(context, phases, verb, words)
         case "clear":
-            session_of(app).todos.edit(())
-            _show(app, "The list of tasks is empty.")
+            context.require_session().todos.edit(())
+            _show(context, "The list of tasks is empty.")
         case _:
             raise UsageError(USAGE)
 
@@ -69,35 +69,35 @@ def listed(phases: Phases) -> list[str]:
     return lines
 
 
-async def _edit(app: App, phases: Phases) -> None:
-    text = await app.ui.editor(LEGEND, to_markdown(phases))
+async def _edit(context: CommandContext, phases: Phases) -> None:
+    text = await context.ui.editor(LEGEND, to_markdown(phases))
     if text is None or text.strip() == to_markdown(phases).strip():
-        app.say("The list of tasks stays as it was.")
+        context.say("The list of tasks stays as it was.")
     else:
-        _take(app, text)
+        _take(context, text)
 
 
-def _take(app: App, text: str) -> None:
+def _take(context: CommandContext, text: str) -> None:
     """Another list, from its Markdown; lines that are none of it are told."""
     parsed = from_markdown(text)
     if parsed.errors and not parsed.phases:
         raise TauError(f"There are no tasks in it. {parsed.errors[0]}")
-    session_of(app).todos.edit(parsed.phases)
-    _show(app, f"The list has {count(len(list(tasks_of(parsed.phases))), 'task')} now.")
+    context.require_session().todos.edit(parsed.phases)
+    _show(context, f"The list has {count(len(list(tasks_of(parsed.phases))), 'task')} now.")
     if parsed.errors:
-        app.say("\n".join(parsed.errors[:10]), "warning")
+        context.say("\n".join(parsed.errors[:10]), "warning")
 
 
-def _export(app: App, phases: Phases, words: str) -> None:
+def _export(context: CommandContext, phases: Phases, words: str) -> None:
     force = words.startswith("--force")
-    path = session_of(app).cwd / typed_path(words.removeprefix("--force").strip() or FILE)
+    path = context.require_session().cwd / typed_path(words.removeprefix("--force").strip() or FILE)
     if mode_of(path) and not force:
         raise UsageError(f"{path} is there already; name another file, or write /todo export --force FILE.")
     try:
         write_atomic(path, to_markdown(phases).encode("utf-8", "replace"))
     except OSError as error:
         raise TauError(f"{path} cannot be written: {error.strerror or error}.") from error
-    app.say(f"The tasks are in {path}.")
+    context.say(f"The tasks are in {path}.")
 
 
 def _read(path: Path) -> str:
@@ -111,7 +111,7 @@ def _read(path: Path) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _append(app: App, phases: Phases, words: str) -> None:
+def _append(context: CommandContext, phases: Phases, words: str) -> None:
     """To the phase that is named before a colon, or to the one that is under way."""
     if not words:
         raise UsageError("Write it as /todo append TEXT, or /todo append PHASE: TEXT.")
@@ -121,20 +121,20 @@ def _append(app: App, phases: Phases, words: str) -> None:
         under_way = [phase.name for phase in phases if any(task.is_open for task in phase.tasks)]
         found, text = under_way[:1] or [phase.name for phase in phases[-1:]] or [ORPHANS], words
     text = text.strip()
-    _change(app, TodoOp(op="append", phase=found[0], items=[text]), f"Added: {text}")
+    _change(context, TodoOp(op="append", phase=found[0], items=[text]), f"Added: {text}")
 
 
-def _close(app: App, phases: Phases, verb: str, words: str) -> None:
+def _close(context: CommandContext, phases: Phases, verb: str, words: str) -> None:
     """One task, a whole phase, or all; without a name, `done` and `drop` mean the one at work."""
     phase = next((one.name for one in phases if one.name.lower() == words.lower()), None)
     op, told = CLOSING[verb]
     if words == "all":
-        _change(app, TodoOp(op=op), f"{told}: all tasks")
+        _change(context, TodoOp(op=op), f"{told}: all tasks")
     elif phase is not None:
-        _change(app, TodoOp(op=op, phase=phase), f"{told}: {phase}")
+        _change(context, TodoOp(op=op, phase=phase), f"{told}: {phase}")
     else:
         task = _at_work(phases) if not words and verb != "rm" else _task(phases, words)
-        _change(app, TodoOp(op=op, task=task.content), f"{told}: {task.content}")
+        _change(context, TodoOp(op=op, task=task.content), f"{told}: {task.content}")
 
 
 def _at_work(phases: Phases) -> TodoItem:
@@ -159,14 +159,14 @@ def _task(phases: Phases, words: str) -> TodoItem:
     return found[0]
 
 
-def _change(app: App, op: TodoOp, told: str) -> None:
-    errors: Sequence[str] = session_of(app).todos.change([op])
+def _change(context: CommandContext, op: TodoOp, told: str) -> None:
+    errors: Sequence[str] = context.require_session().todos.change([op])
     if errors:
         raise UsageError(" ".join(errors))
-    _show(app, told)
+    _show(context, told)
 
 
-def _show(app: App, told: str) -> None:
-    left = len(open_tasks(session_of(app).todos.recorded))
-    app.events.todo.refresh()
-    app.say(f"{told}\n{count(left, 'task').capitalize()} left." if left else told)
+def _show(context: CommandContext, told: str) -> None:
+    left = len(open_tasks(context.require_session().todos.recorded))
+    context.transcript.todo.refresh()
+    context.say(f"{told}\n{count(left, 'task').capitalize()} left." if left else told)

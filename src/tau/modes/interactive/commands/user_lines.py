@@ -3,24 +3,29 @@
 from typing import TYPE_CHECKING
 
 from tau.base.errors import TauError, UsageError
-from tau.modes.interactive.commands.shared_text import session_of
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.current_session import CurrentSession
+    from tau.modes.interactive.event_controller import EventController
+    from tau.modes.interactive.status.activity_line import ActivityLine
 
 BESIDE = "lines"
 
 
 class UserExecutions:
-    """Runs any number of them beside each other; the lane tells of them while one runs."""
+    """Runs any number of them beside each other; the activity line tells of them while one runs."""
 
-    def __init__(self, app: "App") -> None:
-        self._app = app
+    def __init__(
+        self, current: "CurrentSession", activity: "ActivityLine", transcript: "EventController"
+    ) -> None:
+        self._current = current
+        self._activity = activity
+        self._transcript = transcript
         self._running: list[str] = []
 
     async def run(self, text: str) -> None:
         """Run one to its end, with its output as it comes. Raises TauError."""
-        session = session_of(self._app)
+        session = self._current.require()
         sign = text[:1]
         exclude = text.startswith(sign * 2)
         code = text.lstrip(sign).strip()
@@ -30,7 +35,7 @@ class UserExecutions:
         run = session.bash if sign == "!" else session.python
         told = "Running your command" if sign == "!" else "Running your Python"
         self._begin(told)
-        block = self._app.events.shell_line(sign, code, exclude=exclude)
+        block = self._transcript.shell_line(sign, code, exclude=exclude)
         try:
             block.finish(await run(code, exclude=exclude, show=block.write))
         except TauError as error:
@@ -41,11 +46,11 @@ class UserExecutions:
 
     def _begin(self, told: str) -> None:
         self._running.append(told)
-        self._app.lane.show(told, beside=BESIDE)
+        self._activity.show(told, beside=BESIDE)
 
     def _end(self, told: str) -> None:
         self._running.remove(told)
         if self._running:
-            self._app.lane.show(self._running[-1], beside=BESIDE)
+            self._activity.show(self._running[-1], beside=BESIDE)
         else:
-            self._app.lane.hide(BESIDE)
+            self._activity.hide(BESIDE)

@@ -13,7 +13,8 @@ from tau.base.sizes import MIB, format_bytes
 from tau.tui.text.clean import clean_line
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.current_session import CurrentSession
+    from tau.modes.interactive.ports import Display, Notices, Tasks
     from tau.tui.widgets.editor.draft import DraftPart
     from tau.tui.widgets.editor.editor import Editor
 
@@ -64,8 +65,13 @@ class Attachments:
     content is let go when it was sent, and read again from its file if need be.
     """
 
-    def __init__(self, app: "App") -> None:
-        self._app = app
+    def __init__(
+        self, display: "Display", current: "CurrentSession", notices: "Notices", tasks: "Tasks"
+    ) -> None:
+        self._display = display
+        self._current = current
+        self._notices = notices
+        self._tasks = tasks
         self._known: dict[str, ImageAttachment] = {}
         self._last_number = 0
 
@@ -82,7 +88,7 @@ class Attachments:
         info = images.read_header(data)
         if info is None:
             raise TauError("What is in the clipboard is no picture that can be sent (PNG, JPEG, GIF, WEBP).")
-        folder = self._app.paths.cache / "pasted"
+        folder = self._current.paths.cache / "pasted"
         path = await asyncio.to_thread(_saved, folder, data, _ENDINGS.get(info.mime_type, ".png"))
         self._mark(f"{name}{path.suffix if path else ''}", len(data), ImageAttachment(path), data)
 
@@ -161,7 +167,7 @@ class Attachments:
         size = len(content.data) * 3 // 4
         picture = ImageAttachment(None, content, _label(name, size))
         self._note(token, picture)
-        self._app.start(self._keep(picture, content))
+        self._tasks.start(self._keep(picture, content))
 
     async def _keep(self, picture: ImageAttachment, content: ImageContent) -> None:
         """Give it a file, so that a draft can name it and its content need not be held."""
@@ -170,20 +176,20 @@ class Attachments:
         except ValueError:
             return
         ending = _ENDINGS.get(content.mime_type, ".png")
-        picture.path = await asyncio.to_thread(_saved, self._app.paths.cache / "pasted", data, ending)
+        picture.path = await asyncio.to_thread(_saved, self._current.paths.cache / "pasted", data, ending)
 
     def _mark(self, name: str, size: int, picture: ImageAttachment, data: bytes | None = None) -> None:
         name = clean_line(name).replace("[", "(").replace("]", ")")[-MAX_NAME_CHARS:]
         token = self._token(name)
         picture.label = _label(name, size)
         self._note(token, picture)
-        editor = self._app.editor
+        editor = self._display.editor
         if not _at_blank(editor):
             editor.insert(" ")
         editor.insert_marker(picture.label, token)
         editor.insert(" ")
-        self._app.screen.request_render()
-        self._app.start(self._read(picture, data))
+        self._display.request_render()
+        self._tasks.start(self._read(picture, data))
 
     def _token(self, name: str) -> str:
         self._last_number += 1
@@ -202,13 +208,13 @@ class Attachments:
             await picture.reading.wait()
             return
         picture.reading = asyncio.Event()
-        resize = self._app.settings.images.auto_resize
+        resize = self._current.settings.images.auto_resize
         try:
             picture.content = await asyncio.to_thread(_loaded, picture.path, data, resize)
             picture.problem = ""
         except TauError as error:
             picture.problem = str(error)
-            self._app.input.hint(picture.problem, "error")
+            self._notices.hint(picture.problem, "error")
         except OSError as error:
             picture.problem = f"its file cannot be read ({error.strerror or error})."
         finally:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tau.modes.interactive.composer.file_index import SLICE_S, WorkspaceFiles
@@ -13,7 +13,8 @@ from tau.tui.widgets.autocomplete import Answer, CompletionItem, Suggestions
 from tau.tui.widgets.fuzzy import score
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.current_session import CurrentSession
+    from tau.modes.interactive.ports import Display, Tasks
 
 MAX_ITEMS = 50
 MAX_LINE_CHARS = 2_000
@@ -24,9 +25,18 @@ _AS_TYPED = ("/", "~", "./", "../")
 class Completion:
     """Implements `Completions`. It answers at once with what it knows, and once more when it knows better."""
 
-    def __init__(self, app: "App") -> None:
-        self._app = app
-        self._files = WorkspaceFiles(app, self.again)
+    def __init__(
+        self,
+        display: "Display",
+        current: "CurrentSession",
+        tasks: "Tasks",
+        complete_command: Callable[[str, int], Suggestions | None],
+    ) -> None:
+        self._editor = display.editor
+        self._current = current
+        self._tasks = tasks
+        self._complete_command = complete_command
+        self._files = WorkspaceFiles(current, display.timer, tasks, self.again)
         self._asked: tuple[str, int] = ("", 0)
         self._mentioning = False
         self._offered = False
@@ -50,7 +60,7 @@ class Completion:
 
     def again(self) -> None:
         """Ask anew, if the question still stands and nobody has begun to choose from the list."""
-        completing = self._app.editor.completing
+        completing = self._editor.completing
         if not self._mentioning or completing.is_waiting or completing.at:
             return
         if self._offered != completing.is_open or not self._still_asked():
@@ -67,7 +77,7 @@ class Completion:
         if head == "$" and not text.startswith("${"):
             return None
         if head == "/" and not line_start:
-            answer = self._app.commands.complete(text, cursor)
+            answer = self._complete_command(text, cursor)
             if answer is not None:
                 return answer
         word = mention(line)
@@ -81,7 +91,7 @@ class Completion:
 
     def _mentioned(self, word: CursorWord, *, fresh: bool) -> tuple[Sequence[str], str]:
         """Paths, and what is to be said about them."""
-        cwd, typed = self._app.cwd, word.text
+        cwd, typed = self._current.cwd, word.text
         index = None
         if not typed.startswith(_AS_TYPED):
             index = self._files.index(fresh=fresh)
@@ -109,7 +119,7 @@ class Completion:
             end = time.perf_counter() + SLICE_S
             self._search_over = all(time.perf_counter() < end for _ in steps)
             if not self._search_over:
-                self._app.start(self._go_on(self._search, steps))
+                self._tasks.start(self._go_on(self._search, steps))
         return self._search, self._search_over
 
     async def _go_on(self, search: PathQuery, steps: Iterator[None]) -> None:
@@ -129,11 +139,11 @@ class Completion:
         cut = max(len(line) - MAX_LINE_CHARS, 0)
         word = last_word(line[cut:], shell=shell)
         start = offset + cut + word.start
-        begun = start == self._path_start and self._app.editor.completing.is_open
+        begun = start == self._path_start and self._editor.completing.is_open
         self._path_start = -1
         if not (tabbed or begun) or not (word.text or shell):
             return None
-        folder, names = listed(word.text, self._app.cwd)
+        folder, names = listed(word.text, self._current.cwd)
         paths = [folder + name for name in names]
         items = [_item(path, written(path, word.quote, shell=shell)) for path in paths]
         if not items or (len(items) == 1 and items[0].value == line[cut + word.start :]):
@@ -143,7 +153,7 @@ class Completion:
         return Suggestions(start, [item._replace(more=False) for item in items])
 
     def _still_asked(self) -> bool:
-        draft = self._app.editor.draft()
+        draft = self._editor.draft()
         parts = draft["parts"]
         assert isinstance(parts, list)
         text = "".join(part if isinstance(part, str) else "\ufffc" for part in parts)

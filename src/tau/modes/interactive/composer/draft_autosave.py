@@ -7,9 +7,11 @@ from tau.base.late import late
 from tau.tui.timer import Handle
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
     from tau.modes.interactive.composer.attachments import Attachments
     from tau.modes.interactive.composer.drafts import DraftStore
+    from tau.modes.interactive.composer.prompt_recall import PromptRecall
+    from tau.modes.interactive.current_session import CurrentSession
+    from tau.modes.interactive.ports import Display, Notices, Tasks
 
 drafts = late("tau.modes.interactive.composer.drafts")
 
@@ -20,8 +22,21 @@ PAUSE_S = 1.0
 class DraftAutosave:
     """Nothing is opened or made before there is something to keep or to bring back."""
 
-    def __init__(self, app: "App", pictures: "Attachments") -> None:
-        self._app = app
+    def __init__(
+        self,
+        display: "Display",
+        current: "CurrentSession",
+        notices: "Notices",
+        tasks: "Tasks",
+        recall: "PromptRecall",
+        pictures: "Attachments",
+    ) -> None:
+        self._display = display
+        self._editor = display.editor
+        self._current = current
+        self._notices = notices
+        self._tasks = tasks
+        self._recall = recall
         self._pictures = pictures
         self._opened: DraftStore | None = None
         self._due: Handle | None = None
@@ -30,8 +45,7 @@ class DraftAutosave:
 
     def restore(self) -> None:
         """Bring back what was being written here when tau was last ended without a word."""
-        app = self._app
-        if not app.paths.drafts.is_dir():
+        if not self._current.paths.drafts.is_dir():
             return
         kept = self._drafts.found()
         if kept is None:
@@ -41,24 +55,24 @@ class DraftAutosave:
             self._pictures.remember(picture.token, picture.path)
         self._saved = True
         if below := _text(kept.draft.get("below")):
-            app.input.recall.add(below)
-        if app.editor.is_empty and app.editor.restore(kept.draft):
-            app.input.hint(f"Your draft of {when} is back.", seconds=8)
+            self._recall.add(below)
+        if self._editor.is_empty and self._editor.restore(kept.draft):
+            self._notices.hint(f"Your draft of {when} is back.", seconds=8)
         elif text := _text(kept.draft.get("parts")):
             # Something is being written already: the two do not mix.
-            app.input.recall.add(text)
-            key = app.keys.label("tui.editor.cursorUp")
-            app.input.hint(f"Your draft of {when} is in the history: {key} brings it back.", seconds=8)
-        app.screen.request_render()
+            self._recall.add(text)
+            key = self._display.keys.label("tui.editor.cursorUp")
+            self._notices.hint(f"Your draft of {when} is in the history: {key} brings it back.", seconds=8)
+        self._display.request_render()
         drafts_folder = self._drafts
-        app.start(_cleaned(drafts_folder))
+        self._tasks.start(_cleaned(drafts_folder))
 
     def changed(self) -> None:
         """The text is another one."""
-        if self._app.editor.is_empty and not self._app.editor.draft()["parts"]:
+        if self._editor.is_empty and not self._editor.draft()["parts"]:
             self.forget()
         elif self._due is None:
-            self._due = self._app.front.timer.call_later(PAUSE_S, self._save)
+            self._due = self._display.timer.call_later(PAUSE_S, self._save)
 
     def forget(self) -> None:
         """It was sent, or cleared."""
@@ -70,7 +84,7 @@ class DraftAutosave:
     def save_now(self) -> None:
         """Save at once what is not saved yet."""
         self._cancel()
-        if self._opened is None and not self._app.editor.draft()["parts"]:
+        if self._opened is None and not self._editor.draft()["parts"]:
             return
         data = self._data()
         if data is not None:
@@ -79,28 +93,27 @@ class DraftAutosave:
     @property
     def _drafts(self) -> "DraftStore":
         if self._opened is None:
-            self._opened = drafts.DraftStore(self._app.paths.drafts, self._app.front.cwd)
+            self._opened = drafts.DraftStore(self._current.paths.drafts, self._current.folder)
         return self._opened
 
     def _save(self) -> None:
         self._due = None
         data = self._data()
         if data is not None:
-            self._app.start(self._drafts.put(data))
+            self._tasks.start(self._drafts.put(data))
 
     def _data(self) -> bytes | None:
         """What is to be in the file; nothing of it if nothing is being written."""
-        editor = self._app.editor
-        draft = editor.draft()
+        draft = self._editor.draft()
         if not draft["parts"]:
             self._saved = False
             return b""
         self._saved = True
-        named = [drafts.StoredAttachment(*row) for row in self._pictures.places(editor.text)]
+        named = [drafts.StoredAttachment(*row) for row in self._pictures.places(self._editor.text)]
         data: bytes | None = self._drafts.encoded(draft, named)
         if data is None and not self._told:
             self._told = True
-            self._app.input.hint("This text is too long to be kept over a crash.", "warning")
+            self._notices.hint("This text is too long to be kept over a crash.", "warning")
         return data
 
     def _cancel(self) -> bool:

@@ -1,206 +1,65 @@
-"""Writes a text in an editor of the user's own, in a terminal that is joined to ours while it runs."""
+"""Writes a text in an editor of the user's own."""
 
-import asyncio
-import os
-import shutil
-import signal
-import termios
-import tty
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tau.base.errors import TauError
-from tau.base.files import temporary_folder, write_all
 from tau.base.late import late
-from tau.base.run import LocalRunner, Process, Pty, Runner
-from tau.base.sizes import MIB, format_bytes
-from tau.base.tasks import spawn
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.current_session import CurrentSession
+    from tau.modes.interactive.ports import Display, Notices
 
-shlex = late("shlex")
-
-MAX_BYTES = 16 * MIB
-CHUNK_BYTES = 64 * 1024
-# The first thing that runs tells us which terminal it has, so that we can tell that one our size.
-_TELLING = ("/bin/sh", "-c", 'tty >"$0" 2>/dev/null; exec "$@"')
+editor_process = late("tau.modes.interactive.composer.editor_process")
 
 
-def chosen(environ: Mapping[str, str] = os.environ) -> list[str]:
-    """The command of the editor: VISUAL, EDITOR, or what is there. Raises TauError."""
-    for name in ("VISUAL", "EDITOR"):
-        text = environ.get(name, "").strip()
-        if not text:
-            continue
+class ExternalEditor:
+    """`remember` puts a text into the history of prompts."""
+
+    def __init__(
+        self,
+        display: "Display",
+        current: "CurrentSession",
+        notices: "Notices",
+        remember: Callable[[str], None],
+    ) -> None:
+        self._display = display
+        self._current = current
+        self._notices = notices
+        self._remember = remember
+        self._is_open = False
+
+    async def edit(self, text: str, name: str = "message.md") -> str:
+        """The text as the person has left it. Raises TauError; what was saved till then is in the history."""
+        argv, screen = editor_process.chosen(), self._display.screen
+        if self._is_open:  # the key was pressed twice before it could be opened
+            return text
+        with editor_process.private_file(text, name) as file:
+            self._is_open = True
+            screen.suspend()
+            try:
+                code = await editor_process.run([*argv, str(file)], self._current.cwd)
+            finally:
+                self._is_open = False
+                screen.resume()
+                screen.request_render(force=True)
+            if code != 0:
+                how = f"was ended by signal {code - 128}" if code > 128 else f"ended with code {code}"
+                raise TauError(f"{argv[0]} {how}; the text is as it was.{self._rescued(file, text)}")
+            after: str = editor_process.text_in(file, text)
+        if "\ufffd" in after and "\ufffd" not in text:
+            self._notices.hint("What was not UTF-8 in the text is shown as \ufffd.", "warning")
+        return after
+
+    def _rescued(self, file: Path, before: str) -> str:
+        """What an editor had saved before it failed goes into the history; a word to the person about it."""
         try:
-            words = shlex.split(text)
-        except ValueError as error:
-            raise TauError(f"{name} cannot be understood: {error}.") from None
-        return words
-    for program in ("vi", "nano"):
-        if shutil.which(program, path=environ.get("PATH")):
-            return [program]
-    raise TauError("No editor was found; set VISUAL or EDITOR to one.")
-
-
-async def edit_externally(app: "App") -> None:
-    """Let the person go on with the text in another editor. Where that fails, nothing changes here."""
-    before = app.editor.text
-    after = await edited(app, before)
-    if after != before:
-        app.editor.set_text(after)
-
-
-async def edited(app: "App", text: str, name: str = "message.md") -> str:
-    """The text as the person has left it. Raises TauError; what was saved till then is in the history."""
-    argv, screen = chosen(), app.screen
-    if app.input.is_outside:  # the key was pressed twice before it could be opened
-        return text
-    with _private_file(text, name) as file:
-        app.input.is_outside = True
-        screen.suspend()
-        try:
-            code = await run([*argv, str(file)], app.cwd)
-        finally:
-            app.input.is_outside = False
-            screen.resume()
-            screen.request_render(force=True)
-        if code != 0:
-            how = f"was ended by signal {code - 128}" if code > 128 else f"ended with code {code}"
-            raise TauError(f"{argv[0]} {how}; the text is as it was.{_rescued(app, file, text)}")
-        after = _text_in(file, text)
-    if "\ufffd" in after and "\ufffd" not in text:
-        app.input.hint("What was not UTF-8 in the text is shown as \ufffd.", "warning")
-    return after
-
-
-def _rescued(app: "App", file: Path, before: str) -> str:
-    """What an editor had saved before it failed goes into the history; a word to the person about it."""
-    try:
-        after = _text_in(file, before)
-    except TauError:
-        return ""
-    if after == before or not after.strip():
-        return ""
-    app.input.recall.add(after)
-    return f" What it had saved is in the history: {app.keys.label('app.history.search')} finds it."
-
-
-async def run(argv: Sequence[str], cwd: Path, runner: Runner | None = None) -> int:
-    """The exit code of a program that has the terminal meanwhile. Raises TauError if it cannot be started."""
-    columns, rows = _size()
-    runner = runner or LocalRunner()
-    with _private_file("", "tty.txt") as told:
-        try:
-            process = await runner.start(
-                (*_TELLING, str(told), *argv),
-                cwd=cwd,
-                terminal=Pty(columns=columns, rows=rows, echo=True),
-            )
-        except OSError as error:
-            raise TauError(f"{argv[0]} cannot be started: {error.strerror or error}.") from None
-        async with process:
-            with _joined(told) as typed:
-                async with asyncio.TaskGroup() as tasks:
-                    passing = spawn(tasks, _pass_on(typed, process))
-                    async for chunk in process.output():
-                        _show(chunk)
-                    passing.cancel()
-            ended = await process.wait()
-    if ended.code == 127:
-        raise TauError(f"{argv[0]} cannot be found; set VISUAL or EDITOR to your editor.")
-    return ended.code if ended.code is not None else 128 + (ended.signal or 0)
-
-
-async def _pass_on(typed: "asyncio.Queue[bytes]", process: Process) -> None:
-    """What is typed goes to the process; when the terminal is gone, the process goes too."""
-    with suppress(OSError):
-        while data := await typed.get():
-            await process.write(data)
-    await process.kill()
-
-
-@contextmanager
-def _joined(told: Path) -> "Iterator[asyncio.Queue[bytes]]":
-    """The keys of our terminal, as they are; a new size of the window is passed on."""
-    typed: asyncio.Queue[bytes] = asyncio.Queue()
-    if not os.isatty(0):
-        yield typed
-        return
-    loop = asyncio.get_running_loop()
-
-    def read() -> None:
-        try:
-            data = os.read(0, CHUNK_BYTES)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        typed.put_nowait(data)
-        if not data:
-            loop.remove_reader(0)
-
-    before = termios.tcgetattr(0)
-    tty.setraw(0, termios.TCSANOW)
-    loop.add_reader(0, read)
-    old = signal.signal(signal.SIGWINCH, lambda *_: _resize(told))
-    try:
-        yield typed
-    finally:
-        loop.remove_reader(0)
-        signal.signal(signal.SIGWINCH, old)
-        with suppress(termios.error):
-            termios.tcsetattr(0, termios.TCSADRAIN, before)
-
-
-def _resize(told: Path) -> None:
-    with suppress(OSError, termios.error):
-        fd = os.open(told.read_text().strip(), os.O_RDWR | os.O_NOCTTY)
-        try:
-            columns, rows = _size()
-            termios.tcsetwinsize(fd, (rows, columns))
-        finally:
-            os.close(fd)
-
-
-def _show(data: bytes) -> None:
-    with suppress(OSError):  # a terminal that is gone is noticed by its keys
-        os.set_blocking(1, True)
-        write_all(1, data)
-
-
-def _size() -> tuple[int, int]:
-    try:
-        columns, rows = os.get_terminal_size(1)
-    except OSError:
-        return 80, 24
-    return columns or 80, rows or 24
-
-
-@contextmanager
-def _private_file(text: str, name: str) -> Iterator[Path]:
-    """A file that only we can read, in a folder of its own, which an editor may fill as it likes."""
-    folder = temporary_folder() / f"tau-edit-{os.urandom(6).hex()}"
-    folder.mkdir(mode=0o700)
-    file = folder / name
-    try:
-        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
-            out.write(text.encode("utf-8", "replace"))
-        yield file
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _text_in(file: Path, before: str) -> str:
-    """What the editor has left; most of them end a file with a newline that nobody typed. Raises TauError."""
-    try:
-        size = file.stat().st_size
-        if size > MAX_BYTES:
-            raise TauError(f"The text has {format_bytes(size)}, which is too long; the old one is kept.")
-        text = file.read_bytes().decode("utf-8", "replace")
-    except OSError as error:
-        raise TauError(f"The text cannot be read back: {error.strerror}; the old one is kept.") from None
-    return text if before.endswith("\n") else text.removesuffix("\n")
+            after = editor_process.text_in(file, before)
+        except TauError:
+            return ""
+        if after == before or not after.strip():
+            return ""
+        self._remember(after)
+        key = self._display.keys.label("app.history.search")
+        return f" What it had saved is in the history: {key} finds it."

@@ -10,7 +10,9 @@ from tau.modes.interactive.composer.file_listing import FileListing, ListingCanc
 from tau.modes.interactive.composer.path_search import FileIndex
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.current_session import CurrentSession
+    from tau.modes.interactive.ports import Tasks
+    from tau.tui.timer import Timer
 
 MAX_FILES = 300_000
 MAX_S = 20.0
@@ -22,8 +24,12 @@ SLICE_S = 0.003
 class WorkspaceFiles:
     """`on_news` is called when more is known than before."""
 
-    def __init__(self, app: "App", on_news: Callable[[], None]) -> None:
-        self._app = app
+    def __init__(
+        self, current: "CurrentSession", timer: "Timer", tasks: "Tasks", on_news: Callable[[], None]
+    ) -> None:
+        self._current = current
+        self._timer = timer
+        self._tasks = tasks
         self._on_news = on_news
         self._folder = Path()
         self._ready: FileIndex | None = None
@@ -42,21 +48,21 @@ class WorkspaceFiles:
 
     def index(self, *, fresh: bool = False) -> FileIndex | None:
         """What is known of the files; None if that is nothing yet. `fresh`: begin anew if it is old."""
-        if self._app.cwd != self._folder:
-            self._folder, self._ready, self._building = self._app.cwd, None, None
-        now = self._app.front.timer.time()
+        if self._current.cwd != self._folder:
+            self._folder, self._ready, self._building = self._current.cwd, None, None
+        now = self._timer.time()
         is_due = self._ready is None or (fresh and now - self._built_at > STALE_S)
         if is_due and self._building is None and not self._closed:
             self._building = FileIndex()
-            self._app.start(self._build(self._building, self._folder))
+            self._tasks.start(self._build(self._building, self._folder))
         found = self._ready or self._building
         return found if found is not None and found.settled else None
 
     async def _build(self, index: FileIndex, folder: Path) -> None:
         def wanted() -> bool:
-            return self._building is index and not self._closed and self._app.cwd == folder
+            return self._building is index and not self._closed and self._current.cwd == folder
 
-        timer = self._app.front.timer
+        timer = self._timer
         end = timer.time() + MAX_S
         listing = FileListing(folder, wanted)
         try:

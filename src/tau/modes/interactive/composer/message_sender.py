@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tau.ai.wire import ImageContent, UserContent, UserMessage, text_of
@@ -10,10 +10,11 @@ from tau.base.errors import TauError
 
 if TYPE_CHECKING:
     from tau.coding.session.session import Session
-    from tau.modes.interactive.app import App
     from tau.modes.interactive.composer.attachments import Attachments
     from tau.modes.interactive.composer.draft_autosave import DraftAutosave
     from tau.modes.interactive.composer.prompt_recall import PromptRecall
+    from tau.modes.interactive.current_session import CurrentSession
+    from tau.modes.interactive.ports import AppActions, Display, Notices, Tasks
 
 _NOT_REMEMBERED = ("/exit", "/quit")
 
@@ -31,9 +32,24 @@ class MessageSender:
     """
 
     def __init__(
-        self, app: "App", recall: "PromptRecall", keeper: "DraftAutosave", pictures: "Attachments"
+        self,
+        display: "Display",
+        current: "CurrentSession",
+        notices: "Notices",
+        tasks: "Tasks",
+        actions: "AppActions",
+        *,
+        is_command: Callable[[str], bool],
+        recall: "PromptRecall",
+        keeper: "DraftAutosave",
+        pictures: "Attachments",
     ) -> None:
-        self._app = app
+        self._display = display
+        self._current = current
+        self._notices = notices
+        self._tasks = tasks
+        self._actions = actions
+        self._is_command = is_command
         self._recall = recall
         self._keeper = keeper
         self._pictures = pictures
@@ -42,13 +58,12 @@ class MessageSender:
 
     def send(self, text: str, *, follow_up: bool = False) -> bool:
         """Whether it is on its way; else the person was told why not."""
-        app = self._app
-        app.banner.hide()
+        self._notices.clear_error()
         if not text.strip():
             return True
-        problem = self._problem(app.session, text)
+        problem = self._problem(self._current.session, text)
         if problem:
-            app.banner.show(problem)
+            self._notices.show_error(problem)
             return False
         self._keeper.changed()  # a draft may have been below what was sent
         if text.strip() not in _NOT_REMEMBERED:
@@ -84,8 +99,8 @@ class MessageSender:
         """A text stands in the editor again; what is being written stays behind it."""
         if not text:
             return False
-        editor = self._app.editor
-        self._app.screen.request_render()
+        editor = self._display.editor
+        self._display.request_render()
         if editor.is_empty and not self._pictures.marks(text):
             editor.set_text(text)
             return True
@@ -99,14 +114,14 @@ class MessageSender:
 
     def _as_message(self, text: str) -> str:
         """With a blank before it where it would be run otherwise: text of a command file may begin anyhow."""
-        return f" {text}" if text and self._app.commands.takes(text) else text
+        return f" {text}" if text and self._is_command(text) else text
 
     def _problem(self, session: "Session | None", text: str) -> str:
         """Why this cannot be sent to the model."""
         marks = self._pictures.marks(text)
-        if not marks or session is None or "image" in session.model.input or self._app.commands.takes(text):
+        if not marks or session is None or "image" in session.model.input or self._is_command(text):
             return ""
-        key = self._app.keys.label("app.model.select")
+        key = self._display.keys.label("app.model.select")
         return (
             f"{session.model.name} takes no pictures. Choose another model ({key}), or delete the mark "
             f"{marks[0]}; what you wrote is still here."
@@ -114,35 +129,35 @@ class MessageSender:
 
     def _deliver(self, sent: Submission) -> bool:
         images = [] if not self._pictures.marks(sent.text) else self._pictures.ready(sent.text)
-        if self._busy or self._app.session is None or images is None:
+        if self._busy or self._current.session is None or images is None:
             self._waiting.append(sent)
             self._go_on()
             return True
         try:
             self._submit(sent, images)
         except TauError as error:
-            self._app.banner.show(str(error))
+            self._notices.show_error(str(error))
             return False
         self._go_on()
         return True
 
     def _submit(self, sent: Submission, images: Sequence[ImageContent]) -> None:
-        self._app.submit(sent.text, images, follow_up=sent.follow_up)
+        self._actions.submit(sent.text, images, follow_up=sent.follow_up)
         self._pictures.let_go(sent.text)
 
     def _go_on(self) -> None:
-        if not self._busy and self._app.session is not None:
+        if not self._busy and self._current.session is not None:
             self._busy = True
-            self._app.start(self._pump())
+            self._tasks.start(self._pump())
 
     async def _pump(self) -> None:
         """Each one begins before the next is looked at: a run that is about to begin is one to steer."""
         try:
             await asyncio.sleep(0)
-            while self._waiting and self._app.session is not None:
+            while self._waiting and self._current.session is not None:
                 sent = self._waiting.popleft()
                 try:
-                    problem = self._problem(self._app.session, sent.text)
+                    problem = self._problem(self._current.session, sent.text)
                     if problem:
                         raise TauError(problem)
                     self._submit(sent, await self._pictures.contents(sent.text))
@@ -150,7 +165,7 @@ class MessageSender:
                     self.put_back(sent.text)
                     if not isinstance(error, TauError):
                         raise
-                    self._app.banner.show(str(error))
+                    self._notices.show_error(str(error))
                 await asyncio.sleep(0)
         finally:
             self._busy = False

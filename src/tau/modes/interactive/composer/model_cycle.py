@@ -12,12 +12,12 @@ from tau.ai.model import THINKING_LEVELS, Model, ThinkingLevel
 from tau.base.run import LocalRunner
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
-from tau.config.models_file import load_models_file, merge
+from tau.config.models_file import load_models_file, merge_models
 
 if TYPE_CHECKING:
     from tau.config.paths import Paths
     from tau.config.settings import Settings
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.command_context import CommandContext
 
 
 class ModelAndThinking(NamedTuple):
@@ -30,9 +30,9 @@ def levels(model: Model) -> tuple[ThinkingLevel, ...]:
     return THINKING_LEVELS if model.reasoning else ("off",)
 
 
-def next_thinking(app: "App") -> str:
+def next_thinking(context: "CommandContext") -> str:
     """Think more, or not at all after the most; what to tell the person."""
-    session = app.session
+    session = context.session
     if session is None:
         return "There is no session yet."
     known = levels(session.model)
@@ -41,7 +41,7 @@ def next_thinking(app: "App") -> str:
     at = known.index(session.thinking) if session.thinking in known else -1
     level = known[(at + 1) % len(known)]
     session.use_thinking(level)
-    app.status_line.refresh()
+    context.status_line.refresh()
     return f"Thinking: {level}."
 
 
@@ -51,7 +51,7 @@ def choices(settings: "Settings", paths: "Paths") -> list[ModelAndThinking]:
     Without it: the default of each provider that has a key; if that is one only, all models of this provider.
     """
     file = load_models_file(paths.models)
-    catalog = merge(load_catalog(), file)
+    catalog = merge_models(load_catalog(), file)
     keys = KeyCredentials(catalog, AuthFile(paths.auth), LocalRunner(), os.environ, models=file.keys)
     usable = [id for id, row in catalog.providers.items() if row.local or keys.available(id)]
     found: dict[str, ModelAndThinking] = {}
@@ -68,23 +68,23 @@ def choices(settings: "Settings", paths: "Paths") -> list[ModelAndThinking]:
     return [ModelAndThinking(model) for model in (first if len(first) > 1 else ready)]
 
 
-async def next_model(app: "App", step: int) -> None:
+async def next_model(context: "CommandContext", step: int) -> None:
     """Go on with the model after (1) or before (-1) the one in use."""
-    session = app.session
+    session = context.session
     if session is None:
         return
-    known = await asyncio.to_thread(choices, app.settings, app.paths)
+    known = await asyncio.to_thread(choices, context.settings, context.paths)
     keys = [choice.model.key for choice in known]
     current = session.model.key
     if not [key for key in keys if key != current]:
-        app.input.hint("There is no other model to go to; the setting enabledModels names those.")
+        context.hint("There is no other model to go to; the setting enabledModels names those.")
         return
     at = keys.index(current) if current in keys else -1 if step > 0 else 0
     choice = known[(at + step) % len(known)]
     model = choice.model
     if model.headers:
         model = replace(model, headers=await resolve_headers(model.headers, os.environ, LocalRunner()))
-    if app.session is not session:
+    if context.session is not session:
         return
     session.use_model(model)
     level = choice.thinking or session.thinking
@@ -92,5 +92,5 @@ async def next_model(app: "App", step: int) -> None:
         level = "off"
     if level != session.thinking:
         session.use_thinking(level)
-    app.status_line.refresh()
-    app.input.hint(f"Model: {model.key}" + (f", thinking {level}." if model.reasoning else "."))
+    context.status_line.refresh()
+    context.hint(f"Model: {model.key}" + (f", thinking {level}." if model.reasoning else "."))

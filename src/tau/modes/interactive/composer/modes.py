@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.ports import Display
 
 ComposerMode = Literal["", "bash", "python"]
 
@@ -19,8 +19,8 @@ def mode_of(first_line: str) -> ComposerMode:
     return "python" if first_line.startswith("$") and not first_line.startswith("${") else ""
 
 
-def show_mode(app: "App", mode: ComposerMode) -> None:
+def show_mode(display: "Display", mode: ComposerMode) -> None:
     """By the border and by a sign before the text."""
-    app.editor.border_token = _TOKENS[mode]
-    app.editor.set_prompt((_WORDS if app.theme.linear else _SIGNS)[mode])
-    app.screen.request_render()
+    display.editor.border_token = _TOKENS[mode]
+    display.editor.set_prompt((_WORDS if display.theme.linear else _SIGNS)[mode])
+    display.request_render()

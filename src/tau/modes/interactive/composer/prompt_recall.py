@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,8 @@ from tau.tui.widgets.editor.history import HistoryEntry
 if TYPE_CHECKING:
     from tau.coding.session.session import Session
     from tau.coding.session_index.prompt_history import PastPrompt
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.current_session import CurrentSession
+    from tau.modes.interactive.ports import Display, Tasks
 
 prompt_history = late("tau.coding.session_index.prompt_history")
 secrets = late("tau.coding.export.secrets")
@@ -34,13 +35,14 @@ class PromptRecall:
     Keys of what was sent here count up from 0, those of what was found count down: later ones are greater.
     """
 
-    def __init__(self, app: "App") -> None:
-        self._app = app
+    def __init__(self, display: "Display", current: "CurrentSession", tasks: "Tasks") -> None:
+        self._display = display
+        self._editor = display.editor
+        self._current = current
+        self._tasks = tasks
         self._sent: list[str] = []
         self._past: list[str] | None = None
         self._loading = False
-        self.on_loaded: Callable[[], None] = lambda: None
-        """Called when more is there now, and who asked for it still waits."""
 
     def forget(self) -> None:
         """Another session is shown: what is its own has to be found anew."""
@@ -50,9 +52,10 @@ class PromptRecall:
     def add(self, text: str) -> None:
         """Something was sent: remember it here, and, without what looks like a secret, for other sessions."""
         self.note(text)
-        app = self._app
+        current = self._current
         # Also if that is the last thing that is sent here.
-        app.start(shielded(asyncio.to_thread(_remember, self._path, text, app.cwd, app.paths.auth)))
+        saving = asyncio.to_thread(_remember, self._path, text, current.cwd, current.paths.auth)
+        self._tasks.start(shielded(saving))
 
     def note(self, text: str) -> None:
         """Remember it here only."""
@@ -88,11 +91,10 @@ class PromptRecall:
 
     async def all(self) -> "list[PastPrompt]":
         """All that can be found again, this session's first, each text once."""
-        app = self._app
-        own = [*reversed(self._sent), *of_session(app.session)]
+        own = [*reversed(self._sent), *of_session(self._current.session)]
         past: list[PastPrompt] = await asyncio.to_thread(_recent, self._path)
         times = {prompt.text: prompt for prompt in reversed(past)}
-        here, now = str(app.cwd), now_ms()
+        here, now = str(self._current.cwd), now_ms()
         found = {
             # What was sent a moment ago may not be written yet.
             text: times.get(text) or prompt_history.PastPrompt(text, here, now if text in self._sent else 0)
@@ -104,24 +106,31 @@ class PromptRecall:
 
     @property
     def _path(self) -> Path:
-        return self._app.paths.home / prompt_history.FILE_NAME
+        path: Path = self._current.paths.home / prompt_history.FILE_NAME
+        return path
 
     def _load(self) -> None:
         if not self._loading:
             self._loading = True
-            self._app.start(self._loaded(self._app.editor.draft()))
+            self._tasks.start(self._loaded(self._editor.draft()))
 
     async def _loaded(self, asked_with: EditorDraft) -> None:
         try:
-            session = self._app.session
+            session = self._current.session
             past = await self.all()
-            if self._app.session is session:
+            if self._current.session is session:
                 sent = set(self._sent)
                 self._past = list(_bounded(prompt.text for prompt in past if prompt.text not in sent))
-                if self._app.editor.draft() == asked_with:
-                    self.on_loaded()
+                if self._editor.draft() == asked_with:
+                    self._step_back()
         finally:
             self._loading = False
+
+    def _step_back(self) -> None:
+        """Older prompts are there now: the step that asked for them is made."""
+        if self._display.screen.focused is self._editor:
+            self._editor.do("tui.editor.cursorUp")
+            self._display.request_render()
 
 
 def of_session(session: "Session | None") -> list[str]:

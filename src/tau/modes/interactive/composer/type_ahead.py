@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from tau.tui.input.key import InputEvent, Paste
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.dialogs.dialog_host import Dialogs
+    from tau.modes.interactive.ports import Display, Notices
 
 GOES_ON = "What you type still goes into the editor; pause for a moment to answer."
 PAUSE_S = 0.5
@@ -20,38 +21,40 @@ class TypeAhead:
     One that a key or a command has opened gets all keys: the last one was not typed into a text then.
     """
 
-    def __init__(self, app: "App") -> None:
-        self._app = app
+    def __init__(self, display: "Display", dialogs: "Dialogs", notices: "Notices") -> None:
+        self._display = display
+        self._dialogs = dialogs
+        self._notices = notices
         self._typed_at = float("-inf")
 
     def written(self, event: InputEvent) -> None:
         """A key or a paste went to the editor."""
         if isinstance(event, Paste) or event.kind != "release":
             goes_on = bool(event.text) or self._erases(event)
-            self._typed_at = self._app.front.timer.time() if goes_on else float("-inf")
+            self._typed_at = self._display.timer.time() if goes_on else float("-inf")
 
     def takes(self, event: InputEvent) -> bool:
         """Give it to the editor if it belongs there, although a dialog has the keys."""
-        app = self._app
-        if not app.dialogs.open or app.front.timer.time() - self._typed_at > PAUSE_S:
+        display = self._display
+        if not self._dialogs.open or display.timer.time() - self._typed_at > PAUSE_S:
             return False
         if not isinstance(event, Paste) and event.kind == "release":
             return False
-        sends = app.keys.matches(event, "tui.input.submit")
+        sends = display.keys.matches(event, "tui.input.submit")
         if not (event.text or sends or self._erases(event)):
             self._typed_at = float("-inf")
             return False
         self.written(event)
-        app.editor.handle_input(event)
-        app.input.hint(GOES_ON)
+        display.editor.handle_input(event)
+        self._notices.hint(GOES_ON)
         return True
 
     def left_over(self, event: InputEvent) -> None:
         """A paste that means nothing to the dialog is not lost."""
-        app = self._app
-        if isinstance(event, Paste) and event.text and app.dialogs.open:
-            app.editor.paste(event.text)
-            app.input.hint("What you pasted is in the editor.")
+        display = self._display
+        if isinstance(event, Paste) and event.text and self._dialogs.open:
+            display.editor.paste(event.text)
+            self._notices.hint("What you pasted is in the editor.")
 
     def _erases(self, event: InputEvent) -> bool:
-        return any(self._app.keys.matches(event, action) for action in _ERASING)
+        return any(self._display.keys.matches(event, action) for action in _ERASING)

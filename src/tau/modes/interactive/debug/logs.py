@@ -10,7 +10,7 @@ from tau.modes.interactive.debug.pager import Pager, PagerAction
 from tau.tui.component import Component
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.command_context import CommandContext
 
 FIRST_RECORDS = 50
 MORE_RECORDS = 50
@@ -46,13 +46,13 @@ def _tail(path: Path, limit: int) -> bytes:
     return data if size <= limit else data.partition(b"\n")[2]
 
 
-async def show_logs(app: "App") -> None:
+async def show_logs(context: "CommandContext") -> None:
     """Until the person closes it."""
     shown = FIRST_RECORDS
     pid_only = False
 
     def read() -> str:
-        found = records(app.paths.logs)
+        found = records(context.paths.logs)
         if pid_only:
             found = [record for record in found if _is_ours(record)]
         return "\n".join(found[-shown:])
@@ -60,7 +60,7 @@ async def show_logs(app: "App") -> None:
     def make(done: Callable[[None], None]) -> Component:
         def older() -> None:
             nonlocal shown
-            total = len(records(app.paths.logs))
+            total = len(records(context.paths.logs))
             if shown >= total:
                 pager.refresh("There are no older records.")
                 return
@@ -73,8 +73,8 @@ async def show_logs(app: "App") -> None:
             pager.refresh("Only those of this tau." if pid_only else "Those of every tau.")
 
         pager = Pager(
-            app,
-            f"Log: {app.paths.logs / FILES[-1]}",
+            context.display,
+            f"Log: {context.paths.logs / FILES[-1]}",
             read,
             does=(
                 PagerAction("o", "loads older ones", older),
@@ -82,11 +82,12 @@ async def show_logs(app: "App") -> None:
                 PagerAction("r", "reads again", lambda: pager.refresh("Read again.")),
             ),
             empty="The log is empty: nothing has gone wrong. TAU_DEBUG=1 writes more into it.",
+            tasks=context.tasks,
             on_close=lambda: done(None),
         )
         return pager
 
-    await app.dialogs.ask(make)
+    await context.ask(make)
 
 
 def _is_ours(record: str) -> bool:

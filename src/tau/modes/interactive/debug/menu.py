@@ -17,7 +17,7 @@ from tau.modes.interactive.dialogs.parts import DialogChoice
 from tau.tui.component import Component
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.command_context import CommandContext
 
 caches = late("tau.modes.interactive.debug.caches")
 export = late("tau.modes.interactive.commands.export")
@@ -28,26 +28,26 @@ requests = late("tau.modes.interactive.debug.requests")
 system = late("tau.modes.interactive.debug.system")
 
 PROFILED_S = 10.0
-_Action = Callable[["App"], Awaitable[bool]]
+_Action = Callable[["CommandContext"], Awaitable[bool]]
 """True: the menu is shown again."""
 
 
-async def open_menu(app: "App") -> None:
+async def open_menu(context: "CommandContext") -> None:
     """Until something was done that ends it, or the person closes it. Raises TauError."""
     at = 0
     while True:
-        chosen = await app.dialogs.ask(_menu(app, at))
+        chosen = await context.ask(_menu(context, at))
         if chosen is None:
             return
         at = chosen
-        if not await _ACTIONS[chosen][2](app):
+        if not await _ACTIONS[chosen][2](context):
             return
 
 
-def _menu(app: "App", at: int) -> Callable[[Callable[[int | None], None]], Component]:
+def _menu(context: "CommandContext", at: int) -> Callable[[Callable[[int | None], None]], Component]:
     choices = [DialogChoice(place, label, about) for place, (label, about, _) in enumerate(_ACTIONS)]
     return lambda done: ChoicePanel(
-        app,
+        context.display,
         "Look inside",
         "",
         choices,
@@ -58,52 +58,54 @@ def _menu(app: "App", at: int) -> Callable[[Callable[[int | None], None]], Compo
     )
 
 
-async def _logs(app: "App") -> bool:
-    await logs.show_logs(app)
+async def _logs(context: "CommandContext") -> bool:
+    await logs.show_logs(context)
     return True
 
 
-async def _requests(app: "App") -> bool:
-    await requests.show_requests(app)
+async def _requests(context: "CommandContext") -> bool:
+    await requests.show_requests(context)
     return True
 
 
-async def _system(app: "App") -> bool:
-    app.say(system.told(app))
+async def _system(context: "CommandContext") -> bool:
+    context.say(system.told(context))
     return False
 
 
-async def _report(app: "App") -> bool:
-    app.lane.show("Writing a report")
+async def _report(context: "CommandContext") -> bool:
+    context.activity.show("Writing a report")
     try:
-        written = await reports.write_report(app)
+        written = await reports.write_report(context)
     finally:
-        app.lane.hide()
-    app.say(f"The report is {written.path}. {written.told} Look through it before you send it to anybody.")
+        context.activity.hide()
+    context.say(
+        f"The report is {written.path}. {written.told} Look through it before you send it to anybody."
+    )
     return False
 
 
-async def _profile(app: "App") -> bool:
-    app.say(f"What tau does in the next {PROFILED_S:.0f} s is measured.")
+async def _profile(context: "CommandContext") -> bool:
+    context.say(f"What tau does in the next {PROFILED_S:.0f} s is measured.")
     text = await profiling.measured(PROFILED_S)
-    written = await reports.write_report(app, ("profile.txt", text))
-    app.say(f"The measurement is in the report {written.path}. {written.told}")
+    written = await reports.write_report(context, ("profile.txt", text))
+    context.say(f"The measurement is in the report {written.path}. {written.told}")
     return False
 
 
-async def _transcript(app: "App") -> bool:
-    await export.export(app, "")
+async def _transcript(context: "CommandContext") -> bool:
+    await export.export(context, "")
     return False
 
 
-async def _artifacts(app: "App") -> bool:
+async def _artifacts(context: "CommandContext") -> bool:
     """The folder of the session's files, in the file browser of a desktop that is here."""
-    folder = None if app.session is None else app.session.log.artifacts_folder
+    folder = None if context.session is None else context.session.log.artifacts_folder
     if folder is None or not folder.is_dir():
-        app.say("This session has no files of its own yet.")
+        context.say("This session has no files of its own yet.")
         return False
     opened = await open_folder(folder)
-    app.say(f"The files of this session are in {folder}{', which is open now' if opened else ''}.")
+    context.say(f"The files of this session are in {folder}{', which is open now' if opened else ''}.")
     return False
 
 
@@ -131,23 +133,23 @@ def opener(environ: "os._Environ[str] | dict[str, str]", platform: str) -> str |
     return shutil.which("xdg-open", path=environ.get("PATH"))
 
 
-async def _caches(app: "App") -> bool:
-    current = None if app.session is None else app.session.log.path
-    found = await asyncio.to_thread(caches.find, app.paths.sessions, app.paths.cache, current)
+async def _caches(context: "CommandContext") -> bool:
+    current = None if context.session is None else context.session.log.path
+    found = await asyncio.to_thread(caches.find, context.paths.sessions, context.paths.cache, current)
     if not found.outputs and not found.cache:
-        app.say("There is nothing to clear.")
+        context.say("There is nothing to clear.")
         return False
     message = (
         f"Full outputs in sessions that are older than 30 days: {len(found.outputs):,}. "
         f"Entries of the cache: {len(found.cache):,}. Together {format_bytes(found.bytes)}. "
         "The sessions themselves stay, and so does what undo needs."
     )
-    if not await app.ui.confirm("Remove what can be done without?", message):
+    if not await context.ui.confirm("Remove what can be done without?", message):
         return True
     failed = await asyncio.to_thread(caches.clear, found)
     if failed:
         raise TauError(f"{failed} files could not be removed.")
-    app.say(f"Removed {format_bytes(found.bytes)}.")
+    context.say(f"Removed {format_bytes(found.bytes)}.")
     return False
 
 

@@ -12,7 +12,7 @@ from tau.tui.widgets.scroll_view import ScrollView
 from tau.tui.widgets.text import Text
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.ports import Display, Tasks
 
 clipboard = late("tau.modes.interactive.composer.clipboard")
 
@@ -32,22 +32,24 @@ class Pager(DialogFrame):
 
     def __init__(
         self,
-        app: "App",
+        display: "Display",
         title: str,
         read: Callable[[], str],
         *,
         does: Sequence[PagerAction] = (),
         empty: str = "There is nothing to see.",
+        tasks: "Tasks",
         on_close: Callable[[], None],
     ) -> None:
-        super().__init__(app, title)
+        super().__init__(display, title)
         self._read = read
         self._does = (*does, PagerAction("c", "copies it", self._copy))
         self._empty = empty
+        self._tasks = tasks
         self._on_close = on_close
         self._text = ""
-        self._shown = Text(app.theme)
-        self._view = ScrollView(app.theme, app.keys, self._shown, 10, follow=True)
+        self._shown = Text(display.theme)
+        self._view = ScrollView(display.theme, display.keys, self._shown, 10, follow=True)
         self._message = ""
         self.refresh()
 
@@ -89,7 +91,7 @@ class Pager(DialogFrame):
     def body(self, width: int) -> Sequence[str]:
         hints = self.hint_rows(self._hints(), width)
         notes = wrap(self.theme["info"](self._message), width) if self._message else []
-        self._view.set_height(max(self.app.front.terminal.rows - len(hints) - len(notes) - 6, 3))
+        self._view.set_height(max(self.display.terminal.rows - len(hints) - len(notes) - 6, 3))
         shown = self._view.render(width) if self._text else wrap(self._empty, width)
         return [*shown, *notes, *hints]
 
@@ -103,8 +105,8 @@ class Pager(DialogFrame):
         return next((one for one in self._does if one.letter == letter), None)
 
     def _copy(self) -> None:
-        self.app.start(self._copied())
+        self._tasks.start(self._copied())
 
     async def _copied(self) -> None:
-        self._message = await clipboard.copied(self._text, self.app.front.terminal)
-        self.app.screen.request_render()
+        self._message = await clipboard.copied(self._text, self.display.terminal)
+        self.display.request_render()

@@ -21,7 +21,7 @@ from tau.modes.interactive.debug import logs, requests, system
 from tau.modes.interactive.debug.secrets import masker_for, without_keys
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.command_context import CommandContext
 
 MAX_SESSION_BYTES = 50 * MIB
 MAX_LOG_RECORDS = 1_000
@@ -55,11 +55,11 @@ class ReportContent(NamedTuple):
     paths: Paths
 
 
-async def write_report(app: "App", *more: tuple[str, str]) -> ReportFile:
+async def write_report(context: "CommandContext", *more: tuple[str, str]) -> ReportFile:
     """Raises TauError. `more` are further files: names and texts."""
-    masker = masker_for(app)
-    session = None if app.session is None else app.session.log.path
-    content = ReportContent(system.told(app), requests.told(kept(), masker), session, app.paths)
+    masker = masker_for(context.paths.auth)
+    session = None if context.session is None else context.session.log.path
+    content = ReportContent(system.told(context), requests.told(kept(), masker), session, context.paths)
     try:
         path = await asyncio.to_thread(_write, content, masker, more)
     except OSError as error:

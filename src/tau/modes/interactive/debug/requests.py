@@ -11,7 +11,8 @@ from tau.tui.component import Component
 
 if TYPE_CHECKING:
     from tau.coding.export.secrets import Masker
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.command_context import CommandContext
+    from tau.modes.interactive.ports import Display
 
 MIN_PAUSE_S = 0.5
 """Between two looks while answers arrive: cutting and masking them costs time."""
@@ -35,26 +36,27 @@ def told(record: ExchangeLog | None, masker: "Masker") -> str:
     return "\n\n".join(parts)
 
 
-async def show_requests(app: "App") -> None:
+async def show_requests(context: "CommandContext") -> None:
     """Until the person closes it; what arrives meanwhile is shown too."""
     record = kept()
-    masker = masker_for(app)
+    masker = masker_for(context.paths.auth)
 
     def make(done: Callable[[None], None]) -> Component:
         pager = Pager(
-            app,
+            context.display,
             "Answers of model servers, as they came",
             lambda: told(record, masker),
             does=(PagerAction("r", "looks again", lambda: pager.refresh("Looked again.")),),
             empty="No model has been asked yet.",
+            tasks=context.tasks,
             on_close=lambda: done(None),
         )
         if record is not None:
-            record.on_change = _Soon(app, pager).come
+            record.on_change = _Soon(context.display, pager).come
         return pager
 
     try:
-        await app.dialogs.ask(make)
+        await context.ask(make)
     finally:
         if record is not None:
             record.on_change = None
@@ -63,17 +65,17 @@ async def show_requests(app: "App") -> None:
 class _Soon:
     """Refreshes the view a moment after something came, not at every byte."""
 
-    def __init__(self, app: "App", pager: Pager) -> None:
-        self._app = app
+    def __init__(self, display: "Display", pager: Pager) -> None:
+        self._display = display
         self._pager = pager
         self._waits = False
 
     def come(self) -> None:
         if not self._waits:
             self._waits = True
-            self._app.front.timer.call_later(MIN_PAUSE_S, self._look)
+            self._display.timer.call_later(MIN_PAUSE_S, self._look)
 
     def _look(self) -> None:
         self._waits = False
         self._pager.refresh()
-        self._app.screen.request_render()
+        self._display.request_render()

@@ -2,14 +2,12 @@
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from tau.base.errors import TauError
 from tau.coding.export.secrets import Masker, secret_variables
 from tau.config.json_file import read_json
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
 
 LEFT_OUT = "[left out]"
 _PLAIN_FIELDS = frozenset({"type", "email", "expires"})
@@ -18,11 +16,11 @@ _SECRET_FIELDS = frozenset(
 )
 
 
-def masker_for(app: "App") -> Masker:
+def masker_for(auth_file: Path) -> Masker:
     """Masks the keys of the environment and of auth.json wherever they stand."""
     values = secret_variables(os.environ)
     with suppress(TauError):  # a damaged file: its keys cannot be used either
-        values += _texts(read_json(app.paths.auth).content)
+        values += _texts(read_json(auth_file).content)
     return Masker(values)
 
 

@@ -12,18 +12,18 @@ from tau.base.sizes import format_bytes
 from tau.base.version import VERSION
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.command_context import CommandContext
 
 resource = late("resource")
 
 _TERMINAL_VARIABLES = ("TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TMUX", "STY", "SSH_TTY")
 
 
-def facts(app: "App") -> list[tuple[str, str]]:
+def facts(context: "CommandContext") -> list[tuple[str, str]]:
     """Names and values; no keys, no text of a conversation."""
-    terminal = app.front.terminal
+    terminal = context.display.terminal
     capabilities = terminal.capabilities
-    session = app.session
+    session = context.session
     found = [
         ("tau", f"{VERSION}, {Path(__file__).parents[3]}"),
         ("Python", f"{platform.python_version()} ({platform.python_implementation()}), {sys.executable}"),
@@ -33,28 +33,28 @@ def facts(app: "App") -> list[tuple[str, str]]:
         ("memory of tau", _own_memory()),
         ("locale", f"{locale.getlocale()[0] or 'C'}, {sys.getfilesystemencoding()}"),
         ("shell", os.environ.get("SHELL", "unknown")),
-        ("folder", str(app.cwd)),
+        ("folder", str(context.cwd)),
         ("terminal", f"{terminal.columns} columns, {terminal.rows} rows"),
         ("terminal can", ", ".join(f"{name} {value}" for name, value in capabilities._asdict().items())),
         ("environment", ", ".join(f"{name}={value}" for name, value in _environment())),
-        ("user's folder", str(app.paths.home)),
+        ("user's folder", str(context.paths.home)),
     ]
     if session is not None:
-        context = session.log.context()
+        messages = session.log.context().messages
         found += [
             ("model", f"{session.model.key}, {session.model.api}, thinking {session.thinking}"),
             ("session", str(session.log.path or "not kept")),
-            ("messages", str(len(context.messages))),
+            ("messages", str(len(messages))),
             ("tools", ", ".join(tool.name for tool in session.tools)),
             ("approvals", session.settings.tools.approval_mode),
         ]
-    frames = app.screen.stats
+    frames = context.display.screen.stats
     return [*found, ("frames", f"{frames.frames:,} drawn, {format_bytes(frames.bytes)} written")]
 
 
-def told(app: "App") -> str:
+def told(context: "CommandContext") -> str:
     """The facts as lines."""
-    rows = [(name, value) for name, value in facts(app) if value]
+    rows = [(name, value) for name, value in facts(context) if value]
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:{width}}  {value}" for name, value in rows)
 

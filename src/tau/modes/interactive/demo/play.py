@@ -17,11 +17,12 @@ from tau.coding.session.session import Session
 from tau.config.layers import RunOverrides, load_settings
 from tau.config.paths import Paths, user_paths
 from tau.config.settings import Settings, setting_values
-from tau.modes.interactive.app import App, SessionSwitch
+from tau.modes.interactive.app import App
 from tau.modes.interactive.demo.repository import make_repository
 from tau.modes.interactive.demo.script import ENDING, OPENING, REQUEST, answers
 from tau.modes.interactive.early_screen import EarlyScreen, open_front
 from tau.modes.interactive.selectors.setting_changes import LIVE_GROUPS
+from tau.modes.interactive.session_switch import SessionSwitch
 from tau.sdk import SessionOptions, create_session
 
 # It stands in the status line all the time, so that nobody takes it for a real one.
@@ -115,15 +116,15 @@ async def _run(
     async with asyncio.TaskGroup() as tasks:
         app = App(front, settings, paths, tasks, given)
         signals.stop = app.quit
-        app.start(_person(app, fast=fast))
+        app.parts.tasks.start(_person(app, front, fast=fast))
         return await app.run(opening, ())
 
 
-async def _person(app: App, *, fast: bool) -> None:
+async def _person(app: App, front: EarlyScreen, *, fast: bool) -> None:
     """Types the request, sends it, and says at the end how to go on."""
-    while app.session is None:  # noqa: ASYNC110
+    while app.current.session is None:  # noqa: ASYNC110
         await asyncio.sleep(LOOK_S)
-    session = app.session
+    session = app.current.session
     begun = asyncio.Event()
 
     def hear(event: AgentEvent) -> None:
@@ -134,26 +135,26 @@ async def _person(app: App, *, fast: bool) -> None:
     app.say(OPENING)
     if not fast:
         await asyncio.sleep(READ_S)
-        await _type(app)
+        await _type(front)
     if not begun.is_set():  # else the person was faster
         app.submit(REQUEST)
     await begun.wait()
-    while app.session_runs:  # noqa: ASYNC110
+    while app.current.running:  # noqa: ASYNC110
         await asyncio.sleep(LOOK_S)
-    if app.session is session:
-        app.say(ENDING.format(quit=app.keys.label("app.exit") or "/exit"))
-        app.screen.request_render()
+    if app.current.session is session:
+        app.say(ENDING.format(quit=front.keys.label("app.exit") or "/exit"))
+        front.request_render()
     if fast:
         app.quit()
 
 
-async def _type(app: App) -> None:
+async def _type(front: EarlyScreen) -> None:
     """One key after the other, as long as nobody else types; what they have typed stays."""
     typed = ""
-    while typed != REQUEST and app.editor.text == typed:
+    while typed != REQUEST and front.editor.text == typed:
         typed = REQUEST[: len(typed) + 1]
-        app.editor.set_text(typed)
-        app.screen.request_render()
+        front.editor.set_text(typed)
+        front.request_render()
         await asyncio.sleep(KEY_S)
     await asyncio.sleep(PAUSE_S)
-    app.editor.set_text(app.editor.text.removeprefix(typed))
+    front.editor.set_text(front.editor.text.removeprefix(typed))

@@ -24,7 +24,7 @@ from tau.tui.widgets.input_field import InputField
 from tau.tui.widgets.text import Text
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.ports import Display, Notices
 
 diffs = late("tau.tui.widgets.diff")
 highlighting = late("tau.tui.widgets.highlight")
@@ -49,10 +49,10 @@ def heading(request: ApprovalRequest) -> str:
 
 
 def approval(
-    app: "App", request: ApprovalRequest, answered_at: float = float("-inf")
+    display: "Display", notices: "Notices", request: ApprovalRequest, answered_at: float = float("-inf")
 ) -> Callable[[Callable[[ApprovalDecision | None], None]], Component]:
     """Makes the dialog; `answered_at` is when the one before it was answered."""
-    return lambda done: ApprovalPanel(app, request, done, answered_at)
+    return lambda done: ApprovalPanel(display, notices, request, done, answered_at)
 
 
 class ApprovalPanel(ChoicePanel):
@@ -60,46 +60,48 @@ class ApprovalPanel(ChoicePanel):
 
     def __init__(
         self,
-        app: "App",
+        display: "Display",
+        notices: "Notices",
         request: ApprovalRequest,
         done: Callable[[ApprovalDecision | None], None],
         answered_at: float,
     ) -> None:
         choices = _choices(request)
         super().__init__(
-            app,
+            display,
             heading(request),
-            Container(_shown(app.theme, request)),
+            Container(_shown(display.theme, request)),
             choices,
             at=[choice.value for choice in choices].index(NO),
             cancels="stops the agent",
             on_answer=self._answer,
             on_cancel=lambda: done(None),
         )
+        self._notices = notices
         self._done = done
         self._why = InputField(
-            app.theme,
-            app.keys,
+            display.theme,
+            display.keys,
             prompt="No, because: ",
             placeholder="what the agent should know",
             on_submit=lambda text: done(ApprovalDecision("no", text)),
             on_cancel=self._back,
         )
         self._writes = False
-        now = app.front.timer.time()
+        now = display.timer.time()
         self._deaf_until = now + DEAF_S if now - answered_at < DEAF_S else now
         self._letters_from = now + LETTERS_DEAF_S
 
     def handle_input(self, event: InputEvent) -> bool:
         if self._writes:
             return self._why.handle_input(event)
-        now = self.app.front.timer.time()
+        now = self.display.timer.time()
         if now < self._deaf_until and not self.keys.matches(event, CANCEL):
             return True
         if now < self._letters_from and isinstance(event, Key) and event.text and event.kind != "release":
             self._letters_from = now + LETTERS_DEAF_S
-            self.app.editor.handle_input(event)
-            self.app.input.hint(GOES_ON)
+            self.display.editor.handle_input(event)
+            self._notices.hint(GOES_ON)
             return True
         return super().handle_input(event)
 

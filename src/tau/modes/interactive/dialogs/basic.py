@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from tau.base.late import late
 from tau.modes.interactive.dialogs.parts import ChoiceRows, DialogChoice, DialogFrame, Window, long_text
 from tau.tui.component import Component
 from tau.tui.input.key import InputEvent
@@ -14,9 +13,8 @@ from tau.tui.widgets.select_list import SelectItem, SelectList
 from tau.tui.widgets.text import Text
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
-
-external_editor = late("tau.modes.interactive.composer.external_editor")
+    from tau.modes.interactive.composer.external_editor import ExternalEditor
+    from tau.modes.interactive.ports import Display, Tasks
 
 T = TypeVar("T")
 _Done = Callable[[T | None], None]
@@ -35,7 +33,7 @@ class ChoicePanel(DialogFrame):
 
     def __init__(
         self,
-        app: "App",
+        display: "Display",
         title: str,
         text: "str | Component",
         choices: Sequence[DialogChoice],
@@ -46,13 +44,13 @@ class ChoicePanel(DialogFrame):
         on_answer: Callable[[DialogChoice], None],
         on_cancel: Callable[[], None],
     ) -> None:
-        super().__init__(app, title)
-        self.choices = ChoiceRows(app.theme, choices, at=at)
+        super().__init__(display, title)
+        self.choices = ChoiceRows(display.theme, choices, at=at)
         self.on_answer = on_answer
         self.on_cancel = on_cancel
         self._cancels = cancels
-        inside = Text(app.theme, long_text(text)) if isinstance(text, str) else text
-        self.window = Window(app.theme, inside, self._window_rows, self._scroll_keys(), ends=ends)
+        inside = Text(display.theme, long_text(text)) if isinstance(text, str) else text
+        self.window = Window(display.theme, inside, self._window_rows, self._scroll_keys(), ends=ends)
         self._below_rows = 0
 
     def handle_input(self, event: InputEvent) -> bool:
@@ -84,7 +82,7 @@ class ChoicePanel(DialogFrame):
 
     def below(self, width: int) -> list[str]:
         """The answers, and what the keys do."""
-        rows = self.choices.rows(width, max(self.app.front.terminal.rows // 2, 4))
+        rows = self.choices.rows(width, max(self.display.terminal.rows // 2, 4))
         return [*rows, *self.hint_rows(self._hints(), width)]
 
     def _hints(self) -> list[str]:
@@ -107,13 +105,15 @@ class ChoicePanel(DialogFrame):
 class ListPanel(DialogFrame):
     """A text, then a long list that is narrowed by typing."""
 
-    def __init__(self, app: "App", title: str, text: str, options: Sequence[str], done: "_Done[int]") -> None:
-        super().__init__(app, title)
-        inside = Text(app.theme, long_text(text))
-        self._window = Window(app.theme, inside, lambda: self.room(app.front.terminal.rows // 2))
+    def __init__(
+        self, display: "Display", title: str, text: str, options: Sequence[str], done: "_Done[int]"
+    ) -> None:
+        super().__init__(display, title)
+        inside = Text(display.theme, long_text(text))
+        self._window = Window(display.theme, inside, lambda: self.room(display.terminal.rows // 2))
         items = [SelectItem(number, option) for number, option in enumerate(options[:MAX_OPTIONS])]
-        rows = max(5, min(15, app.front.terminal.rows // 2 - 4))
-        self._list = SelectList(app.theme, app.keys, items, rows, on_cancel=lambda: done(None))
+        rows = max(5, min(15, display.terminal.rows // 2 - 4))
+        self._list = SelectList(display.theme, display.keys, items, rows, on_cancel=lambda: done(None))
         self._list.on_select = lambda item: done(item.value)
         self._left_out = max(len(options) - MAX_OPTIONS, 0)
         self._announced = False
@@ -138,7 +138,7 @@ class ListPanel(DialogFrame):
         if self.theme.linear and not self._announced:
             # A screen reader is told what is chosen and nothing else that came with it: the question first.
             self._announced = True
-            self.app.front.timer.call_soon(self.app.screen.request_render)
+            self.display.timer.call_soon(self.display.request_render)
         else:
             rows += self._list.render(width)
         if self._left_out:
@@ -151,7 +151,7 @@ class LinePanel(DialogFrame):
 
     def __init__(
         self,
-        app: "App",
+        display: "Display",
         title: str,
         text: str,
         done: "_Done[str]",
@@ -161,13 +161,13 @@ class LinePanel(DialogFrame):
         mask: bool = False,
         validate: Callable[[str], str | None] | None = None,
     ) -> None:
-        super().__init__(app, title)
-        self._window = Window(app.theme, Text(app.theme, long_text(text)), lambda: self.room(6))
+        super().__init__(display, title)
+        self._window = Window(display.theme, Text(display.theme, long_text(text)), lambda: self.room(6))
         self.field = InputField(
-            app.theme,
-            app.keys,
+            display.theme,
+            display.keys,
             prefill,
-            prompt=f"{app.theme.symbols.pointer} ",
+            prompt=f"{display.theme.symbols.pointer} ",
             placeholder=placeholder,
             mask=mask,
             validate=validate,
@@ -200,14 +200,24 @@ class TextPanel(DialogFrame):
 
     framed = False
 
-    def __init__(self, app: "App", title: str, prefill: str, done: "_Done[str]") -> None:
-        super().__init__(app, "")
+    def __init__(
+        self,
+        display: "Display",
+        tasks: "Tasks",
+        external_editor: "ExternalEditor",
+        title: str,
+        prefill: str,
+        done: "_Done[str]",
+    ) -> None:
+        super().__init__(display, "")
+        self._tasks = tasks
+        self._external_editor = external_editor
         self._done = done
-        self._title = Window(app.theme, Text(app.theme, long_text(title), "accent"), lambda: 6)
+        self._title = Window(display.theme, Text(display.theme, long_text(title), "accent"), lambda: 6)
         self.editor = Editor(
-            app.theme,
-            app.keys,
-            max_rows=lambda: max(3, app.front.terminal.rows // 2),
+            display.theme,
+            display.keys,
+            max_rows=lambda: max(3, display.terminal.rows // 2),
             border_token="borderActive",
             on_submit=done,
         )
@@ -226,7 +236,7 @@ class TextPanel(DialogFrame):
         if self.keys.matches(event, CANCEL):
             self._done(None)
         elif self.keys.matches(event, "app.editor.external"):
-            self.app.start(self._write_outside())
+            self._tasks.start(self._write_outside())
         else:
             return self.editor.handle_input(event)
         return True
@@ -245,14 +255,14 @@ class TextPanel(DialogFrame):
         return [*self._title.render(width), *self.editor.render(width), *self.hint_rows(hints, width)]
 
     async def _write_outside(self) -> None:
-        text = await external_editor.edited(self.app, self.editor.text)
+        text = await self._external_editor.edit(self.editor.text)
         if text != self.editor.text:
             self.editor.set_text(text)
-        self.app.screen.request_render()
+        self.display.request_render()
 
 
 def ask_choice(
-    app: "App", title: str, options: Sequence[str], *, at: int = 0
+    display: "Display", title: str, options: Sequence[str], *, at: int = 0
 ) -> "Callable[[_Done[str]], Component]":
     """Makes the dialog of `Ui.select`."""
     shown = list(options)
@@ -264,9 +274,9 @@ def ask_choice(
         if not shown:
             done(None)
         if len(shown) > NUMBERED_OPTIONS:
-            return ListPanel(app, first, text, shown, lambda at: done(None if at is None else shown[at]))
+            return ListPanel(display, first, text, shown, lambda at: done(None if at is None else shown[at]))
         return ChoicePanel(
-            app,
+            display,
             first,
             text,
             [DialogChoice(option, option) for option in shown]

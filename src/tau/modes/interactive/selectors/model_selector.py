@@ -18,7 +18,7 @@ from tau.modes.interactive.selectors.setting_changes import save_setting
 
 if TYPE_CHECKING:
     from tau.coding.session.session import Session
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.command_context import CommandContext
     from tau.tui.component import Component
     from tau.tui.widgets.select_list import SelectItem
 
@@ -31,23 +31,23 @@ class ModelSelection(NamedTuple):
     """Whether new sessions begin with it too."""
 
 
-async def choose_model(app: "App") -> None:
+async def choose_model(context: "CommandContext") -> None:
     """Ask for a model and go on with it; what serves models on this machine is looked for meanwhile."""
-    session = app.session
+    session = context.session
     if session is None:
         raise TauError("The session is still being opened; try again in a moment.")
-    picker = ModelSelector(app, session.model)
-    looking = app.start(picker.look_around()) if app.settings.local.discover else None
+    picker = ModelSelector(context, session.model)
+    looking = context.start(picker.look_around()) if context.settings.local.discover else None
     try:
-        wish = await app.dialogs.ask(picker.open)
+        wish = await context.ask(picker.open)
     finally:
         if looking is not None:
             looking.cancel()
-    if wish is not None and app.session is session:
-        await use(app, session, wish)
+    if wish is not None and context.session is session:
+        await use(context, session, wish)
 
 
-async def use(app: "App", session: "Session", wish: ModelSelection) -> None:
+async def use(context: "CommandContext", session: "Session", wish: ModelSelection) -> None:
     """Go on with a model, and begin with it from now on if that is the wish."""
     model = wish.model
     if model.headers:
@@ -55,20 +55,20 @@ async def use(app: "App", session: "Session", wish: ModelSelection) -> None:
             model = replace(model, headers=await resolve_headers(model.headers, os.environ, runner))
     if model.key != session.model.key:
         session.use_model(model)
-        app.status_line.refresh()
+        context.status_line.refresh()
     if wish.default:
-        save_setting(app, "defaultProvider", model.provider)
-        loaded = save_setting(app, "defaultModel", model.id)
+        save_setting(context, "defaultProvider", model.provider)
+        loaded = save_setting(context, "defaultModel", model.id)
         text = f"{model.name} answers from now on, in new sessions too."
         origin = loaded.origin("defaultModel")
         if origin.layer == "project":
             text += f" In this folder {origin.path} names another model, which is used here."
-        app.say(text)
+        context.say(text)
     else:
-        app.input.hint(f"Model: {model.key}.")
+        context.hint(f"Model: {model.key}.")
     used = session.compaction.usage().tokens
     if used > model.context_window:
-        app.say(
+        context.say(
             f"The conversation has about {used:,} tokens, and {model.name} takes {model.context_window:,}: "
             "it will be compacted before the next answer, or do it now with /compact.",
             "warning",
@@ -78,13 +78,13 @@ async def use(app: "App", session: "Session", wish: ModelSelection) -> None:
 class ModelSelector:
     """What the dialog shows; the list grows when servers of this machine have answered."""
 
-    def __init__(self, app: "App", current: Model) -> None:
-        self._app = app
-        self._known = known_models(app.paths, current)
-        self._enabled = app.settings.enabled_models
+    def __init__(self, context: "CommandContext", current: Model) -> None:
+        self._context = context
+        self._known = known_models(context.paths, current)
+        self._enabled = context.settings.enabled_models
         self._scoped = bool(model_items(self._known, self._enabled, scoped=True))
-        self._list: PickList[str] = PickList(app, self._items(), current=current.key)
-        self._panel = Panel(app, "Model", self._list, hints=self._hints, fit=self._list.fit)
+        self._list: PickList[str] = PickList(context.display, self._items(), current=current.key)
+        self._panel = Panel(context.display, "Model", self._list, hints=self._hints, fit=self._list.fit)
         self._panel.actions[SCOPE] = self._toggle
         self._show_scope()
 
@@ -101,10 +101,10 @@ class ModelSelector:
         if models:
             self._known = self._known.with_more(models, names)
             self._list.set_items(self._items())
-            self._app.screen.request_render()
+            self._context.display.request_render()
 
     def _items(self) -> "list[SelectItem[str]]":
-        theme = self._app.theme
+        theme = self._context.display.theme
         separator = ", " if theme.linear else f" {theme.symbols.separator} "
         return model_items(self._known, self._enabled, scoped=self._scoped, separator=separator)
 

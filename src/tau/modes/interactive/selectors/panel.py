@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tau.agent.ui import NoticeLevel
-from tau.modes.interactive.selectors.keys import label, pressed
 from tau.tui.component import Component, LiveComponent
 from tau.tui.input.key import InputEvent
 from tau.tui.text.clean import clean_line
@@ -14,7 +13,8 @@ from tau.tui.text.wrap import wrap
 from tau.tui.widgets.input_field import InputField
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.command_context import CommandContext
+    from tau.modes.interactive.ports import Display
     from tau.tui.style import Theme
 
 CONFIRM, CANCEL = "tui.select.confirm", "tui.select.cancel"
@@ -45,7 +45,7 @@ class Panel(LiveComponent):
 
     def __init__(
         self,
-        app: "App",
+        display: "Display",
         title: str,
         inside: Component,
         *,
@@ -58,7 +58,7 @@ class Panel(LiveComponent):
         self.actions = dict(actions or {})
         self.on_key: Callable[[], object] | None = None
         """Told after each key, whatever it did."""
-        self._app = app
+        self._display = display
         self._title = clean_line(title)
         self._note = clean_line(note)
         self._hints = hints
@@ -88,7 +88,7 @@ class Panel(LiveComponent):
         """Say something above the keys, until the next one is pressed."""
         self._message = clean_line(text)
         self._level = level
-        self._app.screen.request_render()
+        self._display.request_render()
 
     def handle_input(self, event: InputEvent) -> bool:
         self._message = ""
@@ -99,7 +99,7 @@ class Panel(LiveComponent):
 
     def _act(self, event: InputEvent) -> bool:
         for action, do in self.actions.items():
-            if pressed(self._app.keys, event, action):
+            if self._display.keys.matches(event, action):
                 do()
                 return True
         return False
@@ -110,15 +110,15 @@ class Panel(LiveComponent):
 
     def render(self, width: int) -> list[str]:
         width = max(width, 1)
-        height = self._app.screen.terminal.rows
+        height = self._display.terminal.rows
         hints = tuple(self._hints() if callable(self._hints) else self._hints)
         told = (width, height, hints, self._title, self._note, self._message, self._level)
         changed = told != self._drawn_for
         above, below = (self._parts[0], self._parts[2]) if not changed else self._around(width, height, hints)
-        if self._app.theme.linear and self._announced != (self._title, self._note, hints):
+        if self._display.theme.linear and self._announced != (self._title, self._note, hints):
             # A screen reader is told what is chosen, and nothing else that came with it: so the title first.
             self._announced = (self._title, self._note, hints)
-            self._app.front.timer.call_soon(self._app.screen.request_render)
+            self._display.timer.call_soon(self._display.request_render)
             return [*above, *below]
         if self._fit is not None:
             self._fit(max(height - len(above) - len(below), 1), width)
@@ -130,7 +130,7 @@ class Panel(LiveComponent):
         return self._rows
 
     def _around(self, width: int, height: int, hints: Sequence[Hint]) -> tuple[list[str], list[str]]:
-        theme = self._app.theme
+        theme = self._display.theme
         below = []
         if self._message:
             token = {"info": "info", "warning": "warning", "error": "error"}[self._level]
@@ -139,7 +139,7 @@ class Panel(LiveComponent):
             if len(rows) > most:
                 rows[most - 1] = truncate(" ".join(rows[most - 1 :]), width, theme.symbols.ellipsis)
             below += [theme[token](row) for row in rows[:most]]
-        keys = [(label(self._app.keys, hint.action), hint.text) for hint in hints]
+        keys = [(self._display.keys.label(hint.action), hint.text) for hint in hints]
         shown = [(key, text) for key, text in keys if key]
         if not below or height >= ROWS_FOR_TWO:  # on a low screen, the word to the person stands there
             below += key_rows(theme, shown, width, 2 if height >= ROWS_FOR_TWO else 1)
@@ -186,13 +186,13 @@ def key_rows(theme: "Theme", keys: Sequence[tuple[str, str]], width: int, most: 
     return rows
 
 
-def list_rows(app: "App", room: int) -> int:
+def list_rows(display: "Display", room: int) -> int:
     """How many rows a list shows that has this much room: at most half of the screen, or five."""
-    return max(1, min(room, max(MIN_LIST_ROWS, app.screen.terminal.rows // 2)))
+    return max(1, min(room, max(MIN_LIST_ROWS, display.terminal.rows // 2)))
 
 
 async def ask_line(
-    app: "App",
+    context: "CommandContext",
     title: str,
     text: str = "",
     *,
@@ -204,14 +204,16 @@ async def ask_line(
 
     def make(done: Callable[[str | None], None]) -> Component:
         field = InputField(
-            app.theme,
-            app.keys,
+            context.display.theme,
+            context.display.keys,
             text,
             placeholder=placeholder,
             validate=validate,
             on_submit=done,
             on_cancel=lambda: done(None),
         )
-        return Panel(app, title, field, hints=(Hint("tui.input.submit", verb), Hint(CANCEL, "leave")))
+        return Panel(
+            context.display, title, field, hints=(Hint("tui.input.submit", verb), Hint(CANCEL, "leave"))
+        )
 
-    return await app.dialogs.ask(make)
+    return await context.ask(make)

@@ -12,7 +12,8 @@ from tau.tui.widgets.select_list import SelectList
 from tau.tui.widgets.select_rows import COLUMN_WIDTH
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.command_context import CommandContext
+    from tau.modes.interactive.ports import Display
 
 
 class AllChoices(Choices[T]):
@@ -36,16 +37,16 @@ class AllChoices(Choices[T]):
 class PickList(SelectList[T], Generic[T]):
     """`on_select` may get an item that is disabled: it is for the owner to say what is missing."""
 
-    def __init__(self, app: "App", items: Iterable[SelectItem[T]] = (), **options: Any) -> None:
-        self._app = app
+    def __init__(self, display: "Display", items: Iterable[SelectItem[T]] = (), **options: Any) -> None:
+        self._display = display
         self._filterable = options.get("filterable", True)
-        super().__init__(app.theme, app.keys, items, **{"kind": AllChoices, **options})
+        super().__init__(display.theme, display.keys, items, **{"kind": AllChoices, **options})
 
     def fit(self, rows: int, width: int) -> None:
         """Take no more rows than there are."""
-        below = self.choices.has_descriptions and width < COLUMN_WIDTH and not self._app.theme.linear
+        below = self.choices.has_descriptions and width < COLUMN_WIDTH and not self._display.theme.linear
         around = self._filterable + 1 + (DESCRIPTION_ROWS + 1 if below else 0)
-        self.max_rows = list_rows(self._app, rows - around)
+        self.max_rows = list_rows(self._display, rows - around)
 
     @property
     def count(self) -> int:
@@ -67,7 +68,7 @@ class PickList(SelectList[T], Generic[T]):
 
 
 async def pick(
-    app: "App",
+    context: "CommandContext",
     title: str,
     items: Sequence[SelectItem[T]],
     *,
@@ -80,10 +81,10 @@ async def pick(
     """The value that a person takes from a list, or None. `actions` get the panel and its list."""
 
     def make(done: Callable[[T | None], None]) -> Component:
-        chosen = PickList(app, items, on_cancel=lambda: done(None), **options)
+        chosen = PickList(context.display, items, on_cancel=lambda: done(None), **options)
         chosen.on_select = lambda item: done(item.value)
         panel = Panel(
-            app,
+            context.display,
             title,
             chosen,
             hints=(Hint(CONFIRM, verb), Hint(CANCEL, "leave"), *hints),
@@ -94,4 +95,4 @@ async def pick(
             panel.actions[action] = lambda do=do: do(panel, chosen)  # type: ignore[misc]
         return panel
 
-    return await app.dialogs.ask(make)
+    return await context.ask(make)

@@ -12,7 +12,7 @@ from tau.tui.widgets.select_list import SelectItem
 
 if TYPE_CHECKING:
     from tau.coding.session_index.prompt_history import PastPrompt
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.command_context import CommandContext
 
 MAX_FILTER_CHARS = 80
 LABEL_CHARS = 400
@@ -20,29 +20,29 @@ HINTS = (Hint(CONFIRM, "put it into the editor"), Hint(CANCEL, "leave"))
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
-async def choose_prompt(app: "App") -> None:
+async def choose_prompt(context: "CommandContext") -> None:
     """Puts the chosen one into the editor; undo brings back what stood there."""
-    found = await app.input.recall.all()
+    found = await context.recall.all()
     if not found:
-        app.input.hint("Nothing was asked before.")
+        context.hint("Nothing was asked before.")
         return
     now = now_ms()
     items = [_item(number, prompt, now) for number, prompt in enumerate(found)]
-    written = app.editor.text.strip()
+    written = context.display.editor.text.strip()
 
     def make(done: Callable[[int | None], None]) -> Component:
-        choices = PickList(app, items, on_cancel=lambda: done(None))
+        choices = PickList(context.display, items, on_cancel=lambda: done(None))
         choices.on_select = lambda item: done(item.value)
         if written and len(written) <= MAX_FILTER_CHARS and "\n" not in written:
             choices.set_filter(written)
             if choices.selected is None:
                 choices.set_filter("")
-        return Panel(app, "What was asked before", choices, hints=HINTS, fit=choices.fit)
+        return Panel(context.display, "What was asked before", choices, hints=HINTS, fit=choices.fit)
 
-    chosen = await app.dialogs.ask(make)
+    chosen = await context.ask(make)
     if chosen is not None:
-        app.editor.set_text(found[chosen].text)
-        app.screen.request_render()
+        context.display.editor.set_text(found[chosen].text)
+        context.display.request_render()
 
 
 def _item(number: int, prompt: "PastPrompt", now: int) -> SelectItem[int]:

@@ -21,7 +21,7 @@ from tau.coding.session_index.preview import SessionPreview
 from tau.coding.session_index.search import search, snippet
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.current_session import CurrentSession
 
 Sort = Literal["time", "name", "size"]
 SORTS: tuple[Sort, ...] = ("time", "name", "size")
@@ -50,13 +50,13 @@ class SessionItem(NamedTuple):
     folder: str
 
 
-def place_of(app: "App") -> SessionLocation:
+def place_of(current: "CurrentSession") -> SessionLocation:
     """The folders that this run keeps its sessions in, also where a flag has named another one."""
-    paths, cwd = app.paths, app.cwd
-    file = None if app.session is None else app.session.log.path
+    paths, cwd = current.paths, current.cwd
+    file = None if current.session is None else current.session.log.path
     root, flat = paths.sessions, False
-    if app.settings.session_dir:
-        root, flat = typed_path(app.settings.session_dir), True
+    if current.settings.session_dir:
+        root, flat = typed_path(current.settings.session_dir), True
     if file is not None and file.parent != root and file.parent.parent != paths.sessions:
         root, flat = file.parent, True
     folder = SessionStore(root, cwd, flat=flat).folder

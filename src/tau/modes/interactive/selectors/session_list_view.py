@@ -17,7 +17,7 @@ from tau.tui.widgets.fuzzy import Ranker, query_words
 from tau.tui.widgets.select_items import MAX_LABEL_WIDTH, SelectItem
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.ports import Display
 
 CLOSELY_RANKED = 300
 OPEN = "open elsewhere"
@@ -66,9 +66,9 @@ class SessionChoices(AllChoices[bytes]):
 class SessionList(PickList[bytes]):
     """Items by the paths of their files."""
 
-    def __init__(self, app: "App", current: bytes | None) -> None:
+    def __init__(self, display: "Display", current: bytes | None) -> None:
         self._noted: list[int] = []
-        super().__init__(app, (), current=current, empty_text="Reading the sessions ...")
+        super().__init__(display, (), current=current, empty_text="Reading the sessions ...")
         self.set_choices(SessionChoices())
 
     def show(self, sessions: SessionChoices, empty_text: str) -> None:
@@ -121,8 +121,8 @@ def session_item(one: SessionItem, sort: Sort, *, by_folder: bool) -> SelectItem
 class SessionBody(LiveComponent):
     """The list, and beside it or below it what the highlighted session is about."""
 
-    def __init__(self, app: "App", sessions: SessionList) -> None:
-        self._app = app
+    def __init__(self, display: "Display", sessions: SessionList) -> None:
+        self._display = display
         self.sessions = sessions
         self._about: Sequence[str] = ()
         self._rows: list[str] = []
@@ -146,12 +146,12 @@ class SessionBody(LiveComponent):
             self._drawn_for = ()
 
     def _lines(self, found: SessionItem, preview: SessionPreview) -> list[str]:
-        return preview_lines(found, preview, f" {self._app.theme.symbols.separator} ")
+        return preview_lines(found, preview, f" {self._display.theme.symbols.separator} ")
 
     def fit(self, rows: int, width: int) -> None:
-        linear = self._app.theme.linear
+        linear = self._display.theme.linear
         self._beside = width >= SIDE_WIDTH and not linear
-        roomy = self._app.screen.terminal.rows >= BELOW_ROWS and not linear
+        roomy = self._display.terminal.rows >= BELOW_ROWS and not linear
         self._below = MAX_BELOW if roomy and not self._beside else 0
         self.sessions.fit(rows - self._below, self._list_width(width))
 
@@ -178,7 +178,7 @@ class SessionBody(LiveComponent):
 
     def _side_by_side(self, rows: Sequence[str], width: int) -> list[str]:
         left = self._list_width(width)
-        theme = self._app.theme
+        theme = self._display.theme
         line = theme["border"](theme.symbols.quote)
         height = max(len(rows), self.sessions.max_rows + 2)
         about = self._wrapped(width - left - 3, height)
@@ -190,14 +190,14 @@ class SessionBody(LiveComponent):
         return drawn
 
     def _stacked(self, rows: Sequence[str], width: int) -> list[str]:
-        theme = self._app.theme
+        theme = self._display.theme
         about = self._wrapped(width, self._below - 1)
         rule = theme["border"](theme.symbols.rule * width)
         return [*rows, rule, *about, *[""] * (self._below - 1 - len(about))]
 
     def _wrapped(self, width: int, most: int) -> list[str]:
         """As many rows as there is room for; each text gets a share of them."""
-        theme, room = self._app.theme, max(width, 1)
+        theme, room = self._display.theme, max(width, 1)
         texts = self._about
         rows: list[str] = []
         for place, text in enumerate(texts):

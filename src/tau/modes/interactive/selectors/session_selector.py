@@ -17,10 +17,10 @@ from tau.tui.timer import sleep
 from tau.tui.widgets.select_list import SelectItem
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.command_context import CommandContext
     from tau.tui.component import Component
 
-apps = late("tau.modes.interactive.app")
+switches = late("tau.modes.interactive.session_switch")
 trashes = late("tau.coding.session.storage.trash")
 
 PATH, SORT = "app.session.togglePath", "app.session.toggleSort"
@@ -37,12 +37,12 @@ class SessionSelection(NamedTuple):
     found: SessionItem
 
 
-async def choose_session(app: "App") -> None:
+async def choose_session(context: "CommandContext") -> None:
     """Ask for a session and go on with it. Renaming and deleting lead back to the list."""
-    picker = SessionSelector(app)
-    working = app.start(picker.work())
+    picker = SessionSelector(context)
+    working = context.start(picker.work())
     try:
-        while (wish := await app.dialogs.ask(picker.open)) is not None:
+        while (wish := await context.ask(picker.open)) is not None:
             if wish.kind == "resume":
                 picker.resume(wish.found)
                 return
@@ -54,10 +54,10 @@ async def choose_session(app: "App") -> None:
 class SessionSelector:
     """What the dialog shows. Everything slow happens in `work`, on threads, one thing after the other."""
 
-    def __init__(self, app: "App") -> None:
-        self._app = app
-        self._place = files.place_of(app)
-        path = None if app.session is None else app.session.log.path
+    def __init__(self, context: "CommandContext") -> None:
+        self._context = context
+        self._place = files.place_of(context.current)
+        path = None if context.session is None else context.session.log.path
         self._current = None if path is None else os.fsencode(path.absolute())
         self._everywhere = False
         self._sort: Sort = "time"
@@ -68,9 +68,9 @@ class SessionSelector:
         self._stale = True
         self._unsorted = False
         self._wake = asyncio.Event()
-        self._list = SessionList(app, self._current)
-        self._body = SessionBody(app, self._list)
-        self._panel = Panel(app, "Sessions", self._body, hints=self._hints, fit=self._body.fit)
+        self._list = SessionList(context.display, self._current)
+        self._body = SessionBody(context.display, self._list)
+        self._panel = Panel(context.display, "Sessions", self._body, hints=self._hints, fit=self._body.fit)
         self._panel.on_key = self._wake.set
         self._panel.actions |= {PATH: self._toggle_path, SORT: self._toggle_sort}
 
@@ -131,18 +131,18 @@ class SessionSelector:
         self._locks, self._searched = {}, ""
         where = "There are no sessions yet."
         if not self._everywhere:
-            key = self._app.keys.label(PATH)
+            key = self._context.display.keys.label(PATH)
             where = f"There are no sessions of this folder yet; {key} shows those of all folders."
         self._list.show(sessions, where)
         scope = "all folders" if self._everywhere else "this folder"
         self._panel.set_title(note=f"{len(found):,} of {scope}, {_BY[self._sort]}")
-        self._app.screen.request_render()
+        self._context.display.request_render()
 
     async def _search(self) -> None:
         """What was said, once nobody types any more."""
         text = self._list.filter_text
         if text.strip():
-            await sleep(self._app.front.timer, PAUSE_S)
+            await sleep(self._context.display.timer, PAUSE_S)
             if text != self._list.filter_text:
                 self._wake.set()
                 return
@@ -150,7 +150,7 @@ class SessionSelector:
         if text == self._list.filter_text:
             self._searched = text
             self._list.note_said(said)
-            self._app.screen.request_render()
+            self._context.display.request_render()
 
     async def _look_at_view(self) -> None:
         """Which of those in view are open elsewhere, and a preview of the highlighted one."""
@@ -165,7 +165,7 @@ class SessionSelector:
                 self._previews.clear()
             self._previews[file] = await asyncio.to_thread(files.preview, self._place, file)
         self._body.show(self._found.get(file or b""), self._previews.get(file or b""))
-        self._app.screen.request_render()
+        self._context.display.request_render()
 
     def _hints(self) -> list[Hint]:
         return [
@@ -193,27 +193,29 @@ class SessionSelector:
     def resume(self, found: SessionItem) -> None:
         """Leave the session for this one."""
         if found.row.file == self._current:
-            self._app.say("This is the session that you are in.")
+            self._context.say("This is the session that you are in.")
             return
         notice = ""
         cwd = found.row.summary.cwd
         if cwd and cwd != self._place.cwd:
             notice = f"This conversation was held in {found.folder}; it goes on in {self._place.cwd}."
-        self._app.leave(apps.SessionSwitch("resume", session=str(found.row.path), notice=notice))
+        self._context.actions.leave(
+            switches.SessionSwitch("resume", session=str(found.row.path), notice=notice)
+        )
 
     async def rename(self, found: SessionItem) -> None:
         """Ask for another name; an empty one takes the name away."""
-        session = self._app.session
+        session = self._context.session
         shown = found.row.summary.shown_name
         name = await ask_line(
-            self._app, f"Name of {found.title}", shown, placeholder="no name", verb="rename"
+            self._context, f"Name of {found.title}", shown, placeholder="no name", verb="rename"
         )
         if name is None:
             return
         try:
             if found.row.file == self._current and session is not None:
                 session.names.rename(name)
-                self._app.status_line.refresh()
+                self._context.status_line.refresh()
             else:
                 await asyncio.to_thread(files.rename, self._place, found.row.file, name)
         except TauError as error:
@@ -231,7 +233,7 @@ class SessionSelector:
             SelectItem(True, "Move it to the trash", f"tau sessions restore brings it back, for {days} days"),
         ]
         title = f"Delete {found.title}?"
-        if not await pick(self._app, title, items, verb="do it", filterable=False):
+        if not await pick(self._context, title, items, verb="do it", filterable=False):
             return
         try:
             id = await asyncio.to_thread(files.delete, self._place, found.row.file, found.title)

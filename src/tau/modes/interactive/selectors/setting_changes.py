@@ -1,47 +1,47 @@
 """Settings that a selector changes: written to the user's file, read again, and seen at once."""
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from msgspec import convert, json, to_builtins
 
-from tau.base.late import late
 from tau.config.layers import LoadedSettings, load_settings
 from tau.config.setting_values import reset_setting, set_setting
 from tau.config.settings import Settings
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
-    from tau.tui.terminal.port import Background
-
-appearance = late("tau.modes.interactive.themes.appearance")
+    from tau.modes.interactive.command_context import CommandContext
 
 LIVE_GROUPS = frozenset({"theme", "statusLine", "display", "interaction", "branchSummary"})
 """Groups that the screen reads whenever it needs them; a session keeps all others as it found them."""
 NEEDS_RESTART = frozenset({"display.screenReader", "display.hardwareCursor", "display.tabWidth"})
 
 
-def read_settings(app: "App") -> LoadedSettings:
+def read_settings(context: "CommandContext") -> LoadedSettings:
     """The settings as the files are now, below what this run sets. Raises TauError."""
-    return load_settings(app.paths, app.cwd, files=app.given.files, flags=app.given.flags)
+    return load_settings(
+        context.paths,
+        context.cwd,
+        files=context.current.overrides.files,
+        flags=context.current.overrides.flags,
+    )
 
 
-def save_setting(app: "App", key: str, value: Any) -> LoadedSettings:
+def save_setting(context: "CommandContext", key: str, value: Any) -> LoadedSettings:
     """Write one value to the user's file. Raises TauError where that cannot be done."""
-    set_setting(app.paths, key, json.encode(value).decode())
-    return _read_again(app)
+    set_setting(context.paths, key, json.encode(value).decode())
+    return _read_again(context)
 
 
-def forget_setting(app: "App", key: str) -> LoadedSettings:
+def forget_setting(context: "CommandContext", key: str) -> LoadedSettings:
     """Take one value out of the user's file."""
-    reset_setting(app.paths, key)
-    return _read_again(app)
+    reset_setting(context.paths, key)
+    return _read_again(context)
 
 
-def _read_again(app: "App") -> LoadedSettings:
+def _read_again(context: "CommandContext") -> LoadedSettings:
     """The settings as the files are now, in force from here on."""
-    loaded = read_settings(app)
-    show(app, loaded.settings)
+    loaded = read_settings(context)
+    show(context, loaded.settings)
     return loaded
 
 
@@ -68,35 +68,17 @@ def takes_effect(key: str) -> str:
     return "" if is_live(key) else "with the next session"
 
 
-def show(app: "App", settings: Settings) -> None:
+def show(context: "CommandContext", settings: Settings) -> None:
     """Let these settings be in force, and let the screen look like it."""
-    before, app.settings = app.settings, settings
+    before, context.current.settings = context.settings, settings
     now, was = settings.display, before.display
     if before.theme != settings.theme or was.reduced_motion != now.reduced_motion:
-        restyle(app)
+        context.themes.restyle()
     if before.status_line != settings.status_line:
-        app.status_line.refresh()
-    if was.hide_thinking != now.hide_thinking and app.events.toggle_thinking() != now.hide_thinking:
-        app.events.toggle_thinking()  # a key had hidden it, or shown it, before
+        context.status_line.refresh()
+    if was.hide_thinking != now.hide_thinking and context.transcript.toggle_thinking() != now.hide_thinking:
+        context.transcript.toggle_thinking()  # a key had hidden it, or shown it, before
     drawn = ("show_images", "max_inline_images", "hyperlinks", "show_token_usage")
-    if any(getattr(was, name) != getattr(now, name) for name in drawn) and not app.session_runs:
-        app.events.rebuild(elsewhere=False)
-    app.screen.request_render()
-
-
-def restyle(app: "App") -> None:
-    """Colours, signs and motion as the settings want them now."""
-    capabilities = app.screen.terminal.capabilities
-    background = background_of(app)
-    theme = appearance.followed_theme(app, background)
-    look = appearance.look_of(app.settings, capabilities, os.environ, background, theme)
-    app.theme.symbols, app.theme.motion = look.symbols, look.motion
-    app.theme.use(look.tokens, look.depth)
-    app.screen.invalidate()
-    app.status_line.refresh()
-
-
-def background_of(app: "App") -> "Background":
-    """Whether the terminal is dark or light, as far as it is known."""
-    wanted = app.settings.theme.background
-    return app.background if wanted == "auto" else wanted
+    if any(getattr(was, name) != getattr(now, name) for name in drawn) and not context.current.running:
+        context.transcript.rebuild(elsewhere=False)
+    context.display.request_render()

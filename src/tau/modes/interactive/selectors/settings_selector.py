@@ -8,9 +8,8 @@ from msgspec import ValidationError
 
 from tau.base.errors import TauError
 from tau.base.late import late
-from tau.config.setting_values import wrong_value
+from tau.config.setting_values import value_problem
 from tau.config.settings import settings_by_key
-from tau.modes.interactive.selectors.keys import pressed
 from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, Hint, Panel, list_rows
 from tau.modes.interactive.selectors.setting_changes import (
     forget_setting,
@@ -32,7 +31,8 @@ from tau.tui.widgets.settings_list import SettingsList
 from tau.tui.widgets.tab_bar import Tab, TabBar
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.command_context import CommandContext
+    from tau.modes.interactive.ports import Display
     from tau.tui.component import Component
 
 appearance = late("tau.modes.interactive.themes.appearance")
@@ -49,11 +49,11 @@ READ_HINTS = (Hint(CANCEL, "close"),)
 INFO_ROWS = 2
 
 
-async def choose_settings(app: "App") -> None:
+async def choose_settings(context: "CommandContext") -> None:
     """Show all settings until the person has had enough; each change is in the file at once."""
-    choosing = SettingsSelector(app)
+    choosing = SettingsSelector(context)
     try:
-        await app.dialogs.ask(choosing.open)
+        await context.ask(choosing.open)
     finally:
         choosing.close()
 
@@ -61,16 +61,16 @@ async def choose_settings(app: "App") -> None:
 class SettingsSelector:
     """The values that are in force, and what a change of one of them does."""
 
-    def __init__(self, app: "App") -> None:
-        self._app = app
-        self._loaded = read_settings(app)
+    def __init__(self, context: "CommandContext") -> None:
+        self._context = context
+        self._loaded = read_settings(context)
         names = appearance.theme_names()
         self._choices = {"theme.dark": names, "theme.light": names}
-        self._body = SettingsBody(app, self._facts)
+        self._body = SettingsBody(context.display, self._facts)
         self._body.list.on_change = self._change
         self._body.list.on_preview = self._preview
         self._body.on_reset = self._reset
-        self._panel = Panel(app, "Settings", self._body, hints=self._hints, fit=self._body.fit)
+        self._panel = Panel(context.display, "Settings", self._body, hints=self._hints, fit=self._body.fit)
         self._refresh()
 
     def open(self, done: Callable[[None], None]) -> "Component":
@@ -79,8 +79,8 @@ class SettingsSelector:
 
     def close(self) -> None:
         """What was only tried out is over."""
-        if self._app.settings != self._loaded.settings:
-            show(self._app, self._loaded.settings)
+        if self._context.settings != self._loaded.settings:
+            show(self._context, self._loaded.settings)
 
     def _hints(self) -> Sequence[Hint]:
         selected = self._body.list.selected
@@ -104,7 +104,7 @@ class SettingsSelector:
         """Write it, and say so if it does not count here."""
         declared = settings_by_key()[key]
         wanted = meant(declared, value)
-        problem = None if wanted is None else wrong_value(declared, wanted)
+        problem = None if wanted is None else value_problem(declared, wanted)
         if problem is None:
             self._try(lambda: self._written(key, wanted))
         else:
@@ -113,9 +113,9 @@ class SettingsSelector:
 
     def _written(self, key: str, value: Any) -> None:
         if value is None:
-            self._loaded = forget_setting(self._app, key)
+            self._loaded = forget_setting(self._context, key)
         else:
-            self._loaded = save_setting(self._app, key, value)
+            self._loaded = save_setting(self._context, key, value)
         origin = self._loaded.origin(key)
         if origin.layer not in ("user", "default"):
             by = origin.path or "a flag of this run"
@@ -137,29 +137,29 @@ class SettingsSelector:
         """Let the screen look as it would with this value."""
         if is_live(key):
             with suppress(ValidationError):
-                show(self._app, with_value(self._loaded.settings, key, value))
+                show(self._context, with_value(self._loaded.settings, key, value))
 
     def _reading(self, setting: SettingRow, done: SettingDone) -> "Component":
-        file = self._app.paths.settings
+        file = self._context.paths.settings
         lines = (
             f"Now: {setting.value or '{}'}",
             "",
             f"It is an object with names of its own. Write it in {file}, or:",
             f"tau config set {setting.key} '{{\"name\": ...}}'",
         )
-        return HelpText(self._app, lines, lambda: done(None))
+        return HelpText(self._context.display, lines, lambda: done(None))
 
 
 class SettingsBody(LiveComponent):
     """Tabs, the settings of one of them, and facts about the highlighted one. A search looks in all tabs."""
 
-    def __init__(self, app: "App", facts_of: Callable[[str], str]) -> None:
-        self._app = app
+    def __init__(self, display: "Display", facts_of: Callable[[str], str]) -> None:
+        self._display = display
         self._facts_of = facts_of
-        self.list = SettingsList(app.theme, app.keys)
+        self.list = SettingsList(display.theme, display.keys)
         self.on_reset: Callable[[str], None] | None = None
         self._tabs = {tab.name: tab.keys for tab in tabs()}
-        self._bar = TabBar(app.theme, app.keys, [Tab(name, name) for name in self._tabs])
+        self._bar = TabBar(display.theme, display.keys, [Tab(name, name) for name in self._tabs])
         self._all: dict[str, SettingRow] = {}
         self._info_rows = INFO_ROWS
         self._parts: list[Sequence[str]] = []
@@ -182,16 +182,16 @@ class SettingsBody(LiveComponent):
         around = 3 + DESCRIPTION_ROWS + 1
         below = INFO_ROWS + 1  # with an example
         self._info_rows = INFO_ROWS if rows - around - below >= 3 else 0
-        self.list.max_rows = list_rows(self._app, rows - around - (below if self._info_rows else 0))
+        self.list.max_rows = list_rows(self._display, rows - around - (below if self._info_rows else 0))
 
     def handle_input(self, event: InputEvent) -> bool:
-        keys, setting = self._app.keys, self.list.selected
+        keys, setting = self._display.keys, self.list.selected
         if self.list.editing:
             return self.list.handle_input(event)
-        if pressed(keys, event, NEXT) or pressed(keys, event, PREVIOUS):
-            self._turn(1 if pressed(keys, event, NEXT) else -1)
+        if keys.matches(event, NEXT) or keys.matches(event, PREVIOUS):
+            self._turn(1 if keys.matches(event, NEXT) else -1)
             return True
-        if setting is not None and self.on_reset is not None and pressed(keys, event, RESET):
+        if setting is not None and self.on_reset is not None and keys.matches(event, RESET):
             self.on_reset(setting.key)
             return True
         searching = bool(self.list.filter_text)
@@ -215,7 +215,7 @@ class SettingsBody(LiveComponent):
         return self._rows
 
     def _everywhere(self, width: int) -> list[str]:
-        return [self._app.theme["muted"](truncate("In all groups:", width, ""))]
+        return [self._display.theme["muted"](truncate("In all groups:", width, ""))]
 
     def _turn(self, step: int) -> None:
         names = list(self._tabs)
@@ -233,7 +233,7 @@ class SettingsBody(LiveComponent):
         setting = self.list.selected
         if not self._info_rows or setting is None or self.list.editing:
             return []
-        theme = self._app.theme
+        theme = self._display.theme
         rows = wrap(clean_line(self._facts_of(setting.key)), max(width - 2, 1))[: self._info_rows]
         return [f"  {theme['dim'](row)}" if width > 2 else row for row in rows]
 
@@ -241,23 +241,23 @@ class SettingsBody(LiveComponent):
         """The line above the editor, whose place this is, while one sees to that."""
         setting = self.list.selected
         is_wanted = setting is not None and setting.key.startswith("statusLine.")
-        return self._app.editor.render(width)[:1] if is_wanted and self._info_rows else []
+        return self._display.editor.render(width)[:1] if is_wanted and self._info_rows else []
 
 
 class HelpText(LiveComponent):
     """A text to read; a key closes it."""
 
-    def __init__(self, app: "App", lines: Sequence[str], close: Callable[[], None]) -> None:
-        self._app = app
+    def __init__(self, display: "Display", lines: Sequence[str], close: Callable[[], None]) -> None:
+        self._display = display
         self._lines = [clean_line(line) for line in lines]
         self._close = close
 
     def handle_input(self, event: InputEvent) -> bool:
-        if self._app.keys.matches(event, CONFIRM) or self._app.keys.matches(event, CANCEL):
+        if self._display.keys.matches(event, CONFIRM) or self._display.keys.matches(event, CANCEL):
             self._close()
             return True
         return False
 
     def render(self, width: int) -> list[str]:
-        most = list_rows(self._app, self._app.screen.terminal.rows - 4)
+        most = list_rows(self._display, self._display.terminal.rows - 4)
         return [row for line in self._lines for row in wrap(line, max(width, 1))][:most]

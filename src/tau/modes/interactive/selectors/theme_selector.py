@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 from tau.base.errors import ConfigError, TauError
 from tau.base.late import late
 from tau.modes.interactive.selectors.pick_list import pick
-from tau.modes.interactive.selectors.setting_changes import background_of, restyle, save_setting
+from tau.modes.interactive.selectors.setting_changes import save_setting
 from tau.tui.widgets.select_list import SelectItem
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.command_context import CommandContext
     from tau.tui.terminal.port import Background
 
 appearance = late("tau.modes.interactive.themes.appearance")
@@ -17,30 +17,30 @@ appearance = late("tau.modes.interactive.themes.appearance")
 GROUPS = {"dark": "For dark terminals", "light": "For light terminals", "any": "For both"}
 
 
-async def choose_theme(app: "App") -> None:
+async def choose_theme(context: "CommandContext") -> None:
     """Ask for a theme for the terminal as it is, dark or light; leaving brings the old one back."""
-    background = background_of(app)
+    background = context.themes.background
     chosen = None
     try:
         chosen = await pick(
-            app,
-            f"Theme on a {background} terminal",
+            context,
+            f"Theme for {background} terminals",
             theme_items(background),
             verb="keep it",
-            current=getattr(app.settings.theme, background),
-            on_change=lambda item: _try(app, item.value),
+            current=getattr(context.settings.theme, background),
+            on_change=lambda item: _try(context, item.value),
         )
         if chosen is None:
             return
-        appearance.use_theme(app, chosen)
-        loaded = save_setting(app, f"theme.{background}", chosen)
+        context.themes.use(chosen)
+        loaded = save_setting(context, f"theme.{background}", chosen)
     finally:
-        restyle(app)
+        context.themes.restyle()
     origin = loaded.origin(f"theme.{background}")
     if origin.layer in ("user", "default"):
-        app.input.hint(f"Theme: {chosen}.")
+        context.hint(f"Theme: {chosen}.")
     else:
-        app.say(f"{chosen} is in your settings, but here {origin.path or 'a flag'} names another theme.")
+        context.say(f"{chosen} is in your settings, but here {origin.path or 'a flag'} names another theme.")
 
 
 def theme_items(background: "Background") -> list[SelectItem[str]]:
@@ -57,8 +57,8 @@ def theme_items(background: "Background") -> list[SelectItem[str]]:
     return sorted(items, key=lambda item: order.index(item.group))
 
 
-def _try(app: "App", name: str) -> None:
+def _try(context: "CommandContext", name: str) -> None:
     try:
-        appearance.use_theme(app, name)
+        context.themes.use(name)
     except TauError:
-        restyle(app)  # the list says what is wrong with it
+        context.themes.restyle()  # the list says what is wrong with it

@@ -12,7 +12,7 @@ from tau.tui.widgets.select_list import SelectItem
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.command_context import CommandContext
     from tau.tui.component import Component
 
 SAVE = "app.thinking.saveDefault"
@@ -27,18 +27,18 @@ WORDS: dict[ThinkingLevel, str] = {
 }
 
 
-async def choose_thinking(app: "App") -> None:
+async def choose_thinking(context: "CommandContext") -> None:
     """Ask for a level, and use it from the next request on."""
-    session = app.session
+    session = context.session
     if session is None:
         raise TauError("The session is still being opened; try again in a moment.")
     if not session.model.reasoning:
-        app.say(f"{session.model.name} does not think; /model shows models that do.")
+        context.say(f"{session.model.name} does not think; /model shows models that do.")
         return
     items = [SelectItem(level, level, WORDS[level]) for level in THINKING_LEVELS]
 
     def make(done: "Callable[[tuple[ThinkingLevel, bool] | None], None]") -> "Component":
-        levels = PickList(app, items, filterable=False, current=session.thinking)
+        levels = PickList(context.display, items, filterable=False, current=session.thinking)
         levels.on_cancel = lambda: done(None)
         levels.on_select = lambda item: done((item.value, False))
 
@@ -47,16 +47,16 @@ async def choose_thinking(app: "App") -> None:
                 done((levels.selected.value, True))
 
         title = f"Thinking: {session.model.name}"
-        return Panel(app, title, levels, hints=HINTS, actions={SAVE: save}, fit=levels.fit)
+        return Panel(context.display, title, levels, hints=HINTS, actions={SAVE: save}, fit=levels.fit)
 
-    answer = await app.dialogs.ask(make)
-    if answer is None or app.session is not session:
+    answer = await context.ask(make)
+    if answer is None or context.session is not session:
         return
     level, save = answer
     session.use_thinking(level)
-    app.status_line.refresh()
+    context.status_line.refresh()
     if save:
-        save_setting(app, "defaultThinkingLevel", level)
-        app.say(f"Thinking: {level}, in new sessions too.")
+        save_setting(context, "defaultThinkingLevel", level)
+        context.say(f"Thinking: {level}, in new sessions too.")
     else:
-        app.input.hint(f"Thinking: {level}.")
+        context.hint(f"Thinking: {level}.")

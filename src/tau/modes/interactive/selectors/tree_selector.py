@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tau.agent.abort import Abort
     from tau.coding.session.session import Session
     from tau.coding.session.tree_navigation import Move
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.command_context import CommandContext
     from tau.tui.component import Component
 
 LABEL = "app.tree.label"
@@ -44,13 +44,13 @@ class SummaryChoice(NamedTuple):
     instructions: str | None = None
 
 
-async def choose_entry(app: "App") -> None:
+async def choose_entry(context: "CommandContext") -> None:
     """Show the tree until the person goes somewhere or leaves it."""
-    session = app.session
+    session = context.session
     if session is None:
         raise TauError("The session is still being opened; try again in a moment.")
-    picker = TreeSelector(app, session)
-    while (wish := await app.dialogs.ask(picker.open)) is not None and app.session is session:
+    picker = TreeSelector(context, session)
+    while (wish := await context.ask(picker.open)) is not None and context.session is session:
         if wish.kind == "label":
             await picker.label(wish.id)
         elif await picker.go(wish.id):
@@ -60,11 +60,11 @@ async def choose_entry(app: "App") -> None:
 class TreeSelector:
     """The tree in its panel; it is the same one when the person comes back to it."""
 
-    def __init__(self, app: "App", session: "Session") -> None:
-        self._app = app
+    def __init__(self, context: "CommandContext", session: "Session") -> None:
+        self._context = context
         self._session = session
-        self.view = TreeView(app, session, app.settings.interaction.tree_filter)
-        self.panel = Panel(app, "Session tree", self.view, hints=HINTS, fit=self.view.fit)
+        self.view = TreeView(context.display, session, context.settings.interaction.tree_filter)
+        self.panel = Panel(context.display, "Session tree", self.view, hints=HINTS, fit=self.view.fit)
         self.view.on_shown = self._count
         self._count()
 
@@ -86,20 +86,20 @@ class TreeSelector:
         """Ask for the label of an entry; an empty one takes it away."""
         tree = self._session.tree
         text = await ask_line(
-            self._app, "Label of this entry", tree.labels.get(id, ""), placeholder="empty: no label"
+            self._context, "Label of this entry", tree.labels.get(id, ""), placeholder="empty: no label"
         )
         if text is not None:
             tree.label(id, text)
 
     async def go(self, id: str) -> bool:
         """Go on from this entry; False: the person is not done with the tree."""
-        app, session = self._app, self._session
+        context, session = self._context, self._session
         if session.tree.is_at(id):
-            app.say("Already at this point.")
+            context.say("Already at this point.")
             return True
         summary: SummaryChoice | None = SummaryChoice(False)
-        if app.settings.branch_summary.enabled:
-            summary = await ask_summary(app)
+        if context.settings.branch_summary.enabled:
+            summary = await ask_summary(context)
         if summary is None:
             return False
         try:
@@ -110,11 +110,11 @@ class TreeSelector:
         if move is None or move.aborted:
             return False
         if move.cancelled:
-            app.say("The session stays where it is.")
+            context.say("The session stays where it is.")
         elif move.already_there:
-            app.say("Already at this point.")
+            context.say("Already at this point.")
         else:
-            _arrive(app, move)
+            _arrive(context, move)
         return True
 
     async def _move(self, id: str, summary: SummaryChoice) -> "Move | None":
@@ -126,13 +126,13 @@ class TreeSelector:
             return await self._summarise(id, summary.instructions, abort)
 
     async def _summarise(self, id: str, instructions: str | None, abort: "Abort") -> "Move | None":
-        app, tree = self._app, self._session.tree
+        context, tree = self._context, self._session.tree
         loader = CancellableLoader(
-            app.theme,
-            app.keys,
+            context.display.theme,
+            context.display.keys,
             "Summarizing what is left behind",
-            timer=app.front.timer,
-            request_render=app.screen.render_component,
+            timer=context.display.timer,
+            request_render=context.display.screen.render_component,
             on_abort=abort.abort,
             show_elapsed=True,
         )
@@ -148,12 +148,12 @@ class TreeSelector:
                 finally:
                     done(move)
 
-            app.start(summarise())
+            context.start(summarise())
             loader.start()
-            return Panel(app, "Session tree", loader)
+            return Panel(context.display, "Session tree", loader)
 
         try:
-            move = await app.dialogs.ask(make)
+            move = await context.ask(make)
         finally:
             loader.stop()
             abort.abort()  # where somebody has closed the dialog, nobody waits for the summary
@@ -166,11 +166,11 @@ class TreeSelector:
         self.panel.set_title(note=f"{self.view.filter}, {count:,} {'entry' if count == 1 else 'entries'}")
 
 
-async def ask_summary(app: "App") -> SummaryChoice | None:
+async def ask_summary(context: "CommandContext") -> SummaryChoice | None:
     """Whether what is left is summarised; None leads back to the tree."""
     while True:
         answer = await pick(
-            app, "Summarize the branch that you leave?", SUMMARIES, filterable=False, verb="choose"
+            context, "Summarize the branch that you leave?", SUMMARIES, filterable=False, verb="choose"
         )
         match answer:
             case None:
@@ -180,7 +180,7 @@ async def ask_summary(app: "App") -> SummaryChoice | None:
             case "plain":
                 return SummaryChoice(True)
         instructions = await ask_line(
-            app,
+            context,
             "What matters in the summary?",
             placeholder="such as: the decisions on the database",
             verb="go",
@@ -189,10 +189,10 @@ async def ask_summary(app: "App") -> SummaryChoice | None:
             return SummaryChoice(True, instructions.strip() or None)
 
 
-def _arrive(app: "App", move: "Move") -> None:
+def _arrive(context: "CommandContext", move: "Move") -> None:
     """Show the conversation as it is there; what is to be edited stands before what was being written."""
-    app.events.rebuild()
-    app.status_line.refresh()
+    context.transcript.rebuild()
+    context.status_line.refresh()
     if move.editor_text is not None:
-        app.input.sending.bring_back(move.editor_text, move.images)
-    app.screen.request_render()
+        context.sender.bring_back(move.editor_text, move.images)
+    context.display.request_render()

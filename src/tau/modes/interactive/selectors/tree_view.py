@@ -1,19 +1,21 @@
 """The session tree on the screen: filters, search, folding, and the keys to walk in it."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
-from tau.coding.session.tree_rows import TREE_FILTERS, TreeFilter, TreeRow, current_row
+from tau.coding.session.tree_rows import MAX_LEVELS, TREE_FILTERS, TreeFilter, TreeRow, current_row, prefix
 from tau.modes.interactive.selectors.panel import CANCEL, CONFIRM, MIN_LIST_ROWS
-from tau.modes.interactive.selectors.tree_rows import TreeRowStyle, in_lines, in_words
 from tau.tui.component import LiveComponent
 from tau.tui.input.key import InputEvent
+from tau.tui.text.cut import fit, truncate
+from tau.tui.text.width import visible_width
 from tau.tui.text.wrap import wrap
-from tau.tui.widgets.list_parts import FilterLine, moved, moved_by, position_row
+from tau.tui.widgets.list_parts import FilterLine, moved, moved_by, position_row, spoken_rows
 
 if TYPE_CHECKING:
     from tau.coding.session.session import Session
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.ports import Display
+    from tau.tui.style import Theme
 
 FOLD, UNFOLD = "app.tree.foldOrUp", "app.tree.unfoldOrDown"
 FORWARD, BACKWARD = "app.tree.filterForward", "app.tree.filterBackward"
@@ -28,6 +30,11 @@ _EMPTY = {
     "labeled-only": "No entry has a label.",
     "user-only": "You have not said anything yet.",
 }
+COLUMNS_PER_LEVEL = 6
+"""A level of branches is drawn for so many columns of the screen: the words need room too."""
+_TOKENS = {"user": "accent", "assistant": "text", "toolResult": "muted", "custom": "accent"}
+_NAMES = {"toolResult": "result", "bashExecution": "you ran", "pythonExecution": "you ran", "custom": "note"}
+"""What stands before the words, where the name in the file is no word."""
 
 
 class TreeView(LiveComponent):
@@ -37,15 +44,15 @@ class TreeView(LiveComponent):
     from any other the key leads up to the next one that does, and the other key down to it.
     """
 
-    def __init__(self, app: "App", session: "Session", filter: TreeFilter) -> None:
-        self._app = app
+    def __init__(self, display: "Display", session: "Session", filter: TreeFilter) -> None:
+        self._display = display
         self._session = session
         self.filter = filter if filter in get_args(TreeFilter) else "default"
         self.on_select: Callable[[str], None] | None = None
         self.on_cancel: Callable[[], None] | None = None
         self.on_shown: Callable[[], None] | None = None
         """Told when another filter or search has changed what is shown."""
-        self._query = FilterLine(app.keys, "type to search")
+        self._query = FilterLine(display.keys, "type to search")
         self._folded: set[str] = set()
         self._rows: list[TreeRow] = []
         self._children: list[int] = []
@@ -71,7 +78,7 @@ class TreeView(LiveComponent):
         return len(self._rows)
 
     def fit(self, rows: int, width: int) -> None:
-        height = max(MIN_LIST_ROWS, self._app.screen.terminal.rows // 2)
+        height = max(MIN_LIST_ROWS, self._display.terminal.rows // 2)
         height = max(1, min(height, rows - 2))
         if height != self._height:
             self._height = height
@@ -83,7 +90,7 @@ class TreeView(LiveComponent):
         self._drawn = None
 
     def handle_input(self, event: InputEvent) -> bool:
-        keys = self._app.keys
+        keys = self._display.keys
         self._drawn = None
         if keys.matches(event, FOLD):
             self._fold_or_up()
@@ -118,7 +125,7 @@ class TreeView(LiveComponent):
 
     def _step(self, event: InputEvent) -> int | None:
         """By how many rows a key moves: the arrows to the sides turn pages."""
-        keys = self._app.keys
+        keys = self._display.keys
         page = max(self._height, 2)
         if keys.matches(event, "tui.editor.cursorLeft"):
             return -page
@@ -134,7 +141,7 @@ class TreeView(LiveComponent):
             self.on_cancel()
 
     def _filter_key(self, event: InputEvent) -> bool:
-        keys = self._app.keys
+        keys = self._display.keys
         at = TREE_FILTERS.index(self.filter)
         wanted = next((name for action, name in JUMPS.items() if keys.matches(event, action)), None)
         if keys.matches(event, FORWARD):
@@ -230,7 +237,7 @@ class TreeView(LiveComponent):
         self._go(below)
 
     def _draw(self, width: int) -> list[str]:
-        theme, shown = self._app.theme, self._shown
+        theme, shown = self._display.theme, self._shown
         rows = [self._query.row(theme, width, self.focused)]
         if not shown:
             text = _EMPTY.get(self.filter, "There is nothing yet.")
@@ -247,3 +254,40 @@ class TreeView(LiveComponent):
         if height < len(shown):
             rows.append(position_row(theme, top, height, len(shown), self._at + 1, len(shown), width))
         return rows
+
+
+class TreeRowStyle(NamedTuple):
+    selected: bool
+    folded: bool
+    width: int
+
+
+def in_lines(theme: "Theme", rows: Sequence[TreeRow], place: int, look: TreeRowStyle) -> list[str]:
+    """Lines, a mark for a fold, a bullet on the active branch, a cross if it failed, label, words."""
+    symbols, row = theme.symbols, rows[place]
+    lines = prefix(rows, place, min(MAX_LEVELS, max(look.width // COLUMNS_PER_LEVEL, 1)))
+    for sign, own in (("├─", symbols.tree_branch), ("└─", symbols.tree_last), ("│ ", symbols.tree_line)):
+        lines = lines.replace(sign, own)
+    pointer = theme["accent"](symbols.pointer) if look.selected else " " * visible_width(symbols.pointer)
+    text = f"{pointer} {theme['border'](lines)}"
+    text += theme["warning"](f"{symbols.folded} ") if look.folded else ""
+    text += theme["accent"](f"{symbols.bullet} ") if row.active else ""
+    text += theme["error"](f"{symbols.cross} ") if row.failed else ""
+    text += theme["warning"](f"[{row.label}] ") if row.label else ""
+    name = _NAMES.get(row.role, row.role) or row.kind
+    style = theme["selected" if look.selected else _TOKENS.get(row.role, "dim")]
+    text += style(f"{name}: {row.text}" if row.text else name)
+    text = truncate(text, look.width, symbols.ellipsis)
+    if look.selected and theme["selectedBackground"].open:
+        text = theme["selectedBackground"](fit(text, look.width))
+    return [text]
+
+
+def in_words(theme: "Theme", rows: Sequence[TreeRow], place: int, look: TreeRowStyle) -> list[str]:
+    """The same for a screen reader."""
+    row = rows[place]
+    notes = [f"level {row.depth + 1}", "on the way to here" if row.active else "on another branch"]
+    notes += ["failed"] if row.failed else []
+    notes += ["folded"] if look.folded else []
+    words = f"{'Selected: ' if look.selected else ''}{row.title} ({', '.join(notes)})"
+    return spoken_rows(words, look.width)

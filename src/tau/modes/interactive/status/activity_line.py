@@ -7,7 +7,8 @@ from tau.tui.widgets.loader import Loader
 from tau.tui.widgets.spacer import Spacer
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.current_session import CurrentSession
+    from tau.modes.interactive.ports import Display
 
 INTERRUPT = "app.interrupt"
 STOPPING = "Stopping"
@@ -20,8 +21,9 @@ class ActivityLine:
     Nothing is scheduled while nothing runs.
     """
 
-    def __init__(self, app: "App") -> None:
-        self._app = app
+    def __init__(self, display: "Display", current: "CurrentSession") -> None:
+        self._display = display
+        self._current = current
         self._line: _Line | None = None
         self._shown: dict[str, tuple[str, str]] = {}
         """What others show, and the action that stops it; the last one is to be seen."""
@@ -39,14 +41,14 @@ class ActivityLine:
     def show(self, text: str, *, stop_key_action: str = INTERRUPT, beside: str = "") -> None:
         """Tell this until `hide`, whatever the agent does; `beside` names what goes on beside the agent."""
         if not self._shown and self._doing is None:
-            self._began = self._app.front.timer.time()
+            self._began = self._display.timer.time()
         self._shown[beside] = (text, stop_key_action)
         self._draw()
 
     def hide(self, beside: str = "") -> None:
         """What was shown is over; what else goes on comes back."""
         self._shown.pop(beside, None)
-        if self._is_stopping and not self._app.session_runs:
+        if self._is_stopping and not self._current.running:
             self._is_stopping, self._doing = False, None
         self._draw()
 
@@ -63,7 +65,7 @@ class ActivityLine:
         """What it does now; who waits for its end is not told of the way there."""
         self._stop_counting_down()
         if self._doing is None and not self._shown and not self._continues:
-            self._began = self._app.front.timer.time()
+            self._began = self._display.timer.time()
         self._doing = STOPPING if self._is_stopping else text
         self._draw()
 
@@ -75,7 +77,7 @@ class ActivityLine:
     def retry(self, delay_s: float, attempt: str) -> None:
         """Count down to the next attempt."""
         self._continues = True
-        self._retry_at = self._app.front.timer.time() + delay_s
+        self._retry_at = self._display.timer.time() + delay_s
         self._count_down(attempt)
 
     def stopping(self, *, agent: bool = True) -> None:
@@ -117,14 +119,14 @@ class ActivityLine:
     def _tell_tokens(self) -> None:
         tokens = self._tokens + self._chars // _CHARS_PER_TOKEN
         self._next_chars = self._chars + _CHARS_PER_TOKEN * (100 if tokens >= 1000 else 10)
-        if self._line is not None and not self._app.theme.linear and tokens:
+        if self._line is not None and not self._display.theme.linear and tokens:
             self._line.detail = f"{short_count(tokens)} tokens"
 
     def _count_down(self, attempt: str) -> None:
-        timer = self._app.front.timer
+        timer = self._display.timer
         left = max(round(self._retry_at - timer.time()), 0)
         self.doing(f"Trying again in {left} s, {attempt}" if left else f"Trying again, {attempt}")
-        if left and not self._app.theme.linear:
+        if left and not self._display.theme.linear:
             self._tick = timer.call_later(1.0, self._count_down, attempt)
 
     def _stop_counting_down(self) -> None:
@@ -133,20 +135,20 @@ class ActivityLine:
             self._tick = None
 
     def _draw(self) -> None:
-        app = self._app
+        display = self._display
         text, action = next(reversed(self._shown.values()), (self._doing, INTERRUPT))
         if text is None:
             if self._line is not None:
                 self._line.stop()
                 self._line = None
-                app.layout.lane.clear()
-                app.screen.request_render()
+                display.layout.activity.clear()
+                display.request_render()
             return
         if self._line is None:
-            self._line = _Line(app)
-            app.layout.lane.add(*([] if app.theme.linear else [Spacer(1)]), self._line)
+            self._line = _Line(display)
+            display.layout.activity.add(*([] if display.theme.linear else [Spacer(1)]), self._line)
             self._line.start()
-            app.screen.request_render()
+            display.request_render()
         self._line.began = self._began
         self._line.stop_action = action if text != STOPPING else ""
         self._line.message = text
@@ -159,24 +161,24 @@ class ActivityLine:
 class _Line(Loader):
     """A loader whose time may have begun before it."""
 
-    def __init__(self, app: "App") -> None:
+    def __init__(self, display: "Display") -> None:
         super().__init__(
-            app.theme,
+            display.theme,
             "",
-            timer=app.front.timer,
-            request_render=app.screen.render_component,
-            show_elapsed=not app.theme.linear,
+            timer=display.timer,
+            request_render=display.screen.render_component,
+            show_elapsed=not display.theme.linear,
         )
-        self._app = app
-        self.began = app.front.timer.time()
+        self._display = display
+        self.began = display.timer.time()
         self.stop_action = ""
 
     @property
     def elapsed_s(self) -> float:
-        return self._app.front.timer.time() - self.began
+        return self._display.timer.time() - self.began
 
     def hint_text(self) -> str:
-        label = self._app.keys.label(self.stop_action)
+        label = self._display.keys.label(self.stop_action)
         return f"{label} stops it" if label else ""
 
 

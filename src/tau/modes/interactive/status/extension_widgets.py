@@ -8,7 +8,7 @@ from tau.tui.text.clean import clean_styled, strip_styles
 from tau.tui.text.cut import truncate
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.ports import Display
 
 MAX_SIGNS = 20
 MAX_WIDGETS = 10
@@ -19,10 +19,10 @@ MAX_CHARS = 500
 class ExtensionWidgets:
     """One line for every status together, some lines for each widget; both in the order of their keys."""
 
-    def __init__(self, app: "App") -> None:
-        self._app = app
-        self._below = _Lines(app)
-        self._above = _Lines(app)
+    def __init__(self, display: "Display") -> None:
+        self._display = display
+        self._below = _Lines(display)
+        self._above = _Lines(display)
         self._texts: dict[str, str] = {}
         self._widgets: dict[str, list[str]] = {}
 
@@ -31,8 +31,8 @@ class ExtensionWidgets:
         if not text:
             self._texts.pop(key, None)
         elif key in self._texts or len(self._texts) < MAX_SIGNS:
-            self._texts[key] = _line(self._app, text)
-        theme = self._app.theme
+            self._texts[key] = _line(self._display, text)
+        theme = self._display.theme
         separator = ", " if theme.linear else f" {theme['dim'](theme.symbols.separator)} "
         words = separator.join(self._texts[name] for name in sorted(self._texts))
         self._below.show([words] if words else [])
@@ -42,28 +42,28 @@ class ExtensionWidgets:
         if not lines:
             self._widgets.pop(key, None)
         elif key in self._widgets or len(self._widgets) < MAX_WIDGETS:
-            shown = [_line(self._app, line) for line in lines[:MAX_LINES]]
+            shown = [_line(self._display, line) for line in lines[:MAX_LINES]]
             if len(lines) > MAX_LINES:
-                shown[-1] = self._app.theme["dim"](f"{len(lines) - MAX_LINES + 1} more lines")
+                shown[-1] = self._display.theme["dim"](f"{len(lines) - MAX_LINES + 1} more lines")
             self._widgets[key] = shown
         self._above.show([line for name in sorted(self._widgets) for line in self._widgets[name]])
         self._place()
 
     def _place(self) -> None:
-        layout = self._app.layout
+        layout = self._display.layout
         for box, lines in ((layout.above, self._above), (layout.below, self._below)):
             if lines.empty:
                 box.remove(lines)
             elif lines not in box.children:
                 box.add(lines)
-        self._app.screen.request_render()
+        self._display.request_render()
 
 
 class _Lines(LiveComponent):
     """Each line in one row, cut where it is too long."""
 
-    def __init__(self, app: "App") -> None:
-        self._theme = app.theme
+    def __init__(self, display: "Display") -> None:
+        self._theme = display.theme
         self._lines: list[str] = []
         self._rows: list[str] | None = None
         self._width = -1
@@ -86,6 +86,6 @@ class _Lines(LiveComponent):
         return self._rows
 
 
-def _line(app: "App", text: str) -> str:
+def _line(display: "Display", text: str) -> str:
     shown = clean_styled(text[:MAX_CHARS].replace("\n", " "))
-    return strip_styles(shown) if app.theme.depth == "none" else shown
+    return strip_styles(shown) if display.theme.depth == "none" else shown

@@ -1,5 +1,6 @@
 """For a person who looks elsewhere: the title of the window, and a sign when something is there for them."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tau.agent.events import AgentEnd, AgentEvent, AgentStart
@@ -7,20 +8,26 @@ from tau.base.text import clean_line, shortened
 from tau.coding.session.session import Session
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.current_session import CurrentSession
+    from tau.modes.interactive.ports import Display
 
 TITLE_CHARS = 60
 _WORKS = "…"
 
 
 class Notifications:
-    """The terminal says whether it has the focus; where it cannot, it counts as focused."""
+    """The terminal says whether it has the focus; where it cannot, it counts as focused.
 
-    def __init__(self, app: "App") -> None:
-        self._app = app
+    `on_return` is called when the person comes back to the window.
+    """
+
+    def __init__(self, display: "Display", current: "CurrentSession", on_return: Callable[[], None]) -> None:
+        self._terminal = display.terminal
+        self._current = current
+        self._on_return = on_return
         self._focused = True
         self._own_title = ""
-        app.screen.on_focus_changed = self._focus
+        display.screen.on_focus_changed = self._focus
 
     def __call__(self, event: AgentEvent) -> None:
         match event:
@@ -33,25 +40,25 @@ class Notifications:
         """Name the window: by what an extension says, or by the session and the folder."""
         if text is not None:
             self._own_title = clean_line(text)
-        session = self._app.session
-        name = self._own_title or (_name(session) if session is not None else self._app.cwd.name)
+        session = self._current.session
+        name = self._own_title or (_name(session) if session is not None else self._current.cwd.name)
         self._tell("set_title", f"{_WORKS if working else ''}tau: {shortened(name, TITLE_CHARS)}")
 
     def call(self, message: str) -> None:
         """A sign that something waits for the person, as the settings want it."""
-        when = self._app.settings.interaction.notify
+        when = self._current.settings.interaction.notify
         if when == "always" or (when == "unfocused" and not self._focused):
-            session = self._app.session
+            session = self._current.session
             self._tell("notify", "tau" if session is None else f"tau: {_name(session)}", message)
 
     def _focus(self, focused: bool) -> None:
         self._focused = focused
         if focused:
-            self._app.theme_watch.look()
+            self._on_return()
 
     def _tell(self, method: str, *words: Any) -> None:
         """A terminal in memory has no window."""
-        tell = getattr(self._app.front.terminal, method, None)
+        tell = getattr(self._terminal, method, None)
         if tell is not None:
             tell(*words)
 

@@ -29,7 +29,8 @@ from tau.modes.interactive.status.segments import (
 )
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.current_session import CurrentSession
+    from tau.modes.interactive.ports import Display, Tasks
 
 _TELLING = (TurnEnd, AgentEnd, MessageEnd, Compacted, QueueChanged, ThinkingLevelChanged)
 
@@ -37,8 +38,10 @@ _TELLING = (TurnEnd, AgentEnd, MessageEnd, Compacted, QueueChanged, ThinkingLeve
 class StatusLine:
     """Made anew when something happens that it tells of; no clock runs for it."""
 
-    def __init__(self, app: "App") -> None:
-        self._app = app
+    def __init__(self, display: "Display", current: "CurrentSession", tasks: "Tasks") -> None:
+        self._display = display
+        self._current = current
+        self._tasks = tasks
         self._begun_s = time.monotonic()
         self._checkout = GitCheckout()
         self._home = str(Path.home())
@@ -48,7 +51,7 @@ class StatusLine:
         self._checkout = GitCheckout(branch_of(session.cwd))
         self._stop = session.subscribe(self._hear)
         self.refresh()
-        self._app.start(self._look(session))
+        self._tasks.start(self._look(session))
 
     def detach(self) -> None:
         self._stop()
@@ -56,28 +59,28 @@ class StatusLine:
 
     def refresh(self) -> None:
         """Say how things stand now."""
-        app = self._app
-        session = app.session
+        display, session = self._display, self._current.session
         if session is None:
             return
-        chosen = app.settings.status_line
+        chosen = self._current.settings.status_line
         preset = PRESETS.get(chosen.preset)
         left, right = preset or (tuple(chosen.left_segments), tuple(chosen.right_segments))
+        theme = display.theme
         facts = StatusFacts(
-            session, self._checkout, self._begun_s, self._home, app.theme.linear, app.theme.symbols.ellipsis
+            session, self._checkout, self._begun_s, self._home, theme.linear, theme.symbols.ellipsis
         )
         texts = {name: self._text(name, facts) for name in (*left, *right)}
         shown, *shorter = ((self._line(left, kept), self._line(right, kept)) for kept in _narrower(texts))
-        app.editor.set_border_text(*shown, shorter)
-        app.screen.request_render()
+        display.editor.set_border_text(*shown, shorter)
+        display.request_render()
 
     def _text(self, name: Segment, facts: StatusFacts) -> str:
         part = _part(name, facts)
-        return self._app.theme[part.token](clean_line(part.text)) if part.text else ""
+        return self._display.theme[part.token](clean_line(part.text)) if part.text else ""
 
     def _line(self, names: Sequence[Segment], texts: Mapping[Segment, str]) -> str:
-        theme = self._app.theme
-        wanted = SEPARATORS[self._app.settings.status_line.separator]
+        theme = self._display.theme
+        wanted = SEPARATORS[self._current.settings.status_line.separator]
         separator = theme["dim"](
             wanted if wanted.isascii() or not theme.symbols.ellipsis.isascii() else " | "
         )
@@ -86,14 +89,14 @@ class StatusLine:
     def _hear(self, event: AgentEvent) -> None:
         if isinstance(event, _TELLING):
             self.refresh()
-        if isinstance(event, AgentEnd) and self._app.session is not None:
-            self._app.start(self._look(self._app.session))
+        if isinstance(event, AgentEnd) and self._current.session is not None:
+            self._tasks.start(self._look(self._current.session))
 
     async def _look(self, session: Session) -> None:
         """Ask git, and tell if something has changed."""
         branch = branch_of(session.cwd)
         found = GitCheckout(branch, bool(branch) and await is_dirty(session.cwd))
-        if found != self._checkout and session is self._app.session:
+        if found != self._checkout and session is self._current.session:
             self._checkout = found
             self.refresh()
 

@@ -9,7 +9,8 @@ from tau.tui.text.clean import clean_line
 from tau.tui.text.cut import truncate
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
+    from tau.modes.interactive.current_session import CurrentSession
+    from tau.modes.interactive.ports import Display
 
 FOLDED_TASKS = 6
 _LEAST_ROWS = 8
@@ -24,8 +25,9 @@ _WORDS: dict[Status, str] = {
 class TodoPanel(CachedComponent, LiveComponent):
     """`refresh` reads the list anew; an empty list takes no room. `toggle` is the person's wish to see it."""
 
-    def __init__(self, app: "App") -> None:
-        self._app = app
+    def __init__(self, display: "Display", current: "CurrentSession") -> None:
+        self._display = display
+        self._current = current
         self._phases: Phases = ()
         self._wanted = True
         self.expanded = False
@@ -35,7 +37,7 @@ class TodoPanel(CachedComponent, LiveComponent):
         return self._wanted and any(phase.tasks for phase in self._phases)
 
     def refresh(self) -> None:
-        session = self._app.session
+        session = self._current.session
         phases = () if session is None else session.todos.phases
         if phases != self._phases:
             self._phases = phases
@@ -56,19 +58,19 @@ class TodoPanel(CachedComponent, LiveComponent):
         self._put()
 
     def _put(self) -> None:
-        box = self._app.layout.todo
+        box = self._display.layout.todo
         self._rows = None
         if self.shown != bool(box.children):
             box.clear()
             if self.shown:
                 box.add(self)
-        self._app.screen.request_render()
+        self._display.request_render()
 
     def _drawn(self, width: int) -> list[str]:
-        theme = self._app.theme
+        theme = self._display.theme
         rows = [] if theme.linear else [""]
         if self.expanded:
-            most = max(self._app.front.terminal.rows // 2, _LEAST_ROWS)
+            most = max(self._display.terminal.rows // 2, _LEAST_ROWS)
             for phase in self._phases:
                 rows.append(_heading(theme, phase))
                 rows += [_task(theme, task) for task in phase.tasks]

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tau.base.errors import ConfigError
 from tau.base.late import late
@@ -14,9 +14,6 @@ from tau.modes.interactive.themes.symbols import SIGNS
 from tau.modes.interactive.themes.tokens import ROLES, TOKENS
 from tau.tui.style import StyleSpec, Symbols
 from tau.tui.terminal.port import Background, Capabilities, ColorDepth
-
-if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
 
 log = late("tau.base.log")
 
@@ -135,34 +132,3 @@ def tokens_of(theme: ThemeFile, *, color_blind: bool = False) -> dict[str, Style
             inverse=own.inverse,
         )
     return made
-
-
-def use_theme(app: "App", name: str) -> None:
-    """Show everything in this theme from now on. Raises ConfigError."""
-    theme = load_theme(name)
-    app.theme_watch.follow(name, theme)
-    apply_theme(app, theme)
-
-
-def use_background(app: "App", background: Background) -> None:
-    """The terminal told its ground: change to the theme for it. What scrolled away keeps its colours."""
-    apply_theme(app, followed_theme(app, background))
-
-
-def followed_theme(app: "App", background: Background) -> ThemeFile:
-    """The theme for this ground, whose file is watched; a broken one is as it was when it was good."""
-    name = wanted_name(app.settings, background)
-    try:
-        theme = load_theme(name)
-    except ConfigError:
-        app.theme_watch.follow(name)
-        return app.theme_watch.last_good(name) or wanted_theme(app.settings, background)
-    app.theme_watch.follow(name, theme)
-    return theme
-
-
-def apply_theme(app: "App", theme: ThemeFile) -> None:
-    """Draw everything in these colours."""
-    app.theme.use(tokens_of(theme, color_blind=app.settings.theme.color_blind))
-    app.screen.invalidate()
-    app.status_line.refresh()

@@ -1,15 +1,15 @@
 """A theme that the user is working on: its file is looked at once a second, and shown as it has become."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tau.base.errors import ConfigError
 from tau.config.theme_files import ThemeFile
-from tau.modes.interactive.themes import appearance
+from tau.modes.interactive.themes.appearance import load_theme
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
-    from tau.tui.timer import Handle
+    from tau.tui.timer import Handle, Timer
 
 EVERY_S = 1.0
 
@@ -25,8 +25,18 @@ class Stamp(NamedTuple):
 class ThemeWatch:
     """Follows the file of the theme that is shown, if that is the user's: a theme of ours costs nothing."""
 
-    def __init__(self, app: "App") -> None:
-        self._app = app
+    def __init__(
+        self,
+        folder: Path,
+        timer: "Timer",
+        *,
+        on_theme: Callable[[ThemeFile], None],
+        on_problem: Callable[[str], None],
+    ) -> None:
+        self._folder = folder
+        self._timer = timer
+        self._on_theme = on_theme
+        self._on_problem = on_problem
         self._path: Path | None = None
         self._stamp: Stamp | None = None
         self._next: Handle | None = None
@@ -38,7 +48,7 @@ class ThemeWatch:
     def follow(self, name: str, theme: ThemeFile | None = None) -> None:
         """This theme is wanted from now on; `theme` is what it says, None where it cannot be used."""
         self.stop()
-        self._path = self._app.paths.themes / f"{name}.json"
+        self._path = self._folder / f"{name}.json"
         self._stamp = _stamp(self._path)
         self._suspect = self._told = ""
         if theme is not None:
@@ -65,7 +75,7 @@ class ThemeWatch:
             self._look()
 
     def _wait(self) -> None:
-        self._next = self._app.front.timer.call_later(EVERY_S, self._look)
+        self._next = self._timer.call_later(EVERY_S, self._look)
 
     def _look(self) -> None:
         self._wait()
@@ -82,19 +92,19 @@ class ThemeWatch:
 
     def _read(self, name: str) -> None:
         try:
-            theme = appearance.load_theme(name)
+            theme = load_theme(name)
         except ConfigError as error:
             self._suspect = str(error)
             return
         self._suspect = self._told = ""
         self._good[name] = theme
-        appearance.apply_theme(self._app, theme)
+        self._on_theme(theme)
 
     def _tell(self) -> None:
         """Once for each mistake, not for each time that the file is saved with it."""
         if self._suspect != self._told:
             self._told = self._suspect
-            self._app.say(f"{self._suspect} The screen keeps the look that it has.", "warning")
+            self._on_problem(f"{self._suspect} The screen keeps the look that it has.")
         self._suspect = ""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from tau.base.late import late
-from tau.modes.interactive.tool_views import registry
+from tau.modes.interactive.tool_views import fault_log
 from tau.modes.interactive.tool_views.labels import counted
 from tau.modes.interactive.tool_views.view import ToolCallView
 from tau.tui.component import Component
@@ -99,7 +99,7 @@ class LazyRows(Component):
             try:
                 self._rows = self._paint(max(width, 1))
             except Exception as error:  # a frame must not end because of what a tool sent
-                registry.log_once("A part of a tool's block could not be drawn.", error)
+                fault_log.log_once("A part of a tool's block could not be drawn.", error)
                 words = "This part could not be drawn; the log says why."
                 self._rows = [self._theme["error"](row) for row in wrap(words, max(width, 1))]
         return self._rows

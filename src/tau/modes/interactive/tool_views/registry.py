@@ -3,22 +3,10 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from tau.base import log
 from tau.base.late import late
+from tau.modes.interactive.tool_views import fault_log
 from tau.modes.interactive.tool_views.view import RenderedCall, ToolCallView
 from tau.tui.style import Theme
-
-MAX_KINDS = 100
-_told: set[tuple[str, str]] = set()
-
-
-def log_once(message: str, error: Exception) -> None:
-    """Note a fault, unless one of its kind was noted before."""
-    kind = (message, repr(error)[:200])
-    if kind not in _told and len(_told) < MAX_KINDS:
-        _told.add(kind)
-        log.error(message, error)
-
 
 generic = late("tau.modes.interactive.tool_views.generic")
 read = late("tau.modes.interactive.tool_views.read")
@@ -57,12 +45,13 @@ def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
         if view.name in RENDERERS:
             return RENDERERS[view.name].draw(view, theme)
     except Exception as error:
-        log_once(f"The look of a call of {view.name} failed.", error)
+        fault_log.log_once(f"The look of a call of {view.name} failed.", error)
     try:
         return generic.draw(view, theme)
     except Exception as error:
-        log_once("The look of a call of any tool failed.", error)
-        return generic.bare(view, theme)
+        fault_log.log_once("The look of a call of any tool failed.", error)
+        bare: RenderedCall = generic.bare(view, theme)
+        return bare
 
 
 def draw_group(views: Sequence[ToolCallView], theme: Theme) -> RenderedCall:
@@ -70,5 +59,5 @@ def draw_group(views: Sequence[ToolCallView], theme: Theme) -> RenderedCall:
     try:
         return read.draw_group(views, theme)
     except Exception as error:
-        log_once("The look of a group of reads failed; only the last one is shown.", error)
+        fault_log.log_once("The look of a group of reads failed; only the last one is shown.", error)
         return draw(views[-1], theme)

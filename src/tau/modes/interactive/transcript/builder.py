@@ -39,7 +39,7 @@ summaries = late("tau.modes.interactive.transcript.summary")
 class TranscriptBuilder:
     """The one who adds to the transcript. It knows which calls wait for a result and how the last turn ended.
 
-    `told` is what the last failure said, so that nobody says it twice; a stop is told once, too.
+    `failure_text` is what the last failure said, so that nobody says it twice; a stop is told once, too.
     `max_pictures` is how many pictures are kept; `shows_usage` adds the tokens to each answer.
     """
 
@@ -48,7 +48,7 @@ class TranscriptBuilder:
         self.transcript = transcript
         self.max_pictures = 8
         self.shows_usage = False
-        self.told = ""
+        self.failure_text = ""
         self._calls: dict[str, ToolCallState] = {}
         self._reads: ToolBlock | None = None
         self._failure: TurnEndBlock | None = None
@@ -67,7 +67,7 @@ class TranscriptBuilder:
         match message:
             case UserMessage():
                 self._settle_failure()
-                self.told = ""
+                self.failure_text = ""
                 self._stop_told = False
                 self.add(UserBlock(self.scene, message.content))
             case AssistantMessage():
@@ -95,7 +95,7 @@ class TranscriptBuilder:
         self._stop_told = False
         if self._failure is not None:
             self._failure.retried()
-            self.told = ""
+            self.failure_text = ""
 
     def text(self, text: str | None = None) -> TextBlock:
         """Words of the model: complete, or to be appended to."""
@@ -146,20 +146,20 @@ class TranscriptBuilder:
             case "aborted":
                 self.stopped()
             case "error":
-                self.told = judge(Outcome(message=message, messages=[])).remark
-                if self._failure is None or not self._failure.again(self.told):
-                    failure = TurnEndBlock(self.scene, "failed", self.told, is_open=True)
+                self.failure_text = judge(Outcome(message=message, messages=[])).remark
+                if self._failure is None or not self._failure.again(self.failure_text):
+                    failure = TurnEndBlock(self.scene, "failed", self.failure_text, is_open=True)
                     self.add(failure)
                     self._failure = failure
             case "length" if not message.tool_calls:
-                self.told = judge(Outcome(message=message, messages=[])).remark
-                self.add(TurnEndBlock(self.scene, "cut off", self.told))
+                self.failure_text = judge(Outcome(message=message, messages=[])).remark
+                self.add(TurnEndBlock(self.scene, "cut off", self.failure_text))
         if self.shows_usage and (message.usage.input or message.usage.output):
             self.add(UsageLine(self.scene, message.usage))
 
     def stopped(self) -> None:
         """The person stopped the run."""
-        if not self._stop_told and not self.told:
+        if not self._stop_told and not self.failure_text:
             self._stop_told = True
             self.add(TurnEndBlock(self.scene, "stopped"))
 

@@ -5,18 +5,22 @@ from typing import TYPE_CHECKING, Any
 
 from tau.agent import events as e
 from tau.agent.ui import NoticeLevel
+from tau.ai import stream_events
 from tau.ai.stream_events import AssistantMessageEvent, TextDelta, ThinkingDelta, ToolCallDelta
 from tau.ai.wire import AssistantMessage
 from tau.modes.event_lines import compaction_line
+from tau.modes.interactive.transcript.assistant import TextBlock
 from tau.modes.interactive.transcript.builder import TranscriptBuilder
 from tau.modes.interactive.transcript.markdown_preload import MarkdownPreload
 from tau.modes.interactive.transcript.notice import NoticeBlock
-from tau.modes.interactive.transcript.streaming_message import StreamingMessage
-from tau.modes.interactive.transcript.tool_call import was_stopped
+from tau.modes.interactive.transcript.thinking import ThinkingBlock
+from tau.modes.interactive.transcript.tool_call import ToolCallState, was_stopped
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
     from tau.modes.interactive.composer.pending_messages import PendingMessages
+    from tau.modes.interactive.current_session import CurrentSession
+    from tau.modes.interactive.ports import Display
+    from tau.modes.interactive.status.activity_line import ActivityLine
     from tau.modes.interactive.status.todo_panel import TodoPanel
     from tau.modes.interactive.transcript.user_execution import UserExecutionBlock
 
@@ -29,9 +33,18 @@ class TranscriptUpdater:
     """`words` takes what arrives of an answer, `event` all else."""
 
     def __init__(
-        self, app: "App", story: TranscriptBuilder, pending: "PendingMessages", todo: "TodoPanel"
+        self,
+        display: "Display",
+        current: "CurrentSession",
+        activity: "ActivityLine",
+        story: TranscriptBuilder,
+        pending: "PendingMessages",
+        todo: "TodoPanel",
     ) -> None:
-        self._app = app
+        self._theme = display.theme
+        self._request_render = display.request_render
+        self._current = current
+        self._activity = activity
         self.story = story
         self.lines: list[UserExecutionBlock] = []
         """Lines of the person's that run."""
@@ -39,7 +52,7 @@ class TranscriptUpdater:
         self._todo = todo
         self._arriving = StreamingMessage(story)
         self._running: dict[str, str] = {}
-        self._warming = MarkdownPreload(app.front.timer)
+        self._warming = MarkdownPreload(display.timer)
         self._is_open = False
         """Whether an answer has begun and not ended."""
         self._takes: dict[type, Callable[[Any], None]] = {
@@ -53,7 +66,7 @@ class TranscriptUpdater:
             e.TurnEnd: self._turn_end,
             e.RetryStart: self._retry_start,
             e.RetryEnd: self._retry_end,
-            e.FallbackApplied: lambda event: self._app.lane.goes_on(f"Going on with {event.to}"),
+            e.FallbackApplied: lambda event: self._activity.goes_on(f"Going on with {event.to}"),
             e.CompactionStart: self._compaction_start,
             e.CompactionEnd: self._compaction_end,
             e.Compacted: lambda event: self.story.compaction(
@@ -72,18 +85,18 @@ class TranscriptUpdater:
         if kind is TextDelta or kind is ThinkingDelta or kind is ToolCallDelta:
             delta: str = event.delta  # type: ignore[union-attr]
             self._arriving.append(event.content_index, delta)  # type: ignore[union-attr]
-            self._app.lane.heard(len(delta))
+            self._activity.heard(len(delta))
         else:
             doing = self._arriving.take(event)
             if doing:
-                self._app.lane.doing(doing)
-        self._app.screen.request_render()
+                self._activity.doing(doing)
+        self._request_render()
 
     def event(self, event: e.AgentEvent) -> None:
         take = self._takes.get(type(event))
         if take is not None:
             take(event)
-            self._app.screen.request_render()
+            self._request_render()
 
     def over(self) -> None:
         """The run, or the session, is at its end: nothing of it is expected any more."""
@@ -96,14 +109,14 @@ class TranscriptUpdater:
     def _agent_start(self, event: e.AgentStart) -> None:
         self._running.clear()
         self._warming.soon()
-        self._app.lane.begin(WAITING)
+        self._activity.begin(WAITING)
 
     def _agent_end(self, event: e.AgentEnd) -> None:
         """The model has stopped; the run is over when what it did is noted, which may take a moment."""
-        if self._app.session_runs:
-            self._app.lane.doing(NOTING)
+        if self._current.running:
+            self._activity.doing(NOTING)
         else:
-            self._app.lane.end()
+            self._activity.end()
 
     def _message_start(self, event: e.MessageStart) -> None:
         message = event.message
@@ -111,7 +124,7 @@ class TranscriptUpdater:
             self.story.begin_answer()
             self._arriving = StreamingMessage(self.story)
             self._is_open = True
-            self._app.lane.doing(WAITING)
+            self._activity.doing(WAITING)
         else:
             self.story.message(message)
 
@@ -119,7 +132,7 @@ class TranscriptUpdater:
         message = event.message
         if isinstance(message, AssistantMessage) and self._is_open:
             self._is_open = False
-            self._app.lane.used(message.usage.output)
+            self._activity.used(message.usage.output)
             self.story.end_answer(message)
 
     def _tool_start(self, event: e.ToolStart) -> None:
@@ -144,10 +157,10 @@ class TranscriptUpdater:
     def _tell_running(self) -> None:
         names = list(dict.fromkeys(self._running.values()))
         if not names:
-            self._app.lane.doing(WAITING)
+            self._activity.doing(WAITING)
             return
         more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
-        self._app.lane.doing(f"Running {', '.join(names[:_MAX_NAMED])}{more}")
+        self._activity.doing(f"Running {', '.join(names[:_MAX_NAMED])}{more}")
 
     def _turn_end(self, event: e.TurnEnd) -> None:
         if any(was_stopped(result) for result in event.tool_results):
@@ -156,13 +169,13 @@ class TranscriptUpdater:
 
     def _retry_start(self, event: e.RetryStart) -> None:
         words = f"attempt {event.attempt} of {event.max_attempts}"
-        if self._app.theme.linear:  # the record tells the reason only when it is known what came of it
+        if self._theme.linear:  # the record tells the reason only when it is known what came of it
             words += f": {event.error_message}"
-        self._app.lane.retry(event.delay_ms / 1000, words)
+        self._activity.retry(event.delay_ms / 1000, words)
 
     def _retry_end(self, event: e.RetryEnd) -> None:
         if not event.success:
-            self._app.lane.end()
+            self._activity.end()
 
     def _compaction_start(self, event: e.CompactionStart) -> None:
         why = {
@@ -172,7 +185,7 @@ class TranscriptUpdater:
             "idle": "The conversation is long",
         }[event.reason]
         what = "its older output is dropped" if event.action == "shake" else "it is being summarised"
-        self._app.lane.goes_on(f"{why}: {what}")
+        self._activity.goes_on(f"{why}: {what}")
 
     def _compaction_end(self, event: e.CompactionEnd) -> None:
         line = compaction_line(event)
@@ -180,10 +193,10 @@ class TranscriptUpdater:
             self._say(line, "info" if event.aborted else "warning")
         elif event.result is None and event.skipped is not True:
             self._say("The longest parts were shortened to make room; the session keeps them whole.", "info")
-        if self._app.session_runs:
-            self._app.lane.goes_on(WAITING)
+        if self._current.running:
+            self._activity.goes_on(WAITING)
         else:
-            self._app.lane.end()
+            self._activity.end()
 
     def _bash_end(self, event: e.BashEnd) -> None:
         """A line whose block is there ends in it; one that somebody else ran gets a block."""
@@ -204,3 +217,43 @@ class TranscriptUpdater:
 
     def _say(self, text: str, level: NoticeLevel) -> None:
         self.story.add(NoticeBlock(self.story.scene, text, level))
+
+
+class StreamingMessage:
+    """An answer while it arrives: each of its parts has a block that grows.
+
+    `take` gives a few words about what the model does now, where that has changed.
+    """
+
+    def __init__(self, story: TranscriptBuilder) -> None:
+        self._story = story
+        self._parts: dict[int, TextBlock | ThinkingBlock | ToolCallState] = {}
+
+    def append(self, index: int, delta: str) -> None:
+        """More of a part: words, thoughts, or arguments."""
+        part = self._parts.get(index)
+        if isinstance(part, TextBlock | ThinkingBlock):
+            part.append(delta)
+        elif part is not None:
+            part.feed(delta)
+
+    def take(self, event: stream_events.AssistantMessageEvent) -> str:
+        match event:
+            case stream_events.TextStart(index):
+                self._parts[index] = self._story.text()
+                return "Writing"
+            case stream_events.ThinkingStart(index):
+                self._parts[index] = self._story.thinking()
+                return "Thinking"
+            case stream_events.ToolCallStart(index, id, name):
+                self._parts[index] = self._story.call(id, name)
+                return f"Writing a call of {name}"
+            case stream_events.TextEnd(index, text) | stream_events.ThinkingEnd(index, text):
+                part = self._parts.get(index)
+                if isinstance(part, TextBlock | ThinkingBlock):
+                    part.finish(text)
+            case stream_events.ToolCallEnd(index, call):
+                part = self._parts.get(index)
+                if isinstance(part, ToolCallState):
+                    part.complete(call)
+        return ""

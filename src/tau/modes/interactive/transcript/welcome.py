@@ -7,30 +7,20 @@ from tau.tui.component import Component
 from tau.tui.text.wrap import wrap
 
 if TYPE_CHECKING:
-    from tau.modes.interactive.app import App
-
-
-class Welcome:
-    """Says what can be typed, in three lines; `interaction.quietStart` leaves it out."""
-
-    def __init__(self, app: "App") -> None:
-        self._app = app
-
-    def show(self) -> None:
-        if not self._app.settings.interaction.quiet_start:
-            self._app.layout.transcript.add(Greeting(self._app))
-            self._app.screen.request_render()
+    from tau.modes.interactive.ports import Display
 
 
 class Greeting(Component):
-    def __init__(self, app: "App") -> None:
-        self._app = app
+    """Says what can be typed, in three lines."""
+
+    def __init__(self, display: "Display") -> None:
+        self._display = display
         self._rows: list[str] = []
         self._width = 0
 
     def render(self, width: int) -> list[str]:
         if width != self._width:
-            theme, label = self._app.theme, self._app.keys.label
+            theme, label = self._display.theme, self._display.keys.label
             hints = (
                 f"Type a message and press {label('tui.input.submit')}. @ names a file, / a command, "
                 "! runs one.",

@@ -6,7 +6,7 @@ from tau.tui.component import Component, LiveComponent
 from tau.tui.input.bindings import Keymap
 from tau.tui.input.key import InputEvent
 from tau.tui.style import Theme
-from tau.tui.text.clean import clean, clean_line, clean_styled
+from tau.tui.text.clean import clean_line, clean_row, clean_styled
 from tau.tui.timer import Timer
 from tau.tui.widgets.autocomplete import VISIBLE_ITEMS, Autocomplete, Completions, EnterMeans, Spawn
 from tau.tui.widgets.editor.actions import Actions
@@ -66,7 +66,7 @@ class Editor(LiveComponent):
         self._actions = Actions(self._model, self.completing, self._view.layout, keys, self.submit)
         self._actions.enter_means = enter_means
         self._actions.on_history_search = on_history_search
-        self._look = EditorStyle(prompt=_one_line(prompt), placeholder=clean_line(placeholder))
+        self._look = EditorStyle(prompt=clean_row(prompt), placeholder=clean_line(placeholder))
         self._told: tuple[object, int] = (self._model.document, 0)
 
     @property
@@ -144,7 +144,7 @@ class Editor(LiveComponent):
 
     def set_prompt(self, prompt: str = "", placeholder: str | None = None) -> None:
         """What stands before the first row; and, if given, what stands there while there is no text."""
-        self._look = self._look._replace(prompt=_one_line(prompt))
+        self._look = self._look._replace(prompt=clean_row(prompt))
         if placeholder is not None:
             self._look = self._look._replace(placeholder=clean_line(placeholder))
 
@@ -179,10 +179,6 @@ class Editor(LiveComponent):
             if self.on_change is not None:
                 self.on_change()
         return bool(done)
-
-
-def _one_line(text: str) -> str:
-    return clean(text).replace("\n", " ")
 
 
 def _styled_line(text: str) -> str:

@@ -8,36 +8,37 @@ HEADER_BYTES = 256 * 1024
 
 
 class ImageInfo(Struct, frozen=True, kw_only=True):
-    """`None` stands for what the header does not tell, or tells beyond the bytes that are looked at."""
+    """A side of 0 pixels, or None, is what the header does not tell, or tells too late."""
 
     mime_type: str
-    width: int | None = None
-    height: int | None = None
+    width: int = 0
+    height: int = 0
     channels: int | None = None
     alpha: bool | None = None
     animated: bool = False
 
 
+def image_type(data: bytes) -> str | None:
+    """The MIME type of an image, told by its first bytes and not by its name; None if it is no image."""
+    if data.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if data.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if data.startswith((b"GIF87a", b"GIF89a")):
+        return "image/gif"
+    return "image/webp" if data.startswith(b"RIFF") and data[8:12] == b"WEBP" else None
+
+
 def read_header(data: bytes) -> ImageInfo | None:
-    """The image that the bytes are, None if they are none of the four kinds."""
-    head = data[:HEADER_BYTES]
+    """What the bytes say about the image that they are, None if they are none."""
+    kind = image_type(data)
+    if kind is None:
+        return None
+    readers = {"image/png": _png, "image/jpeg": _jpeg, "image/gif": _gif, "image/webp": _webp}
     try:
-        if head.startswith(b"\x89PNG\r\n\x1a\n"):
-            return _png(head)
-        if head.startswith(b"\xff\xd8\xff"):
-            return _jpeg(head)
-        if head.startswith((b"GIF87a", b"GIF89a")):
-            return _gif(head)
-        if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
-            return _webp(head)
+        return readers[kind](data[:HEADER_BYTES])
     except (struct.error, IndexError):  # cut off: at least its kind is known
-        return ImageInfo(mime_type=_kind(head))
-    return None
-
-
-def _kind(head: bytes) -> str:
-    first = {0x89: "image/png", 0xFF: "image/jpeg", 0x47: "image/gif"}
-    return first.get(head[0], "image/webp")
+        return ImageInfo(mime_type=kind)
 
 
 def _png(head: bytes) -> ImageInfo:
@@ -65,8 +66,10 @@ def _png(head: bytes) -> ImageInfo:
 def _jpeg(head: bytes) -> ImageInfo:
     position = 2
     while position < len(head):
-        if head[position] != 0xFF:
-            position += 1
+        if head[position] != 0xFF:  # a few writers leave bytes between segments
+            position = head.find(b"\xff", position)
+            if position < 0:
+                break
             continue
         marker = head[position + 1]
         if marker == 0xFF:
@@ -131,10 +134,10 @@ def _webp(head: bytes) -> ImageInfo:
         height = int.from_bytes(head[27:30], "little") + 1
         if len(head) < 30:
             raise IndexError
-    elif chunk == b"VP8L":
+    elif chunk == b"VP8L" and head[20] == 0x2F:
         (bits,) = struct.unpack_from("<I", head, 21)
         width, height, alpha = (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1, bool(bits >> 28 & 1)
-    elif chunk == b"VP8 ":
+    elif chunk == b"VP8 " and head[23:26] == b"\x9d\x01\x2a":
         width, height = (side & 0x3FFF for side in struct.unpack_from("<HH", head, 26))
     else:
         return ImageInfo(mime_type="image/webp")

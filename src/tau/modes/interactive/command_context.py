@@ -1,0 +1,79 @@
+"""What slash commands and selectors work with."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from tau.agent.ui import NoticeLevel, Ui
+from tau.coding.session.session import Session
+from tau.config.paths import Paths
+from tau.config.settings import Settings
+from tau.modes.interactive.current_session import CurrentSession
+from tau.tui.component import Component
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.commands.command_names import CommandNames
+    from tau.modes.interactive.composer.message_sender import MessageSender
+    from tau.modes.interactive.composer.prompt_recall import PromptRecall
+    from tau.modes.interactive.dialogs.dialog_host import Dialogs
+    from tau.modes.interactive.event_controller import EventController
+    from tau.modes.interactive.ports import AppActions, Display, Notices, Tasks
+    from tau.modes.interactive.status.activity_line import ActivityLine
+    from tau.modes.interactive.status.status_line import StatusLine
+    from tau.modes.interactive.themes.theme_controller import ThemeController
+
+T = TypeVar("T")
+
+
+class CommandContext(NamedTuple):
+    """The parts that a command may use; what nearly all of them do has a name here."""
+
+    display: "Display"
+    current: CurrentSession
+    notices: "Notices"
+    tasks: "Tasks"
+    dialogs: "Dialogs"
+    ui: Ui
+    activity: "ActivityLine"
+    transcript: "EventController"
+    status_line: "StatusLine"
+    themes: "ThemeController"
+    recall: "PromptRecall"
+    sender: "MessageSender"
+    names: "CommandNames"
+    actions: "AppActions"
+
+    @property
+    def session(self) -> Session | None:
+        return self.current.session
+
+    @property
+    def settings(self) -> Settings:
+        return self.current.settings
+
+    @property
+    def paths(self) -> Paths:
+        return self.current.paths
+
+    @property
+    def cwd(self) -> Path:
+        return self.current.cwd
+
+    def require_session(self) -> Session:
+        """Raises TauError while there is none."""
+        return self.current.require()
+
+    def say(self, text: str, level: NoticeLevel = "info") -> None:
+        """A line in the transcript that is not part of the conversation."""
+        self.notices.say(text, level)
+
+    def hint(self, text: str) -> None:
+        self.notices.hint(text)
+
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        return self.tasks.start(work)
+
+    async def ask(self, make: Callable[[Callable[[T | None], None]], Component]) -> T | None:
+        """Show a dialog until it has an answer."""
+        return await self.dialogs.ask(make)

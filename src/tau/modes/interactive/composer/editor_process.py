@@ -1,0 +1,159 @@
+"""Runs an editor of the user's own in a terminal that is joined to ours while it runs."""
+
+import asyncio
+import os
+import shutil
+import signal
+import termios
+import tty
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tau.base.errors import TauError
+from tau.base.files import temporary_folder, write_all
+from tau.base.late import late
+from tau.base.run import LocalRunner, Process, Pty, Runner
+from tau.base.sizes import MIB, format_bytes
+from tau.base.tasks import spawn
+
+shlex = late("shlex")
+
+MAX_BYTES = 16 * MIB
+CHUNK_BYTES = 64 * 1024
+# The first thing that runs tells us which terminal it has, so that we can tell that one our size.
+_TELLING = ("/bin/sh", "-c", 'tty >"$0" 2>/dev/null; exec "$@"')
+
+
+def chosen(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """The command of the editor: VISUAL, EDITOR, or what is there. Raises TauError."""
+    for name in ("VISUAL", "EDITOR"):
+        text = environ.get(name, "").strip()
+        if not text:
+            continue
+        try:
+            words: list[str] = shlex.split(text)
+        except ValueError as error:
+            raise TauError(f"{name} cannot be understood: {error}.") from None
+        return words
+    for program in ("vi", "nano"):
+        if shutil.which(program, path=environ.get("PATH")):
+            return [program]
+    raise TauError("No editor was found; set VISUAL or EDITOR to one.")
+
+
+async def run(argv: Sequence[str], cwd: Path, runner: Runner | None = None) -> int:
+    """The exit code of a program that has the terminal meanwhile. Raises TauError if it cannot be started."""
+    columns, rows = _size()
+    runner = runner or LocalRunner()
+    with private_file("", "tty.txt") as told:
+        try:
+            process = await runner.start(
+                (*_TELLING, str(told), *argv),
+                cwd=cwd,
+                terminal=Pty(columns=columns, rows=rows, echo=True),
+            )
+        except OSError as error:
+            raise TauError(f"{argv[0]} cannot be started: {error.strerror or error}.") from None
+        async with process:
+            with _joined(told) as typed:
+                async with asyncio.TaskGroup() as tasks:
+                    passing = spawn(tasks, _pass_on(typed, process))
+                    async for chunk in process.output():
+                        _show(chunk)
+                    passing.cancel()
+            ended = await process.wait()
+    if ended.code == 127:
+        raise TauError(f"{argv[0]} cannot be found; set VISUAL or EDITOR to your editor.")
+    return ended.code if ended.code is not None else 128 + (ended.signal or 0)
+
+
+async def _pass_on(typed: "asyncio.Queue[bytes]", process: Process) -> None:
+    """What is typed goes to the process; when the terminal is gone, the process goes too."""
+    with suppress(OSError):
+        while data := await typed.get():
+            await process.write(data)
+    await process.kill()
+
+
+@contextmanager
+def _joined(told: Path) -> "Iterator[asyncio.Queue[bytes]]":
+    """The keys of our terminal, as they are; a new size of the window is passed on."""
+    typed: asyncio.Queue[bytes] = asyncio.Queue()
+    if not os.isatty(0):
+        yield typed
+        return
+    loop = asyncio.get_running_loop()
+
+    def read() -> None:
+        try:
+            data = os.read(0, CHUNK_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        typed.put_nowait(data)
+        if not data:
+            loop.remove_reader(0)
+
+    before = termios.tcgetattr(0)
+    tty.setraw(0, termios.TCSANOW)
+    loop.add_reader(0, read)
+    old = signal.signal(signal.SIGWINCH, lambda *_: _resize(told))
+    try:
+        yield typed
+    finally:
+        loop.remove_reader(0)
+        signal.signal(signal.SIGWINCH, old)
+        with suppress(termios.error):
+            termios.tcsetattr(0, termios.TCSADRAIN, before)
+
+
+def _resize(told: Path) -> None:
+    with suppress(OSError, termios.error):
+        fd = os.open(told.read_text().strip(), os.O_RDWR | os.O_NOCTTY)
+        try:
+            columns, rows = _size()
+            termios.tcsetwinsize(fd, (rows, columns))
+        finally:
+            os.close(fd)
+
+
+def _show(data: bytes) -> None:
+    with suppress(OSError):  # a terminal that is gone is noticed by its keys
+        os.set_blocking(1, True)
+        write_all(1, data)
+
+
+def _size() -> tuple[int, int]:
+    try:
+        columns, rows = os.get_terminal_size(1)
+    except OSError:
+        return 80, 24
+    return columns or 80, rows or 24
+
+
+@contextmanager
+def private_file(text: str, name: str) -> Iterator[Path]:
+    """A file that only we can read, in a folder of its own, which an editor may fill as it likes."""
+    folder = temporary_folder() / f"tau-edit-{os.urandom(6).hex()}"
+    folder.mkdir(mode=0o700)
+    file = folder / name
+    try:
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
+            out.write(text.encode("utf-8", "replace"))
+        yield file
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def text_in(file: Path, before: str) -> str:
+    """What the editor has left; most of them end a file with a newline that nobody typed. Raises TauError."""
+    try:
+        size = file.stat().st_size
+        if size > MAX_BYTES:
+            raise TauError(f"The text has {format_bytes(size)}, which is too long; the old one is kept.")
+        text = file.read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        raise TauError(f"The text cannot be read back: {error.strerror}; the old one is kept.") from None
+    return text if before.endswith("\n") else text.removesuffix("\n")

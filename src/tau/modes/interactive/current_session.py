@@ -1,0 +1,40 @@
+"""The session on the screen, and what holds whether or not there is one."""
+
+from pathlib import Path
+
+from tau.base.errors import TauError
+from tau.coding.session.session import Session
+from tau.config.layers import RunOverrides
+from tau.config.paths import Paths
+from tau.config.settings import Settings
+
+
+class CurrentSession:
+    """`session` is None until one is open. `overrides` are what this run sets above the settings files."""
+
+    def __init__(self, settings: Settings, paths: Paths, folder: Path, overrides: RunOverrides) -> None:
+        self.session: Session | None = None
+        self.settings = settings
+        self.paths = paths
+        self.folder = folder
+        """Where tau was started."""
+        self.overrides = overrides
+
+    @property
+    def cwd(self) -> Path:
+        return self.folder if self.session is None else self.session.cwd
+
+    @property
+    def busy(self) -> bool:
+        return self.session is not None and self.session.busy
+
+    @property
+    def running(self) -> bool:
+        """Whether a message now would go into a run that is under way."""
+        return self.session is not None and self.session.activities.running
+
+    def require(self) -> Session:
+        """Raises TauError while there is none."""
+        if self.session is None:
+            raise TauError("The session is still being opened; try again in a moment.")
+        return self.session

@@ -1,0 +1,70 @@
+"""Makes the parts of the screen, each with what it needs."""
+
+import asyncio
+
+from tau.modes.interactive.background_tasks import BackgroundTasks
+from tau.modes.interactive.command_context import CommandContext
+from tau.modes.interactive.commands.command_controller import CommandController
+from tau.modes.interactive.commands.command_names import CommandNames
+from tau.modes.interactive.composer.composer import Composer
+from tau.modes.interactive.current_session import CurrentSession
+from tau.modes.interactive.dialogs.dialog_host import Dialogs
+from tau.modes.interactive.event_controller import EventController
+from tau.modes.interactive.input_controller import InputController
+from tau.modes.interactive.ports import AppActions, Display
+from tau.modes.interactive.status.activity_line import ActivityLine
+from tau.modes.interactive.status.notices import ScreenNotices
+from tau.modes.interactive.status.notifications import Notifications
+from tau.modes.interactive.status.status_line import StatusLine
+from tau.modes.interactive.themes.theme_controller import ThemeController
+from tau.modes.interactive.ui_controller import ScreenUi
+
+
+class Parts:
+    """In an order in which each part is given only such as are there already."""
+
+    def __init__(
+        self, display: Display, current: CurrentSession, group: asyncio.TaskGroup, actions: AppActions
+    ) -> None:
+        self.activity = ActivityLine(display, current)
+        self.transcript = EventController(display, current, self.activity)
+        self.notices = ScreenNotices(display, self.transcript)
+        self.tasks = BackgroundTasks(group, self.notices)
+        self.status_line = StatusLine(display, current, self.tasks)
+        self.themes = ThemeController(display, current, self.notices, self.status_line.refresh)
+        self.notifications = Notifications(display, current, self.themes.check_file)
+        self.dialogs = Dialogs(display.screen, display.layout, display.editor)
+        self.names = CommandNames(current, display.timer)
+        self.composer = Composer(
+            display, current, self.notices, self.tasks, self.activity, actions, self.names.is_command
+        )
+        self.ui = ScreenUi(
+            display,
+            current,
+            self.notices,
+            self.tasks,
+            actions,
+            dialogs=self.dialogs,
+            activity=self.activity,
+            notifications=self.notifications,
+            external_editor=self.composer.external_editor,
+            stop_agent=self.composer.interrupts.stop_agent,
+        )
+        self.context = CommandContext(
+            display,
+            current,
+            self.notices,
+            self.tasks,
+            self.dialogs,
+            self.ui,
+            self.activity,
+            self.transcript,
+            self.status_line,
+            self.themes,
+            self.composer.recall,
+            self.composer.sender,
+            self.names,
+            actions,
+        )
+        self.commands = CommandController(self.context)
+        self.input = InputController(self.context, self.composer, self.commands.complete)

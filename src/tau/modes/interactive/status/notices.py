@@ -1,0 +1,88 @@
+"""What tau tells the person beside the conversation."""
+
+from typing import TYPE_CHECKING
+
+from tau.agent.ui import NoticeLevel
+from tau.base.late import late
+from tau.modes.interactive.transcript.notice import noticed
+from tau.tui.component import CachedComponent, LiveComponent
+
+if TYPE_CHECKING:
+    from tau.modes.interactive.event_controller import EventController
+    from tau.modes.interactive.ports import Display
+    from tau.tui.widgets.toast import ToastStack
+
+toasts = late("tau.tui.widgets.toast")
+
+MAX_HINTS = 2
+MAX_ERROR_ROWS = 8
+_MAX_ERROR_CHARS = 4000
+
+
+class ScreenNotices:
+    """Implements `Notices`: the transcript has the lines, a banner the error, a stack of toasts the hints."""
+
+    def __init__(self, display: "Display", transcript: "EventController") -> None:
+        self._display = display
+        self._transcript = transcript
+        self._banner = Banner(display)
+        self._hints: ToastStack | None = None
+
+    def say(self, text: str, level: NoticeLevel = "info") -> None:
+        self._transcript.notice(text, level)
+
+    def show_error(self, text: str) -> None:
+        """What the transcript has just said is not said again."""
+        if text != self._transcript.reported_failure:
+            self._banner.show(text)
+
+    def clear_error(self) -> None:
+        self._banner.hide()
+
+    def hint(self, text: str, level: NoticeLevel = "info", seconds: float | None = None) -> None:
+        """A line below the editor that goes away by itself."""
+        if self._hints is None:
+            self._hints = toasts.ToastStack(
+                self._display.theme,
+                timer=self._display.timer,
+                request_render=lambda component: self._display.request_render(),
+                max_shown=MAX_HINTS,
+            )
+            self._display.screen.root.add(self._hints)
+        for toast in self._hints.toasts:  # the last word counts; what went wrong stays its time
+            if toast.level == "info":
+                self._hints.dismiss(toast)
+        self._hints.show(text, level, seconds)
+
+    def clear_hints(self) -> None:
+        if self._hints is not None:
+            self._hints.clear()
+
+
+class Banner(CachedComponent, LiveComponent):
+    """An error above the editor, one at a time."""
+
+    def __init__(self, display: "Display") -> None:
+        self._display = display
+        self._text = ""
+
+    def show(self, text: str) -> None:
+        if not text.strip():
+            return
+        self._text, self._rows = text.strip()[:_MAX_ERROR_CHARS], None
+        box = self._display.layout.banner
+        if not box.children:
+            box.add(self)
+        self._display.request_render()
+
+    def hide(self) -> None:
+        if self._display.layout.banner.children:
+            self._display.layout.banner.clear()
+            self._display.request_render()
+
+    def _drawn(self, width: int) -> list[str]:
+        theme = self._display.theme
+        rows = noticed(theme, self._text, "error", width)
+        if len(rows) > MAX_ERROR_ROWS:
+            rows = [*rows[: MAX_ERROR_ROWS - 1], theme.symbols.ellipsis[:width]]
+        return rows if theme.linear else ["", *rows]
