@@ -13,8 +13,8 @@ import pytest
 from tau.agent.effects import Effects
 from tau.agent.output import ToolOutput
 from tau.base.errors import ToolError
-from tau.coding.tools import ToolSettings
 from tau.coding.tools.bash import Bash, BashParams
+from tau.config.settings import BashSettings, Settings
 from tests.coding.context import CallContext, call, call_now, text_of
 
 
@@ -69,7 +69,7 @@ def test_a_time_limit_stops_the_command_and_keeps_its_output(ctx: CallContext) -
 
 
 def test_the_default_time_limit_is_a_setting_and_the_prompt_knows_it(ctx: CallContext) -> None:
-    tool = Bash(ToolSettings(bash_timeout_s=1))
+    tool = Bash(Settings(bash=BashSettings(timeout_seconds=1)))
     assert "Time limit 1 s" in tool.description
     output = call_now(tool, ctx, command="sleep 60")
     assert "time limit of 1 s" in text_of(output)

@@ -16,7 +16,7 @@ from tau.tui.widgets.spacer import Spacer
 if TYPE_CHECKING:
     from tau.coding.approval.hook import ApprovalDecision, ApprovalRequest
     from tau.coding.plan.review import Plan, PlanAnswer
-    from tau.coding.tools.ask import AskAnswer, AskQuestion
+    from tau.coding.questions import AskAnswer, AskQuestion
     from tau.modes.interactive.composer.external_editor import ExternalEditor
     from tau.modes.interactive.current_session import CurrentSession
     from tau.modes.interactive.dialogs.dialog_host import Dialogs
@@ -42,11 +42,12 @@ MAX_NOTICE_CHARS = 10_000
 
 
 class ScreenUi:
-    """Implements `tau.agent.ui.Ui`, and what faces with a screen can do beyond it: `approve`,
-    `ask_questions`, `review_plan`.
+    """Implements `tau.agent.ui.Ui` and `tau.coding.ports.CodingDialogs`.
 
     Questions come one after the other. One that is open when its run is stopped goes away with it.
     """
+
+    terminal = None  # not lent to programs
 
     def __init__(
         self,

@@ -85,7 +85,6 @@ class ProcessTerminal:
         self._output = TerminalOutput(self._stdout_fd, None, self._gone)
 
     def suspend(self) -> None:
-        """Stop the process as Ctrl+Z does in other programs; returns, started again, when it goes on."""
         watcher = self._live.watcher if self._live is not None else None
         self.stop()
         os.kill(0, signal.SIGTSTP)
@@ -97,7 +96,6 @@ class ProcessTerminal:
         self._output.write(text.encode("utf-8", "replace"))
 
     def set_title(self, text: str) -> None:
-        """The title of the window, until `stop`; nothing where there is no window."""
         if self._live is None or self._env.get("TERM", "dumb") in ("dumb", "linux"):
             return
         if not self._live.title_off:
@@ -106,12 +104,10 @@ class ProcessTerminal:
         self.write(sequences.title(text))
 
     def notify(self, title: str, body: str = "") -> None:
-        """A message for a person who looks elsewhere, in the way that the terminal knows."""
         if self._live is not None:
             self.write(notify.notification(title, body, self._live.probes.notify))
 
     def copy(self, text: str) -> bool:
-        """Text to the clipboard, through the terminal; False if it is too long for that."""
         sequence = clipboard.copy_sequence(text, screen=multiplexer(self._env) == "screen")
         if sequence is None:
             return False

@@ -117,14 +117,11 @@ class Interrupts:
 
     def suspend(self) -> bool:
         """Go into the background until the shell brings us back."""
-        stop = getattr(self._display.terminal, "suspend", None)
-        if stop is None:
-            return False
         screen = self._display.screen
         self._keeper.save_now()  # who is put aside may never come back
         screen.suspend()
         try:
-            stop()
+            self._display.terminal.suspend()
         finally:
             screen.resume()
         return True
