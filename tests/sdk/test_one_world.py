@@ -162,6 +162,12 @@ def test_escape_did_not_stop_the_listing_of_a_large_folder(
     assert ended.is_set()
 
 
+def test_a_single_command_has_a_fresh_shell(tmp_path: Path) -> None:
+    output = asyncio.run(tau.call_tool("bash", {"command": "echo $0 >&2; pwd; exit 3"}, tmp_path))
+    text = text_of([part for part in output.content if isinstance(part, tau.TextContent)])
+    assert text.endswith(f"{tmp_path}\n[Exit code 3]") and output.is_error
+
+
 def test_a_single_call_keeps_nothing_for_an_undo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
