@@ -9,7 +9,7 @@ import pytest
 
 from tau.agent import event_stream
 from tau.agent.agent import Agent
-from tau.agent.event_stream import events_of
+from tau.agent.event_stream import stream_events
 from tau.agent.events import AgentEnd, AgentEvent, MessageEnd, MessageUpdate, Notice
 from tau.agent.hooks import Hooks
 from tau.agent.loop import Outcome
@@ -247,7 +247,7 @@ def test_a_reader_may_lag_by_twenty_thousand_events_before_pieces_are_left_out()
                 listeners[0](piece)
             return Outcome(message=None, messages=[])
 
-        return [event async for event in events_of(subscribe, work)], left
+        return [event async for event in stream_events(subscribe, work)], left
 
     piece = MessageUpdate(TextDelta(0, "x"))
     seen, left = asyncio.run(read(20_000))

@@ -24,7 +24,7 @@ A long file of code without a selector is shown in brief, its bodies left out: r
 get the first 300 lines; one call gives at most 3000 lines or 50 KiB.
 Selectors behind the path: `:50-100`, `:50+10` (10 lines from 50), `:50-` (to the end), `:5-9,40-60`, `:raw` (as it is).
 Also read: archives (`a.zip:inner/path`), SQLite (`a.db`, `a.db:table`, `a.db:table:key`, `a.db?q=SELECT ...`), notebooks
-as cells, pdf, docx, pptx, xlsx, epub, rtf, `artifact://ID` (the full output of an earlier call), `local://PATH` (your
+as cells, pdf, docx, pptx, xlsx, epub, `artifact://ID` (the full output of an earlier call), `local://PATH` (your
 notes), `tau://` (tau's own documentation).\
 """,
             "bash": """\
@@ -36,14 +36,14 @@ For files prefer read, edit and write. Start a server with `&` and send its outp
             "edit": """\
 Edits files by line number. `input` has one section per file: the header `¶PATH#TAG`, copied from the latest read, search, write or edit of that file, then hunks.
 
-- `replace N..M:` puts the body in place of lines N to M
+- `replace N..M:` replaces lines N to M with the body
 - `delete N..M` deletes them; it has no body
 - `insert before N:` / `insert after N:` / `insert head:` / `insert tail:`
-- `replace block N:` / `delete block N` / `insert after block N:` mean the whole construct (function, class, statement) that begins on line N. N is its opening line, with decorators their first line; a comment above is not part of it.
+- `replace block N:` / `delete block N` / `insert after block N:` apply to the whole construct (function, class, statement) that starts on line N: its first line, or that of its decorators; not a comment above it.
 
-A body follows each header that ends in `:`. Its rows are `+TEXT`, with the exact indentation; `+` alone is a blank line. There are no `-` rows and no context rows: lines outside every range stay, so name only the lines that change. Text that begins with `+` or `-` is written `++…` or `+-…`.
+A body follows each header that ends in `:`. Its rows are `+TEXT`, with the exact indentation; `+` alone is a blank line. There are no `-` rows and no context rows: lines outside every range stay, so name only the lines that change. Write text that starts with `+` or `-` as `++…` or `+-…`.
 
-All numbers count in the file as shown under the tag, also in later hunks. Each line belongs to one hunk at most. All sections apply together or not at all. The answer has a new tag and new numbers: use them next. If the tag is refused, look at the lines in the answer before you try again.
+All numbers refer to the file as shown under the tag, even in later hunks. Each line belongs to at most one hunk. All sections apply together or not at all. The result has a new tag and new numbers: use them next. If the tag is rejected, check the lines in the result before retrying.
 
 Example, for a file shown as
 

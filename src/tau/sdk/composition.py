@@ -51,14 +51,9 @@ async def compose(
     runner = LocalRunner(shell=settings.shell_path)
     services.callback(runner.close)
     models = await open_models(options, settings, paths, environ, runner, conversation, services)
+    ui, dialogs = options.ui, options.dialogs
     environment = make_environment(
-        conversation,
-        options.cwd,
-        runner,
-        models.roles,
-        settings,
-        ui=options.ui,
-        dialogs=options.dialogs,
+        conversation, options.cwd, runner, models.roles, settings, ui=ui, dialogs=dialogs
     )
     await environment.open(services)
     events, plan, recorder = environment.events, environment.plan, environment.recorder
@@ -70,7 +65,7 @@ async def compose(
         record_costs(complete, conversation),
         resources=resources,
         previews=environment.pending_changes,
-        can_ask=options.ui is not None,
+        can_ask=ui is not None,
     )
     tools = create_tools(options.tools, parts)
     prompt, problems = _prompt(options, paths, settings)

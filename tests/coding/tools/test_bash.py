@@ -20,7 +20,6 @@ from tau.config.paths import user_paths
 from tau.config.settings import BashSettings, Settings
 from tests.coding.context import CallContext, call, text_of
 
-
 ENDED = "[The shell ended with this command; the next one has the state from before it]"
 
 

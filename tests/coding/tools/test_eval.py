@@ -171,7 +171,7 @@ def test_progress_is_shown(ctx: CallContext) -> None:
 
     async def main() -> None:
         cell = py(f"print('one', flush=True)\n{wait}\nprint('two')", title="t")
-        running = asyncio.ensure_future(call(Eval(cells=OWN), ctx, cells=[cell]))
+        running = asyncio.ensure_future(call(Eval(settings=OWN), ctx, cells=[cell]))
         await until(lambda: "one\n" in map(text_of, ctx.updates), 20, lambda: str(ctx.updates))
         (ctx.cwd / "seen").touch()
         await running
