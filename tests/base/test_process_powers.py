@@ -214,7 +214,7 @@ while :; do sleep 0.01; done
         family = runner.family()
         async with await runner.start(f"setsid sh {script} & wait", cwd=HERE, family=family) as process:
             member = int(await anext(process.output()))
-            await until(lambda: state(member) == "T")
+            await until(lambda: state(member) == "T", 8, lambda: "not stopped")
             await family.end()
             assert ends(member)
 
@@ -240,7 +240,7 @@ def test_who_writes_in_the_background_is_not_ended_by_it_and_its_pipe_is_closed_
         async with await runner.start(command, cwd=HERE, family=family) as process:
             await process.wait()
         (tmp_path / "go").write_text("go\n")
-        await until((tmp_path / "lives").exists)
+        await until((tmp_path / "lives").exists, 8, lambda: "not started")
         await family.end()
         assert open_files() == before
 
