@@ -91,7 +91,7 @@ def test_many_matches_of_one_file_are_capped(ctx: CallContext) -> None:
 
 def test_a_pattern_that_is_no_code_is_an_error(ctx: CallContext) -> None:
     write(ctx, {"a.py": "x = 1\n"})
-    for pattern, message in (("foo(", "not valid python"), (" ", "is empty"), ("$A", "fits everything")):
+    for pattern, message in (("foo(", "not valid python"), (" ", "is empty"), ("$A", "matches everything")):
         with pytest.raises(ToolError, match=message):
             ast_grep(ctx, pattern)
 

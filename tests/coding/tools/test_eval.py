@@ -85,7 +85,7 @@ def test_a_time_limit_is_told_and_the_output_kept(ctx: CallContext) -> None:
 
 def test_a_kernel_that_ends_is_told(ctx: CallContext) -> None:
     output = run(ctx, py("import os; os._exit(3)"))
-    expected = "[The cell ended its kernel: it ended with exit code 3, and all variables are gone]\n"
+    expected = "[The cell ended its kernel: it exited with code 3, and all variables are gone]\n"
     assert text_of(output) == expected and output.is_error
 
 
@@ -207,7 +207,7 @@ def test_a_language_that_is_switched_off_or_missing_is_refused(
         with pytest.raises(ToolError, match=f"{setting} is false"):
             run(ctx, cell, tool=off)
     monkeypatch.setenv("PATH", str(ctx.cwd))
-    with pytest.raises(ToolError, match="there is no node here"):
+    with pytest.raises(ToolError, match=r"need Node\.js 18 or newer"):
         run(ctx, py("1"), js("1"))
     assert "js: Node.js" not in Eval(settings=OWN).description
     assert "py: the project" in Eval(settings=OWN).description and "{{" not in Eval(settings=OWN).description

@@ -156,7 +156,7 @@ def test_a_block_that_changes_is_not_committed_before_it_is_final() -> None:
     live.finish()
     hand.draw()
     assert hand.record == [f"other {number}" for number in range(30)]
-    assert hand.screen.stats.emitter == "seam"
+    assert hand.screen.stats.emitter == "rewrite"
 
 
 def test_rows_that_move_above_the_window_are_written_again_and_none_is_lost() -> None:
@@ -207,7 +207,7 @@ def test_a_record_that_is_written_anew_is_below_what_the_history_holds() -> None
     hand = Stagehand(30, 8).start()
     hand.say(1, 60)
     history = hand.terminal.scrollback()
-    hand.screen.request_render(anew=True)
+    hand.screen.request_render(full=True)
     hand.pass_time()
     assert hand.record == [*history, *numbered(1, 60)]
 
@@ -217,10 +217,10 @@ def test_the_history_keeps_the_other_session_to_its_end(multiplexer: bool) -> No
     hand = Stagehand(30, 8, multiplexer=multiplexer, shell="$ tau\r\n").start()
     hand.say(1, 20)
     old = hand.record
-    hand.screen.keep_record()
+    hand.screen.flush_record()
     hand.transcript.clear()
     hand.transcript.add(Lines(*[f"new {number}" for number in range(30)]))
-    hand.screen.request_render(anew=True)
+    hand.screen.request_render(full=True)
     hand.pass_time()
     assert hand.tape[:-3] == [*old, *[f"new {number}" for number in range(30)]]
     hand.screen.stop()

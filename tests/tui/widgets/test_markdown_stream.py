@@ -159,14 +159,14 @@ def test_any_text_in_any_pieces_gives_the_rows_of_one_set_text(
     for chunk in chunks(text, seed):
         markdown.append(chunk)
         rows = markdown.render(width)
-        seam = markdown.seam()
-        assert seam is not None
+        boundary = markdown.commit_boundary()
+        assert boundary is not None
         assert list(rows[: len(settled)]) == settled
-        settled = list(rows[: seam.live_start])
+        settled = list(rows[: boundary.live_start])
     markdown.finish()
     rows = markdown.render(width)
     assert list(rows) == list(Markdown(theme, text, join_lines=join_lines).render(width))
-    assert markdown.seam() is None
+    assert markdown.commit_boundary() is None
     for row in rows:
         assert visible_width(row) <= width
         assert not CONTROLS.search(strip_styles(row))

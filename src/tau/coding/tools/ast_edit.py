@@ -103,7 +103,7 @@ class AstEdit(Tool[AstEditParams]):
         reading = FileReadReport()
         plan = _Plan([], [])
         guard = generated.guard_of(self._settings)
-        async for file in reading.files(scope, [patterns.words(op.pat) for op in ops], ctx):
+        async for file in reading.files(scope, [patterns.required_words(op.pat) for op in ops], ctx):
             _rewrite(file, ops, plan, guard)
         if not plan.staged:
             for op in ops:

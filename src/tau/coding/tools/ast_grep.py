@@ -88,7 +88,7 @@ class AstGrep(Tool[AstGrepParams]):
         cap = MATCHES_IN_ONE_FILE if scope.single else MATCHES_PER_FILE
         found = _Found(page=[])
         pattern_parser.check_shape(params.pat)
-        async for file in reading.files(scope, [patterns.words(params.pat)], ctx):
+        async for file in reading.files(scope, [patterns.required_words(params.pat)], ctx):
             if not pattern_parser.is_code(params.pat, file.language):
                 continue
             matches = patterns.search(params.pat, file.decoded.text, file.language)

@@ -233,7 +233,7 @@ class Bash(Tool[BashParams]):
 
         output = self._job(command.details, work, ctx, already=command.tail())
         if self._shell is not None:
-            self._shell.let_go(command.running)
+            self._shell.detach(command.running)
         rest = command.handed_over()
         return output
 

@@ -74,14 +74,14 @@ class EventController:
     def attach(self, session: Session, *, fresh: bool) -> None:
         """The transcript of this session. `fresh`: what stands there already, a welcome, stays."""
         if not fresh:
-            self._display.screen.keep_record()
+            self._display.screen.flush_record()
             self._clear()
         self._begin(session)
         if session.log.leaf is not None and replay.is_unanswered(session.log):
             self.notice("The last message has no answer yet; /retry asks for it again.", "warning")
         for notice in session.notices:
             self.notice(notice.message.replace(model_resolver.BETTER_MODELS, _BETTER_MODELS), notice.level)
-        self._display.request_render(anew=not fresh)
+        self._display.request_render(full=not fresh)
 
     def detach(self) -> None:
         """Nothing more is told of it; what it did not end is shown as stopped."""
@@ -97,7 +97,7 @@ class EventController:
         if session is not None:
             self._clear()
             self._begin(session)
-            self._display.request_render(force=True, anew=elsewhere)
+            self._display.request_render(force=True, full=elsewhere)
 
     def settled(self, *, stopped: bool = False) -> None:
         """A run has ended, whatever came of it; `stopped`: the person ended it."""

@@ -1,13 +1,13 @@
-"""Where words begin and end: letters and digits of any script, punctuation, and runs of Han and of kana."""
+"""Word boundaries: letters and digits of any script, punctuation, and runs of Han and of kana."""
 
 from tau.tui.widgets.editor.pastes import is_marker
-from tau.tui.widgets.editor.units import after, before
+from tau.tui.widgets.editor.units import next_column, previous_column
 
 SPACE, WORD, HAN, HIRAGANA, KATAKANA, SIGN, PASTE = range(7)
 
 
-def kind_at(line: str, column: int) -> int:
-    """The class of the unit that begins at `column`; a word is a run of one class."""
+def char_class_at(line: str, column: int) -> int:
+    """Return the class of the unit at `column`; a word is a run of one class."""
     char = line[column]
     if char.isalnum() or char == "_":
         return WORD if char < "\u2e80" else _script(char)
@@ -24,34 +24,34 @@ def _script(char: str) -> int:
         return HIRAGANA
     if "\u30a0" <= char <= "\u30ff" or "\u31f0" <= char <= "\u31ff" or "\uff66" <= char <= "\uff9f":
         return KATAKANA
-    if "\u3130" <= char <= "\u318f":  # letters of Hangul, which is written with blanks between words
+    if "\u3130" <= char <= "\u318f":  # Hangul, which puts spaces between words
         return WORD
     is_han = char <= "\u9fff" or "\uf900" <= char <= "\ufaff" or "\U00020000" <= char <= "\U0003ffff"
     return HAN if is_han else WORD
 
 
 def word_end(line: str, column: int) -> int:
-    """The end of the word at or after `column`; the end of the line if there is none."""
-    while column < len(line) and kind_at(line, column) == SPACE:
-        column = after(line, column)
+    """Return the end of the word at or after `column`, or the end of the line."""
+    while column < len(line) and char_class_at(line, column) == SPACE:
+        column = next_column(line, column)
     if column >= len(line):
         return len(line)
-    kind = kind_at(line, column)
-    column = after(line, column)
-    while column < len(line) and kind != PASTE and kind_at(line, column) == kind:
-        column = after(line, column)
+    kind = char_class_at(line, column)
+    column = next_column(line, column)
+    while column < len(line) and kind != PASTE and char_class_at(line, column) == kind:
+        column = next_column(line, column)
     return column
 
 
 def word_start(line: str, column: int) -> int:
-    """The start of the word at or before `column`; the start of the line if there is none."""
-    previous = before(line, column)
-    while column > 0 and kind_at(line, previous) == SPACE:
-        column, previous = previous, before(line, previous)
+    """Return the start of the word at or before `column`, or the start of the line."""
+    previous = previous_column(line, column)
+    while column > 0 and char_class_at(line, previous) == SPACE:
+        column, previous = previous, previous_column(line, previous)
     if column == 0:
         return 0
-    kind = kind_at(line, previous)
-    column, previous = previous, before(line, previous)
-    while column > 0 and kind != PASTE and kind_at(line, previous) == kind:
-        column, previous = previous, before(line, previous)
+    kind = char_class_at(line, previous)
+    column, previous = previous, previous_column(line, previous)
+    while column > 0 and kind != PASTE and char_class_at(line, previous) == kind:
+        column, previous = previous, previous_column(line, previous)
     return column
