@@ -147,7 +147,7 @@ def leaves_a_branch(stage: Stage) -> None:
     seat = talked(stage).send("/tree")
     seat.see("Session tree")
     seat.press("up", "up", "enter").see("Summarize with custom prompt")
-    seat.press("down", "enter").see("Summarizing what is left behind")
+    seat.press("down", "enter").see("Summarizing the branch")
     stage.requested(3)
 
 
@@ -258,7 +258,7 @@ STATES: dict[str, State] = {
         sees("1. SQLite"), says(Call("ask", {"questions": [QUESTION]})), writes=False, never=MAY_HAVE
     ),
     "a plan's review": State(
-        lambda stage: stage.seat.send("/plan make one").see("Approve it and go to work"),
+        lambda stage: stage.seat.send("/plan make one").see("Approve and start"),
         says(*PLAN),
         writes=False,
     ),

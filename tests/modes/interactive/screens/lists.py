@@ -158,13 +158,13 @@ async def labelled(stage: Stage) -> None:
 async def summary(stage: Stage) -> None:
     await tree(stage)
     await stage.press("up", "up", "enter")
-    await stage.show("Summarize the branch that you leave?")
+    await stage.show("Summarize the branch you are leaving?")
 
 
 async def summary_wish(stage: Stage) -> None:
     await summary(stage)
     await stage.press("down", "down", "enter")
-    await stage.show("What matters in the summary?")
+    await stage.show("What should the summary focus on?")
     await stage.type("the decisions")
 
 
@@ -202,7 +202,7 @@ async def going_back(stage: Stage) -> None:
 async def history(stage: Stage) -> None:
     await talked(stage)
     await stage.press("ctrl+r")
-    await stage.show("What was asked before")
+    await stage.show("Prompt history")
     await stage.type("test")
 
 
@@ -396,16 +396,16 @@ SCREENS = {
     ),
     "tree-summary": Screen(
         summary,
-        ("Summarize the branch that you leave?", "No summary", "Summarize", "Summarize with custom prompt"),
+        ("Summarize the branch you are leaving?", "No summary", "Summarize", "Summarize with custom prompt"),
         TALK,
-        told=("Summarize the branch that you leave?", "No summary"),
+        told=("Summarize the branch you are leaving?", "No summary"),
         opens="selectors.tree_selector.ask_summary",
         typed=None,
         settings={"branchSummary.enabled": True},
     ),
     "tree-summary-wish": Screen(
         summary_wish,
-        ("What matters in the summary?", "the decisions"),
+        ("What should the summary focus on?", "the decisions"),
         TALK,
         opens="selectors.tree_selector.ask_summary",
         typed="the decisions",
@@ -440,7 +440,7 @@ SCREENS = {
     ),
     "history": Screen(
         history,
-        ("What was asked before", "Filter: test", "Which test is missing?", "Enter put it into the editor"),
+        ("Prompt history", "Filter: test", "Which test is missing?", "Enter insert into the editor"),
         TALK,
         opens="selectors.prompt_selector.choose_prompt",
         typed="Filter: test",
@@ -481,7 +481,7 @@ SCREENS = {
     ),
     "resume-delete": Screen(
         deleting,
-        ("Delete Fix the greeting?", "Keep it", "Move it to the trash"),
+        ("Delete Fix the greeting?", "Keep it", "Move the session to the trash"),
         before=past_sessions,
         own="…".join(PAST),
         told=("Delete Fix the greeting?", "Keep it"),
