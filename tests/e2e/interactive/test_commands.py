@@ -28,7 +28,7 @@ def test_an_unknown_command_suggests_the_nearest_and_is_typed_again(desk: Desk) 
         ("/queue", "The queue is empty."),
         ("/undo", "There is nothing to undo"),
         ("/theme plum", "The theme is plum"),
-        ("/debug", "Answers as they came"),
+        ("/debug", "Raw responses"),
     ],
 )
 def test_a_command_tells_something(desk: Desk, command: str, told: str) -> None:

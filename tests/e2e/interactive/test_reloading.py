@@ -11,9 +11,7 @@ def test_a_changed_setting_is_told_and_counts(desk: Desk) -> None:
     seat = desk.start().ask("hello", OK)
     seat.see("─ fake-model")
     desk.settings(theme__symbols="ascii")
-    seat.send("/reload").see(
-        'theme.symbols is "ascii" now.', "Reloaded instructions, models and tools."
-    )
+    seat.send("/reload").see('theme.symbols is "ascii" now.', "Reloaded instructions, models and tools.")
     seat.see("- fake-model", "hello", OK)
     seat.ask("and again", OK)
     assert desk.tau.said() == ["hello", "and again"]

@@ -360,9 +360,9 @@ def test_a_compaction_that_fails_or_is_stopped_says_so(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             tell(rig, e.CompactionEnd("context-full", None, False, False, "No room"))
-            await rig.show("! The conversation could not be made shorter: No room.")
+            await rig.show("! Could not shorten the conversation: No room.")
             tell(rig, e.CompactionEnd("context-full", None, True, False))
-            await rig.show("The summary was stopped.")
+            await rig.show("Summary stopped.")
             tell(rig, e.CompactionEnd("shake", None, False, False))
             await rig.show("Shortened the longest parts to make room; the session keeps them in full.")
 
@@ -470,9 +470,7 @@ def test_a_message_of_the_person_that_comes_in_between_is_shown_in_its_place(tmp
 def test_the_notice_of_the_demo_model_names_the_shorter_way_of_the_screen(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            rig.session.notices.append(
-                e.Notice("warning", f"It can chat but not code. {BETTER_MODELS}")
-            )
+            rig.session.notices.append(e.Notice("warning", f"It can chat but not code. {BETTER_MODELS}"))
             rig.parts.transcript.attach(rig.session, fresh=True)
             shown = await rig.show("/login gives tau a key")
             assert "it cannot code" in shown and "ANTHROPIC_API_KEY" not in shown

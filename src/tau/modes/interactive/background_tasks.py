@@ -46,6 +46,4 @@ class BackgroundTasks:
         except Exception as error:
             log.error("A background task failed.", error)
             with suppress(Exception):
-                self._notices.show_error(
-                    f"Internal error: {error!r}. See the log in /debug."
-                )
+                self._notices.show_error(f"Internal error: {error!r}. See the log in /debug.")

@@ -29,9 +29,7 @@ shell_lines = late("tau.modes.interactive.transcript.user_execution")
 MAX_BLOCKS = 1200
 KEPT_BLOCKS = 800
 """Above the first number of blocks, only the second are kept for redrawing; the terminal has the rest."""
-_BETTER_MODELS = (
-    "Add an API key with /login for a real one; local model servers are found automatically."
-)
+_BETTER_MODELS = "Add an API key with /login for a real one; local model servers are found automatically."
 """The screen offers a shorter way than the general advice."""
 _KINDS: "dict[str, ExecutionKind]" = {"!": "bash", "$": "python", "b": "bash", "p": "python"}
 

@@ -177,9 +177,7 @@ class InputController:
             self._context.notices.show_error(str(error))
         except Exception as error:
             log.error(f"The {action} key failed.", error)
-            self._context.notices.show_error(
-                f"Internal error: {error!r}. See the log for details."
-            )
+            self._context.notices.show_error(f"Internal error: {error!r}. See the log for details.")
         return CONSUMED
 
     def _changed(self) -> None:

@@ -251,7 +251,7 @@ async def debug_caches(stage: Stage) -> None:
     await stage.send("/debug")
     await stage.show("Look inside")
     await stage.type("7")
-    await stage.show("Remove what can be done without?")
+    await stage.show("Remove these files?")
 
 
 SCREENS = {
@@ -493,12 +493,12 @@ SCREENS = {
         (
             "Look inside",
             "Log",
-            "Answers as they came",
+            "Raw responses",
             "System",
             "Write a report",
             "Export the session",
             "Clear caches",
-            "Measure the next 10 s",
+            "Profile the next 10 s",
         ),
         opens="debug.menu.open_menu",
         command="debug",
@@ -512,13 +512,13 @@ SCREENS = {
     ),
     "debug-requests": Screen(
         debug_requests,
-        ("No model has been asked yet.", "goes back"),
+        ("No requests yet.", "goes back"),
         opens="debug.requests.show_requests",
         typed=None,
     ),
     "debug-caches": Screen(
         debug_caches,
-        ("Remove what can be done without?", "Entries of the cache", "2. No"),
+        ("Remove these files?", "Entries of the cache", "2. No"),
         opens="debug.menu._caches",
         typed=None,
     ),

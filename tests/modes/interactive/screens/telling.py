@@ -156,5 +156,5 @@ SCREENS = {
     ),
     "changelog": Screen(told("/changelog", "make bench"), ("make bench",), command="changelog", golden=False),
     "name": Screen(renamed, ('The session is called "Greeting by name".',), command="name"),
-    "debug-system": Screen(system, ("processors", "memory of tau", "frames"), command="debug", golden=False),
+    "debug-system": Screen(system, ("processors", "tau memory", "frames"), command="debug", golden=False),
 }

@@ -73,9 +73,7 @@ def _list(context: CommandContext, waiting: list[QueuedMessage]) -> None:
         return
     rows = [(str(number), _WHEN[item.kind], item.text) for number, item in enumerate(waiting, start=1)]
     note = "/queue edit N edits a message, /queue drop N drops it."
-    context.say(
-        "\n".join(["Queued messages:", *columns(context.display, rows, right=(0,), indent=2), note])
-    )
+    context.say("\n".join(["Queued messages:", *columns(context.display, rows, right=(0,), indent=2), note]))
 
 
 def _numbered(waiting: list[QueuedMessage], number: str) -> QueuedMessage:

@@ -33,9 +33,7 @@ async def login(context: "CommandContext", rest: str = "") -> None:
     row = _named(catalog, name) if name else await choose_provider(context, catalog)
     if row is None or not await store_key(context, row):
         return
-    context.say(
-        f"Saved the {row.name} key to {context.paths.auth}, which only you can read.{_models(row)}"
-    )
+    context.say(f"Saved the {row.name} key to {context.paths.auth}, which only you can read.{_models(row)}")
 
 
 async def logout(context: "CommandContext", rest: str = "") -> None:
@@ -97,9 +95,7 @@ async def store_key(context: "CommandContext", row: Provider) -> bool:
         if problem is not None or doubt is None or key == doubted:
             return problem
         doubted = key
-        return (
-            f"{doubt} Press {context.display.keys.label('tui.input.submit')} again to store it anyway."
-        )
+        return f"{doubt} Press {context.display.keys.label('tui.input.submit')} again to store it anyway."
 
     page = KEY_PAGES.get(row.id)
     made = f" Create one at {page}." if page else ""

@@ -45,9 +45,7 @@ class PlanPanel(ChoicePanel):
             markdown.Markdown(display.theme, _below_title(plan)),
             [
                 DialogChoice("approve", "Approve and start"),
-                DialogChoice(
-                    "new", "Approve and start in a new session", "Starts with only the plan."
-                ),
+                DialogChoice("new", "Approve and start in a new session", "Starts with only the plan."),
                 DialogChoice("edit", "Edit in your editor"),
                 DialogChoice("reject", "Send back with a comment"),
                 DialogChoice("keep", "Keep planning"),

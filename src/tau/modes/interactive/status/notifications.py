@@ -1,4 +1,4 @@
-"""Notifications for a user who looks elsewhere: the window title and an alert."""
+"""Notifications for an inattentive user: the window title and an alert."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
