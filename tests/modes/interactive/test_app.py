@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tau.ai.faux import Say
-from tau.tui.text.line_cells import TABS
+from tau.tui.text.line_cells import TAB_WIDTH
 from tests.modes.interactive.rig import rigged, run
 
 
@@ -33,7 +33,9 @@ def test_what_is_typed_before_there_is_a_session_is_not_lost(tmp_path: Path) -> 
 
 
 def test_tabs_are_as_wide_as_the_setting_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(TABS, "width", TABS.width)  # it is the screen's, and another test has another one
+    monkeypatch.setattr(
+        TAB_WIDTH, "width", TAB_WIDTH.width
+    )  # it is the screen's, and another test has another one
 
     async def test() -> None:
         async with rigged(tmp_path, [[Say("x")]], settings={"display.tabWidth": 7}) as rig:

@@ -72,7 +72,7 @@ async def refused(folder: Path, *errors: TauError) -> AsyncIterator[tuple[Rig, l
 def test_without_a_model_there_is_a_way_to_get_one_and_no_stack_trace(tmp_path: Path) -> None:
     async def test() -> None:
         async with refused(tmp_path, NO_KEY) as (rig, _):
-            shown = await rig.show("Welcome to tau: it needs a model")
+            shown = await rig.show("Welcome to tau: choose a model")
             assert "No API key for Anthropic." in shown
             assert "Paste an API key" in shown and "Quit" in shown and "demo model" in shown
             assert "Traceback" not in shown
@@ -87,13 +87,13 @@ def test_a_pasted_key_is_stored_and_the_session_opens(tmp_path: Path) -> None:
         async with refused(tmp_path, NO_KEY) as (rig, tried):
             shown = await rig.show("Paste an API key")
             await rig.type(_number_of(shown, "Paste an API key"))
-            await rig.show("Whose key is it?")
+            await rig.show("Which provider is the key for?")
             await rig.press("enter")
             await rig.show("Key of Anthropic")
             await rig.press("escape")
             await rig.show("Welcome to tau")
             await rig.type(_number_of(shown, "Paste an API key"))
-            await rig.show("Whose key is it?")
+            await rig.show("Which provider is the key for?")
             await rig.press("enter")
             await rig.show("Key of Anthropic")
             rig.terminal.paste("sk-ant-abcdefghijkl")
@@ -182,12 +182,12 @@ def test_the_demo_model_is_fetched_and_the_fetching_can_be_stopped(
 
     async def test() -> None:
         async with refused(tmp_path, NO_KEY) as (rig, _):
-            shown = await rig.show("Fetch the offline demo model")
-            number = _number_of(shown, "Fetch the offline demo model")
+            shown = await rig.show("Download the offline demo model")
+            number = _number_of(shown, "Download the offline demo model")
             await rig.type(number)
             await rig.show("It is being fetched")
             await rig.press("escape")
-            await rig.show("Fetch the offline demo model")
+            await rig.show("Download the offline demo model")
             assert stopped.is_set()
             await rig.type(number)
             await rig.show("The network is down.")
@@ -256,7 +256,7 @@ def test_a_session_that_cannot_be_opened_gives_way_to_a_new_one(tmp_path: Path, 
         async with refused(tmp_path, error) as (rig, tried):
             shown = await rig.show(str(error))
             assert "Try again" in shown
-            await rig.type(_number_of(shown, "Begin a new session instead"))
+            await rig.type(_number_of(shown, "Start a new session instead"))
             await rig.until(lambda: rig.current.session is not None, "a session")
             assert tried[-1].kind == "new"
 

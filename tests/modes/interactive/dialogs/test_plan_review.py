@@ -30,7 +30,7 @@ def test_the_plan_can_be_read_to_its_end_and_approved(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, SCRIPT) as rig:
             shown = await planned(rig)
-            assert "1. Approve it and go to work" in shown and "**" not in shown
+            assert "1. Approve and start" in shown and "**" not in shown
             for _ in range(20):
                 await rig.press("pageDown")
             await rig.show("step 59")
@@ -74,7 +74,7 @@ def test_it_is_sent_back_with_words(tmp_path: Path) -> None:
             await rig.type("4")
             await rig.show("What is to be different:")
             await rig.press("enter")
-            await rig.show("Write what is to be different.")
+            await rig.show("Describe what should change.")
             await rig.send("tests first")
             await rig.show("What comes next.")
             assert rig.session.plan.on

@@ -1,4 +1,4 @@
-"""For a person who looks elsewhere: the title of the window, and a sign when something is there for them."""
+"""Notifications for an inattentive user: the window title and an alert."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -16,9 +16,9 @@ _WORKS = "…"
 
 
 class Notifications:
-    """The terminal says whether it has the focus; where it cannot, it counts as focused.
+    """The terminal reports focus; one that cannot counts as focused.
 
-    `on_return` is called when the person comes back to the window.
+    `on_return` is called when the user returns to the window.
     """
 
     def __init__(self, display: "Display", current: "CurrentSession", on_return: Callable[[], None]) -> None:
@@ -33,11 +33,11 @@ class Notifications:
         match event:
             case AgentStart():
                 self.title(working=True)
-            case AgentEnd():  # it may be tried again: who waits is called when the run is over
+            case AgentEnd():  # it may be retried: notify when the run is over
                 self.title()
 
     def title(self, text: str | None = None, *, working: bool = False) -> None:
-        """Name the window: by what an extension says, or by the session and the folder."""
+        """Set the window title: from an extension, or from the session and folder."""
         if text is not None:
             self._own_title = clean_line(text)
         session = self._current.session
@@ -45,7 +45,7 @@ class Notifications:
         self._terminal.set_title(f"{_WORKS if working else ''}tau: {shortened(name, TITLE_CHARS)}")
 
     def call(self, message: str) -> None:
-        """A sign that something waits for the person, as the settings want it."""
+        """Notify the user as the settings say."""
         when = self._current.settings.interaction.notify
         if when == "always" or (when == "unfocused" and not self._focused):
             session = self._current.session
