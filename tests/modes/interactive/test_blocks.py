@@ -376,10 +376,6 @@ def test_a_python_line_that_the_model_is_not_told_of_says_so(stage: Stage) -> No
     message = PythonExecutionMessage("1 + 1", "2\n", 0, False, False, 0, exclude_from_context=True)
     rows = shown(UserExecutionBlock.of(stage.scene, message))
     assert rows == ["$ 1 + 1", "  2", "  not in the model's context"]
-        "$ 1 + 1",
-        "  2",
-        "  not in the model's context",
-    ]
 
 
 def test_output_without_end_is_bounded_while_it_comes(stage: Stage) -> None:
