@@ -57,8 +57,8 @@ def test_a_session_gets_a_name(tmp_path: Path) -> None:
 def test_the_tree_shows_where_one_can_go_on(tmp_path: Path) -> None:
     shown = piped([[Say("Yes.")]], "one\n/tree\n/tree nothing of it\n/goto nowhere\n", tmp_path)
     assert any(line.endswith("user: one") for line in rows(shown))
-    assert "Nothing has these words." in rows(shown)
-    assert "Name an entry by its id, as /tree shows it: /goto ID." in rows(shown)
+    assert "No matches." in rows(shown)
+    assert "Usage: /goto ID. /tree shows all entries." in rows(shown)
 
 
 def test_what_is_no_command_is_a_message(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_an_editor_takes_lines_up_to_a_dot() -> None:
 def test_time_runs_out() -> None:
     answer, shown = ask(lambda ui: ui.confirm("Sure?", "", timeout=0.01))
     assert answer is None
-    assert "There was no answer in time." in shown
+    assert "No answer in time." in shown
 
 
 def test_a_question_cannot_pretend_to_be_something_else() -> None:

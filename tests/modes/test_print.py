@@ -80,7 +80,7 @@ def test_an_answer_without_words_prints_nothing_but_says_so(
 ) -> None:
     shown = answer([[Think("hm")]], tmp_path)
     assert (shown.code, shown.text) == (0, "")
-    assert capsys.readouterr().err == "tau: The model ended without words.\n"
+    assert capsys.readouterr().err == "tau: The model returned an empty response.\n"
 
 
 def test_an_interrupted_run_exits_with_130(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,1 +1,1 @@
-"""The faces of a session: each one drives it and shows what happens, none re-implements it."""
+"""The modes of tau: each drives a session and shows what happens; none reimplements it."""

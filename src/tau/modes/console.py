@@ -1,4 +1,4 @@
-"""A plain conversation, line by line: for dumb terminals, screen readers, logs and pipes."""
+"""A plain line-by-line conversation for dumb terminals, screen readers, logs and pipes."""
 
 import asyncio
 from collections.abc import Sequence
@@ -21,13 +21,13 @@ idle_tasks = late("tau.modes.idle_tasks")
 
 HELP = """\
 Type a message and press Enter. A backslash at the end of a line continues it; pasted lines stay together.
-While the agent is at work, what you type reaches it at its next step; Ctrl+C stops it.\
+While the agent works, it sees what you type after the current step; Ctrl+C stops it.\
 """
 QUIT = ("/quit", "/exit")
 
 
 class Console:
-    """Make it before the session, which is given its `ui`; then `run` it."""
+    """Create it before the session, which takes its `ui`; then `run` it."""
 
     def __init__(self, lines: LineReader, out: OutputStream) -> None:
         self._lines = lines
@@ -40,7 +40,7 @@ class Console:
         self.ui = ConsoleUi(lines, self._transcript)
 
     async def run(self, session: Session, prompts: Sequence[UserPrompt] = ()) -> int:
-        """Talk until the input ends. At a terminal the exit code is 0, else that of the last message."""
+        """Talk until the input ends. On a terminal the exit code is 0, else that of the last message."""
         self._session, self._commands = session, None
         stop_listening = session.subscribe(self._show)
         try:
@@ -58,14 +58,14 @@ class Console:
         return DONE if self._lines.is_terminal else self._code
 
     def interrupt(self) -> None:
-        """Ctrl+C: stops the run, or wakes the one who waits for a line."""
+        """Ctrl+C: stop the run, or interrupt waiting for a line."""
         if self._session is not None and self._session.busy:
             self._session.abort()
         else:
             self._lines.interrupt()
 
     def stop(self) -> None:
-        """End the conversation now; a run that is under way is stopped and recorded."""
+        """End the conversation now; a current run is stopped and recorded."""
         self._quitting = True
         self._lines.close()
         if self._session is not None:
@@ -73,7 +73,7 @@ class Console:
 
     @property
     def handed_over(self) -> str | None:
-        """What a new session is to begin with, where the user wants one to take over."""
+        """The first prompt of the next session after a handoff."""
         return None if self._commands is None else self._commands.handed_over
 
     @property
@@ -106,10 +106,10 @@ class Console:
         if remark:
             self._transcript.line(remark)
         if waiting := len(session.queue):
-            self._transcript.line(f"Messages of yours that still wait: {waiting}. They follow your next one.")
+            self._transcript.line(f"Queued messages: {waiting}. They follow your next one.")
 
     async def _steer(self, session: Session) -> None:
-        """What is typed during a run goes into it."""
+        """Pass what is typed during a run to the agent."""
         while True:
             try:
                 line = await self._lines.next()
@@ -129,7 +129,7 @@ class Console:
                 self._transcript.line(str(error))
 
     async def _message(self) -> str | None:
-        """The next thing that the user wants; None when there is nothing more."""
+        """The next user input; None at the end."""
         parts: list[str] = []
         warned = False
         while True:
@@ -161,7 +161,7 @@ class Console:
                 return None
 
     async def _read(self, sign: str) -> str | None:
-        """A line, or several that were pasted; one that nobody has seen being typed is shown."""
+        """A line, or several pasted ones; echo it if it was not visible while typed."""
         if self._lines.is_terminal:
             self._transcript.stream(sign)
         line = await self._waited_for()
@@ -174,7 +174,7 @@ class Console:
         return line if line.endswith("\\") else "\n".join([line, *await self._lines.pasted()])
 
     async def _waited_for(self) -> str | None:
-        """The next line; at a terminal the session may do something for itself until it comes."""
+        """The next line; on a terminal, the session may do idle work until it arrives."""
         session = self._session
         if session is None or not self._lines.is_terminal or not session.compaction.settings.idle_enabled:
             return await self._lines.next()

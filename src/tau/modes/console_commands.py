@@ -1,4 +1,4 @@
-"""What a user can type into the plain conversation besides messages: slash commands and shell lines."""
+"""Slash commands and shell lines of the plain conversation."""
 
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -12,16 +12,16 @@ from tau.coding.session.tree_rows import draw_row
 from tau.modes.plain_transcript import PlainTranscript
 
 COMMANDS = """\
-/compact [FOCUS]   put a summary in the place of the older part of the conversation
-/handoff [FOCUS]   write down what matters and go on with it in a new session
-/name [NAME]       name the session, or show its name
-/tree [WORDS]      show what was said, with ids; only what has these words
-/goto ID           go on from there; the way that is left stays in the session
-/undo [N] [PATH]   take back what the agent changed in files; /redo takes that back
-/plan              let the agent look and plan only, or end that
-!COMMAND           run a command and tell the model; !!COMMAND does not tell it
-$CODE              run Python and tell the model; $$CODE does not tell it
-/help              show this; /quit or Ctrl+D ends the conversation\
+/compact [FOCUS]   summarize older messages to free up context
+/handoff [FOCUS]   continue in a new session with a summary
+/name [NAME]       show or set the session name
+/tree [WORDS]      show the conversation with ids; filter by words
+/goto ID           continue from this entry; the old branch stays in the session
+/undo [N] [PATH]   undo the agent's file changes; /redo reverts that
+/plan              toggle plan mode: plan without making changes
+!COMMAND           run a command; !!COMMAND stays out of the model's context
+$CODE              run Python; $$CODE stays out of the model's context
+/help              show this help; /quit or Ctrl+D quits\
 """
 MAX_ROWS = 200
 
@@ -33,10 +33,10 @@ class ConsoleCommands:
         self._session = session
         self._transcript = transcript
         self._help = f"{help}\n{COMMANDS}"
-        self.handed_over: str | None = None  # the first message of the session that takes over
+        self.handed_over: str | None = None  # the first message of the next session
 
     async def run(self, text: str) -> bool:
-        """Whether it was a command. A message may begin with a slash, as a path does."""
+        """Whether it was a command. A message may start with a slash, such as a path."""
         if text.startswith("!") and text.strip("!").strip():
             await self._guarded(self._shell(text))
             return True
@@ -66,7 +66,7 @@ class ConsoleCommands:
             case "help":
                 self._transcript.line(self._help)
             case _ if name.isalpha() and not rest:
-                self._transcript.line(f'There is no command "{text}".\n{self._help}')
+                self._transcript.line(f'Unknown command "{text}".\n{self._help}')
             case _:
                 return False
         return True
@@ -88,9 +88,7 @@ class ConsoleCommands:
         if ran.cancelled:
             self._transcript.line("Stopped.")
         elif ran.exit_code != 0:
-            self._transcript.line(
-                "It was killed." if ran.exit_code is None else f"Exit code {ran.exit_code}."
-            )
+            self._transcript.line("Killed." if ran.exit_code is None else f"Exit code {ran.exit_code}.")
 
     async def _python(self, text: str) -> None:
         exclude = text.startswith("$$")
@@ -101,33 +99,33 @@ class ConsoleCommands:
             self._transcript.line("Stopped.")
 
     async def _compact(self, focus: str) -> None:
-        self._transcript.line("Summarising; Ctrl+C stops it.")
+        self._transcript.line("Summarizing; Ctrl+C stops it.")
         done = await self._session.compact(focus)
         before, after = f"{done.tokens_before:,}", f"{done.tokens_after:,}"
-        self._transcript.line(f"The conversation was compacted from about {before} to {after} tokens.")
+        self._transcript.line(f"Compacted the conversation from about {before} to {after} tokens.")
 
     async def _handoff(self, focus: str) -> None:
-        self._transcript.line("Writing down what matters; Ctrl+C stops it.")
+        self._transcript.line("Writing a summary; Ctrl+C stops it.")
         with self._session.activities.begin(run=True) as abort:
             handoff = await self._session.compaction.handoff(focus, abort)
         self.handed_over = handoff.prompt
-        self._transcript.line("A new session takes over from here.")
+        self._transcript.line("Continuing in a new session.")
 
     async def _name(self, name: str) -> None:
         if name:
             self._session.names.rename(name)
         shown = self._session.names.name
-        self._transcript.line(f'The session is called "{shown}".' if shown else "The session has no name.")
+        self._transcript.line(f'The session name is "{shown}".' if shown else "The session has no name.")
 
     async def _tree(self, words: str) -> None:
         rows = self._session.tree.rows("default", words)
         first = max(0, len(rows) - MAX_ROWS)
         if first:
-            self._transcript.line(f"{first} earlier rows are not shown; /tree WORDS finds them.")
+            self._transcript.line(f"{first} earlier rows not shown; find them with /tree WORDS.")
         for place in range(first, len(rows)):
             self._transcript.line(f"{rows[place].id}  {draw_row(rows, place)}")
         if not rows:
-            self._transcript.line("There is nothing yet." if not words else "Nothing has these words.")
+            self._transcript.line("The session is empty." if not words else "No matches.")
 
     async def _undo(self, words: list[str]) -> None:
         count = int(words.pop(0)) if words and words[0].isdecimal() else 1
@@ -142,7 +140,7 @@ class ConsoleCommands:
         session = self._session
         recorder = session.recorder
         if recorder is None:
-            raise TauError("This session keeps no history of files.")
+            raise TauError("This session has no file history.")
         await recorder.settle()
         plan = plan_of(recorder.undo)
         result = recorder.undo.apply(plan)
@@ -152,18 +150,20 @@ class ConsoleCommands:
     async def _plan(self) -> None:
         on = self._session.plan.toggle()
         self._transcript.line(
-            "Plan mode: the agent looks and writes a plan; /plan ends it." if on else "Plan mode is over."
+            "Plan mode on: the agent explores and writes a plan. /plan turns it off."
+            if on
+            else "Plan mode off."
         )
 
     async def _goto(self, target: str) -> None:
         if target not in self._session.log:
-            raise TauError("Name an entry by its id, as /tree shows it: /goto ID.")
+            raise TauError("Usage: /goto ID. /tree shows all entries.")
         move = await self._session.goto(target)
         if move.already_there:
             self._transcript.line("Already at this point.")
         elif move.cancelled:
-            self._transcript.line("The session stays where it is.")
+            self._transcript.line("Canceled; the session has not moved.")
         elif move.editor_text:
-            self._transcript.line(f"The next message takes the place of this one:\n{move.editor_text}")
+            self._transcript.line(f"Your next message replaces this one:\n{move.editor_text}")
         else:
-            self._transcript.line("The next message goes on from there.")
+            self._transcript.line("Your next message continues from there.")

@@ -1,4 +1,4 @@
-"""Questions to the person as numbered lines on a plain console."""
+"""Questions as numbered lines on a plain console."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -17,10 +17,10 @@ Understand: TypeAlias = Callable[[str], str | None]
 
 
 class ConsoleUi:
-    """Implements `tau.agent.ui.Ui`. An empty line, Ctrl+C and the end of the input cancel a question.
+    """Implements `tau.agent.ui.Ui`. An empty line, Ctrl+C and the end of input cancel a question.
 
-    Where no person sits at the other end, an answer that makes no sense cancels too: asking again would
-    use up what was meant as messages.
+    Without a user at the other end, an invalid answer cancels too: asking again would use up input meant as
+    messages.
     """
 
     def __init__(self, lines: LineReader, transcript: PlainTranscript) -> None:
@@ -46,7 +46,7 @@ class ConsoleUi:
         """Several lines, ended by a line with a single dot."""
         async with self._one_at_a_time:
             self._transcript.line(f"{_indented(title)}\n{prefill}".rstrip())
-            self._transcript.line("Write the text; a line with a single dot ends it, Ctrl+D cancels.")
+            self._transcript.line("Enter the text; end with a single dot on a line, cancel with Ctrl+D.")
             lines: list[str] = []
             while (line := await self._read("")) != END_OF_TEXT:
                 if line is None:
@@ -58,13 +58,13 @@ class ConsoleUi:
         self._transcript.line(message if level == "info" else f"{level}: {message}")
 
     def status(self, key: str, text: str | None) -> None:
-        """A console has no place for what changes all the time."""
+        """A console has no place for changing status."""
 
     def widget(self, key: str, lines: Sequence[str] | None) -> None:
-        """As with `status`."""
+        """See `status`."""
 
     def title(self, text: str) -> None:
-        """As with `status`."""
+        """See `status`."""
 
     async def custom(self, component: Any) -> Any:
         return None
@@ -81,7 +81,7 @@ class ConsoleUi:
                         if answer is not None or not self._lines.is_terminal:
                             return answer
             except TimeoutError:
-                self._transcript.line("There was no answer in time.")
+                self._transcript.line("No answer in time.")
             return None
 
     async def _read(self, sign: str) -> str | None:
@@ -100,12 +100,12 @@ class ConsoleUi:
 
 
 def _indented(text: str) -> str:
-    """Lines of a question cannot pass for something that tau says beside it."""
+    """Indent questions, so that their lines cannot pass for tau's own messages."""
     return text.replace("\n", "\n    ")
 
 
 def _chosen(line: str, options: Sequence[str]) -> str | None:
-    """The option with this number, or the only one that begins with these letters."""
+    """The option with this number, or the only one with this prefix."""
     if line.isascii() and line.isdigit():
         return options[int(line) - 1] if 1 <= int(line) <= len(options) else None
     exact = [option for option in options if option.lower() == line.lower()]

@@ -1,7 +1,7 @@
-"""Events as lines of JSON, each update with the whole partial message in it, as the protocol asks.
+"""Encodes events as JSON lines, each update with the whole partial message, as the protocol requires.
 
-A message that grows by 20,000 pieces would be encoded 40,000 times if each encoded it anew. So its JSON
-is kept and grows with it: a delta is encoded once and appended to its block, and the whole is put in twice.
+A message of 20,000 deltas would be encoded 40,000 times. So its JSON is kept and grows with it: a delta is
+encoded once and appended to its block, and the result is inserted twice.
 """
 
 from typing import Any, TypeAlias, assert_never
@@ -20,7 +20,7 @@ json = late("json")
 ALWAYS_PARSE_BYTES = 2048
 PARSE_AGAIN_AT_GROWTH = 1.05
 
-# Legal inside JSON strings, but some readers take them for the end of a line.
+# Legal inside JSON strings, but some readers treat them as line ends.
 _LINE_ENDS = {
     "\u0085".encode(): b"\\u0085",
     "\u2028".encode(): b"\\u2028",
@@ -32,10 +32,10 @@ _encoder = msgspec.json.Encoder(enc_hook=str)
 
 
 def encode(value: Any) -> bytes:
-    """JSON on one line, whatever the value holds: tools may put anything into their details."""
+    """One line of JSON for any value: tools may put anything into their details."""
     try:
         data = _encoder.encode(value)
-    except UnicodeEncodeError:  # half of a surrogate pair, which UTF-8 has no word for
+    except UnicodeEncodeError:  # half of a surrogate pair, which UTF-8 cannot encode
         plain = msgspec.to_builtins(value, enc_hook=str, str_keys=True)
         data = json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     for raw, escaped in _LINE_ENDS.items():
@@ -45,13 +45,13 @@ def encode(value: Any) -> bytes:
 
 
 class EventEncoder:
-    """One per output, fed with every event in order: it keeps the message that is arriving."""
+    """One per output, fed with every event in order; tracks the streaming message."""
 
     def __init__(self) -> None:
         self._partial = _Partial(b"]}")
 
     def encode(self, event: AgentEvent) -> bytes:
-        """One line, with its end."""
+        """One line, including its end."""
         if isinstance(event, MessageUpdate):
             return self._update(event.assistant_message_event)
         if isinstance(event, MessageStart) and isinstance(event.message, AssistantMessage):
@@ -82,7 +82,7 @@ Growth: TypeAlias = (
 
 
 class _Partial:
-    """The JSON of an unfinished message: what stands before its blocks, the blocks, what stands after."""
+    """The JSON of an unfinished message: the part before its blocks, the blocks, the part after."""
 
     def __init__(self, tail: bytes) -> None:
         self._tail = tail
@@ -109,7 +109,7 @@ class _Partial:
         return b"".join(parts)
 
     def take(self, event: Growth) -> bytes:
-        """Grow by an event; returns its own JSON without the closing brace."""
+        """Apply an event; returns its JSON without the closing brace."""
         match event:
             case s.Start():
                 return b'{"type":"start"'
@@ -144,7 +144,7 @@ class _Partial:
 
 
 class _Prose:
-    """A text or thinking block: the JSON before its text, and its text as JSON so far."""
+    """A text or thinking block: the JSON before its text, and the text as JSON so far."""
 
     __slots__ = ("head", "text")
 
@@ -157,10 +157,10 @@ class _Prose:
 
 
 class _Call:
-    """A tool call whose arguments arrive.
+    """A tool call whose arguments are streaming.
 
-    Reading them again for every piece would cost their length each time, so long ones are read again only
-    when they have grown by a twentieth.
+    Reparsing them for every delta would be quadratic, so long ones are reparsed only after growing by a
+    twentieth.
     """
 
     __slots__ = ("arguments", "head", "length", "parsed_length", "raw")

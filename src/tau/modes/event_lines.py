@@ -1,4 +1,4 @@
-"""What a face says about events that are neither words nor tools, in one line each."""
+"""One-line descriptions of events that are neither text nor tools."""
 
 from tau.agent.events import CompactionEnd, CompactionStart, Notice, RetryStart
 from tau.base.text import sentence
@@ -10,16 +10,16 @@ def notice_line(notice: Notice) -> str:
 
 def retry_line(event: RetryStart) -> str:
     wait = f"{event.delay_ms / 1000:.1f}".removesuffix(".0")
-    again = f"Trying again in {wait} s ({event.attempt} of {event.max_attempts})."
+    again = f"Retrying in {wait} s ({event.attempt} of {event.max_attempts})."
     return f"{sentence(event.error_message)} {again}"
 
 
 def compaction_line(event: CompactionStart | CompactionEnd) -> str | None:
-    """What to say of a compaction that nobody asked for; None: nothing."""
+    """What to say about an automatic compaction; None for nothing."""
     if isinstance(event, CompactionStart):
-        return "The conversation grows too long for the model and is being summarised."
+        return "The conversation is getting too long for the model; summarizing it."
     if event.aborted:
-        return "The summary was stopped."
+        return "Summary stopped."
     if isinstance(event.error_message, str):
-        return f"The conversation could not be made shorter: {sentence(event.error_message)}"
+        return f"Could not shorten the conversation: {sentence(event.error_message)}"
     return None

@@ -1,4 +1,4 @@
-"""How a run ended, as an exit code and a sentence for the user."""
+"""How a run ended, as an exit code and a message."""
 
 from msgspec import UNSET, Struct
 
@@ -10,11 +10,11 @@ FAILED = 1
 WRONG_USE = 2
 TRY_LATER = 75  # EX_TEMPFAIL: the same command may work later
 INTERRUPTED = 130
-NOBODY_READS = 141  # as if SIGPIPE had ended us
+NOBODY_READS = 141  # as if SIGPIPE had killed us
 
 
 class ExitStatus(Struct, frozen=True):
-    """`remark` is empty where all went as it should."""
+    """`remark` is empty on success."""
 
     code: int
     remark: str = ""
@@ -35,10 +35,10 @@ def judge(outcome: Outcome) -> ExitStatus:
         return ExitStatus(code_of(outcome.error), str(outcome.error))
     message = outcome.message
     if message is None:
-        return ExitStatus(FAILED, "The message was not sent: an extension has taken it.")
+        return ExitStatus(FAILED, "The message was not sent: an extension handled it.")
     if message.stop_reason in ("error", "aborted"):
         reason = message.error_message
-        return ExitStatus(FAILED, reason if reason is not UNSET else "The model gave no answer.")
+        return ExitStatus(FAILED, reason if reason is not UNSET else "The model gave no response.")
     if message.stop_reason == "length":
-        return ExitStatus(DONE, "The answer is cut off: it reached the model's output limit.")
+        return ExitStatus(DONE, "The answer was cut off at the model's output limit.")
     return ExitStatus(DONE)

@@ -1,4 +1,4 @@
-"""What a session does while nobody types: it is given a name, and a long conversation is compacted."""
+"""Idle work of a session: naming it, and compacting a long conversation."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,9 +7,9 @@ from tau.coding.session.session import Session
 
 
 async def while_idle(session: Session, *, naming: bool, named: Callable[[], None] | None = None) -> None:
-    """Run this while a person is waited for, and cancel it as soon as there is something to do.
+    """Run this while waiting for the user, and cancel it when there is something to do.
 
-    `naming`: the face shows the session's name, so that it is worth a request; `named` is called then.
+    `naming`: the mode shows the session name, so it is worth a request; `named` is then called.
     """
     if naming and session.names.enabled:
         with session.activities.quietly() as abort:

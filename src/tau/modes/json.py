@@ -1,4 +1,4 @@
-"""JSON mode: the session's header, then every event, one line of JSON each; `--json` takes such lines too."""
+"""JSON mode: the session header, then every event as one line of JSON; `--json` also reads such lines."""
 
 import asyncio
 from collections import deque
@@ -45,9 +45,9 @@ _decoder = msgspec.json.Decoder(_Command)
 
 
 class EventWriter:
-    """Writes the events of a session, those of one turn of the event loop in one write.
+    """Writes session events, batching those of one event loop turn.
 
-    When nobody reads the output any more, the session is aborted.
+    Aborts the session when the reader is gone.
     """
 
     def __init__(self, session: Session, out: OutputStream) -> None:
@@ -85,7 +85,7 @@ class EventWriter:
 
 
 async def run(session: Session, prompts: Sequence[UserPrompt], out: OutputStream) -> int:
-    """`--mode json`: the prompts one after another. Returns the exit code."""
+    """`--mode json`: run the prompts in order. Returns the exit code."""
     writer = _open(session, out)
     stop_listening = session.subscribe(writer.event)
     code = DONE
@@ -106,9 +106,9 @@ async def run(session: Session, prompts: Sequence[UserPrompt], out: OutputStream
 async def run_lines(
     session: Session, prompts: Sequence[UserPrompt], lines: LineReader, out: OutputStream
 ) -> int:
-    """`--json`: messages from lines of JSON, in order, until the lines end or are closed.
+    """`--json`: run messages from JSON lines in order, until the lines end or are closed.
 
-    Returns the exit code of the last message; one that was interrupted on request has not failed.
+    Returns the exit code of the last message; one interrupted on request has not failed.
     """
     writer = _open(session, out)
     conversation = _Conversation(session, writer, prompts, lines)
@@ -126,7 +126,7 @@ async def run_lines(
 
 
 class _Conversation:
-    """Messages that wait for their turn, and the one that has it."""
+    """Queued messages and the current one."""
 
     def __init__(
         self, session: Session, writer: EventWriter, prompts: Sequence[UserPrompt], lines: LineReader
@@ -195,7 +195,7 @@ class _Conversation:
 
 
 def _open(session: Session, out: OutputStream) -> EventWriter:
-    """The header goes first; what there is to say at the start is no event and goes to stderr."""
+    """The header comes first; startup messages are not events and go to stderr."""
     for notice in session.notices:
         tell(notice_line(notice))
     writer = EventWriter(session, out)
@@ -222,4 +222,4 @@ def _explained(error: Exception) -> str:
     if isinstance(error, TauError):
         return str(error)
     known = '{"type":"message","content":"..."} or {"type":"interrupt"}'
-    return f"This line is not understood: {error}. Send {known}."
+    return f"Invalid line: {error}. Send {known}."

@@ -1,4 +1,4 @@
-"""Lines of an input such as stdin, read through the event loop: waiting for one blocks nothing else."""
+"""Reads lines from an input such as stdin through the event loop, without blocking."""
 
 import asyncio
 import os
@@ -17,9 +17,9 @@ class InputInterrupted(Exception):
 
 
 class LineReader:
-    """Nothing is read before somebody waits for it.
+    """Reads nothing before a line is awaited.
 
-    Of several who wait, the one who came last is served first: a question that comes up gets the answer.
+    Of several waiters, the last is served first, so that a new question gets the answer.
     """
 
     def __init__(self, fd: int) -> None:
@@ -29,14 +29,14 @@ class LineReader:
         self._ready: deque[str | TauError] = deque()
         self._waiting: list[asyncio.Future[None]] = []
         self._partial = bytearray()
-        self._skipping = False  # the rest of a line that was too long
+        self._skipping = False  # the rest of an overlong line
         self._ended = False
         self._reading = False
 
     async def next(self) -> str | None:
-        """The next line without its end, None at the end of the input. A cancelled wait loses no line.
+        """The next line without its end; None at the end of input. A canceled wait loses no line.
 
-        Raises TauError for a line that is too long; the lines after it can still be read.
+        Raises TauError for an overlong line; later lines can still be read.
         """
         while not self._ready and not self._ended:
             waiter = asyncio.get_running_loop().create_future()
@@ -58,14 +58,14 @@ class LineReader:
         return line
 
     async def pasted(self) -> list[str]:
-        """On a terminal, the lines that follow at once: nobody types that fast, so they belong together."""
+        """On a terminal, the lines that follow immediately: a paste, so they belong together."""
         lines: list[str] = []
         while self.is_terminal:
             try:
                 async with asyncio.timeout(PASTE_GAP_S):
                     line = await self.next()
             except TimeoutError:
-                if self._ready:  # it came at the last moment
+                if self._ready:  # it arrived at the last moment
                     continue
                 break
             if line is None:
@@ -74,14 +74,14 @@ class LineReader:
         return lines
 
     def interrupt(self) -> None:
-        """Raise Interrupted in the one who waits."""
+        """Raise InputInterrupted in the waiter."""
         for waiter in reversed(self._waiting):
             if not waiter.done():
                 waiter.set_exception(InputInterrupted())
                 return
 
     def close(self) -> None:
-        """Read no more at all: for everybody this is the end of the input."""
+        """Stop reading: everyone sees the end of input."""
         self.closed = self._ended = True
         self._ready.clear()
         self._pause()
@@ -99,7 +99,7 @@ class LineReader:
         try:
             loop.add_reader(self.fd, self._read)
             self._reading = True
-        except PermissionError:  # a file, or /dev/null: never makes anyone wait
+        except PermissionError:  # a file, or /dev/null: never blocks
             loop.call_soon(self._read)
 
     def _read(self) -> None:
@@ -109,7 +109,7 @@ class LineReader:
             data = os.read(self.fd, CHUNK_BYTES)
         except (BlockingIOError, InterruptedError):
             return
-        except OSError:  # a terminal that is gone, or stdin that was never open
+        except OSError:  # a closed terminal, or stdin that was never open
             data = b""
         if data:
             self._split(data)
@@ -130,9 +130,7 @@ class LineReader:
         if not self._skipping:
             self._partial += rest
         if len(self._partial) > MAX_LINE_BYTES:
-            self._ready.append(
-                TauError(f"A line is longer than {format_bytes(MAX_LINE_BYTES)} and is left out.")
-            )
+            self._ready.append(TauError(f"Skipped a line longer than {format_bytes(MAX_LINE_BYTES)}."))
             self._partial.clear()
             self._skipping = True
 

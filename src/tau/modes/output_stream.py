@@ -1,4 +1,4 @@
-"""Where a face writes: every byte goes out at once, and a reader that has gone away is noticed once."""
+"""Unbuffered output that notices once when its reader is gone."""
 
 import os
 import select
@@ -13,7 +13,7 @@ STDOUT = 1
 
 
 class OutputStream:
-    """An open file descriptor to write to. After the reader left, `gone` is set and writing does nothing."""
+    """A file descriptor to write to. Once the reader is gone, `gone` is set and writes do nothing."""
 
     def __init__(self, fd: int = STDOUT) -> None:
         self.fd = fd
@@ -21,11 +21,11 @@ class OutputStream:
         self.is_terminal = os.isatty(fd)
 
     def text(self, text: str) -> None:
-        """Text of unknown origin: what could drive a terminal does not reach one."""
+        """Write untrusted text, without terminal control sequences."""
         self.write((plain(text) if self.is_terminal else text).encode("utf-8", "replace"))
 
     def write(self, data: bytes) -> None:
-        """All of it, waiting for a slow reader. Raises TauError if that is impossible, as on a full disk."""
+        """Write all of it, waiting for a slow reader. Raises TauError on failure, such as a full disk."""
         rest = memoryview(data)
         while rest and not self.gone:
             try:
@@ -35,11 +35,11 @@ class OutputStream:
             except (BrokenPipeError, ConnectionResetError):
                 self.gone = True
             except OSError as error:
-                raise TauError(f"The output cannot be written: {error.strerror}.") from error
+                raise TauError(f"Cannot write output: {error.strerror}.") from error
 
 
 def tell(message: str) -> None:
-    """One line on stderr. That nobody can read it must not stop the work."""
+    """Write one line to stderr; failures must not stop the work."""
     if sys.stderr is None:
         return
     try:
@@ -50,8 +50,8 @@ def tell(message: str) -> None:
 
 
 def silence(stream: TextIO) -> None:
-    """Nobody reads it any more: what is left in its buffer goes nowhere, without a complaint at exit."""
-    with suppress(OSError, ValueError):  # it is closed, or no real stream
+    """Discard what is left in the buffer of a closed pipe, without an error at exit."""
+    with suppress(OSError, ValueError):  # closed, or not a real stream
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)

@@ -1,4 +1,4 @@
-"""A conversation as plain lines: words as they arrive, one line for each tool, nothing that is redrawn."""
+"""A conversation as plain lines: text as it streams, one line per tool, nothing redrawn."""
 
 from typing import Any
 
@@ -23,12 +23,12 @@ from tau.modes.event_lines import compaction_line, notice_line, retry_line
 from tau.modes.output_stream import OutputStream
 
 SUMMARY_CHARS = 100
-# What says most about a call, in this order; a call without any of them shows all its arguments.
+# The most telling arguments, in order; a call without any shows them all.
 TELLING_ARGUMENTS = ("command", "path", "url", "pattern", "query")
 
 
 class PlainTranscript:
-    """Knows whether the cursor stands at the start of a line: nothing is glued to what came before."""
+    """Tracks whether the cursor is at the start of a line, so that output never runs together."""
 
     def __init__(self, out: OutputStream) -> None:
         self.out = out
@@ -37,7 +37,7 @@ class PlainTranscript:
         self._calls: dict[str, str] = {}
 
     def stream(self, text: str) -> None:
-        """Part of a line."""
+        """Write part of a line."""
         text = plain(text)
         if text:
             self._open_call = None
@@ -45,7 +45,7 @@ class PlainTranscript:
             self._at_start = text.endswith("\n")
 
     def line(self, text: str) -> None:
-        """A line of its own."""
+        """Write a separate line."""
         self.fresh_line()
         self.stream(f"{text}\n")
 
@@ -54,7 +54,7 @@ class PlainTranscript:
             self.stream("\n")
 
     def typed_line(self) -> None:
-        """The user has pressed Enter, which moved the cursor."""
+        """The user pressed Enter, which moved the cursor."""
         self._at_start = True
 
     def event(self, event: AgentEvent) -> None:

@@ -1,4 +1,4 @@
-"""Print mode: sends the prompts, then writes the words of the last answer to stdout, and nothing else."""
+"""Print mode: sends the prompts, then writes only the last answer to stdout."""
 
 import os
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ STDERR = 2
 
 
 async def run(session: Session, prompts: Sequence[UserPrompt], out: OutputStream) -> int:
-    """Returns the exit code. Prompts after one that failed are not sent."""
+    """Returns the exit code. Stops at the first failing prompt."""
     for notice in session.notices:
         tell(notice_line(notice))
-    if not session.model.demo and os.isatty(STDERR):  # a person is watching, not a script
-        tell(f"Using {session.model.key}; --model takes another one, --list-models shows them.")
+    if not session.model.demo and os.isatty(STDERR):  # a user is watching, not a script
+        tell(f"Using {session.model.key}; choose another with --model, see --list-models.")
     stop_listening = session.subscribe(_tell_event)
     outcome: Outcome | None = None
     try:
@@ -27,7 +27,7 @@ async def run(session: Session, prompts: Sequence[UserPrompt], out: OutputStream
             outcome = await session.prompt(prompt.text, prompt.images)
             verdict = judge(outcome)
             if verdict.code == INTERRUPTED and session.log.path is not None:
-                tell(f"{verdict.remark} What was said so far is kept; tau --continue goes on from there.")
+                tell(f"{verdict.remark} Your progress is saved; resume with tau --continue.")
             elif verdict.remark:
                 tell(verdict.remark)
             if verdict.code != DONE:
@@ -41,7 +41,7 @@ async def run(session: Session, prompts: Sequence[UserPrompt], out: OutputStream
 
 def _answer(text: str, out: OutputStream) -> None:
     if not text.strip():
-        tell("The model ended without words.")
+        tell("The model returned an empty response.")
         return
     out.text(text if text.endswith("\n") else f"{text}\n")
 

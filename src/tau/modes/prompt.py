@@ -1,4 +1,4 @@
-"""What the user sends in one go."""
+"""One user prompt."""
 
 from msgspec import Struct
 

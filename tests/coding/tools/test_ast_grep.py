@@ -10,7 +10,10 @@ from tau.agent.output import ToolOutput
 from tau.base.errors import ToolError
 from tau.coding.files import source_files
 from tau.coding.tools.ast_grep import AstGrep, AstGrepParams
+from tau.config.settings import EditSettings, Settings
 from tests.coding.context import CallContext, call_now, text_of
+
+PLAIN = Settings(edit=EditSettings(mode="replace"))  # without tags
 
 
 def write(ctx: CallContext, files: dict[str, str]) -> None:
@@ -21,7 +24,7 @@ def write(ctx: CallContext, files: dict[str, str]) -> None:
 
 
 def ast_grep(ctx: CallContext, pat: str, paths: str | list[str] = ".", **more: int) -> ToolOutput:
-    return call_now(AstGrep(tagged=False), ctx, pat=pat, paths=paths, **more)
+    return call_now(AstGrep(PLAIN), ctx, pat=pat, paths=paths, **more)
 
 
 def test_matches_are_grouped_by_file_with_their_lines(ctx: CallContext) -> None:

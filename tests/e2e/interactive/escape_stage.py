@@ -13,7 +13,7 @@ from tests.e2e.program import FAKE, wait_for
 from tests.support.fake_answers import Scriptable
 
 NEXT = "Here I am."
-STOPPED = "Stopped. Type to go on, or /retry."
+STOPPED = "Stopped. Type to continue, or /retry."
 PLACE = "TAU_ESCAPE_PLACE"
 SYNCHRONIZED = 2026
 _SPINNER = range(0x2800, 0x2900)

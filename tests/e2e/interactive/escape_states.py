@@ -147,7 +147,7 @@ def leaves_a_branch(stage: Stage) -> None:
     seat = talked(stage).send("/tree")
     seat.see("Session tree")
     seat.press("up", "up", "enter").see("Summarize with custom prompt")
-    seat.press("down", "enter").see("Summarizing what is left behind")
+    seat.press("down", "enter").see("Summarizing the branch")
     stage.requested(3)
 
 
@@ -208,7 +208,7 @@ STATES: dict[str, State] = {
     ),
     "streaming thinking": State(sees_tag, streams(lambda tag: Thinking(f"{tag} " * 4000, deltas=4000))),
     "streaming arguments": State(
-        sees_tag, streams(write_call), never=MAY_HAVE, says=(STOPPED, "Stopped before it began.")
+        sees_tag, streams(write_call), never=MAY_HAVE, says=(STOPPED, "Stopped before it started.")
     ),
     "a stalled answer": State(requests, says(STALLED)),
     "a command": State(Stage.begun, runs("MARK; sleep 1000")),
@@ -230,7 +230,7 @@ STATES: dict[str, State] = {
         says(Call("search", {"pattern": "x", "paths": "."})),
         prepare=stuck_search,
         never=MAY_HAVE,
-        says=(STOPPED, "Stopped before it ended."),
+        says=(STOPPED, "Stopped before it finished."),
     ),
     "a cell": State(Stage.begun, evaluates("MARK\nimport time\ntime.sleep(1000)"), lives_on="kernels/guest"),
     "a cell that computes": State(Stage.begun, evaluates("MARK\nwhile True: pass"), lives_on="kernels/guest"),
@@ -246,7 +246,7 @@ STATES: dict[str, State] = {
         ASK,
         writes=False,
         never=MAY_HAVE,
-        says=(STOPPED, "Stopped before it began."),
+        says=(STOPPED, "Stopped before it started."),
     ),
     "several approvals": State(
         sees("Allow once"), runs("touch made", "touch made-2"), ASK, writes=False, never=MAY_HAVE
@@ -258,7 +258,7 @@ STATES: dict[str, State] = {
         sees("1. SQLite"), says(Call("ask", {"questions": [QUESTION]})), writes=False, never=MAY_HAVE
     ),
     "a plan's review": State(
-        lambda stage: stage.seat.send("/plan make one").see("Approve it and go to work"),
+        lambda stage: stage.seat.send("/plan make one").see("Approve and start"),
         says(*PLAN),
         writes=False,
     ),

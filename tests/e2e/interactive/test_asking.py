@@ -49,7 +49,7 @@ def test_plan_mode_keeps_the_agent_from_changing_files(desk: Desk) -> None:
     seat.see("Plan mode: the agent looks and writes a plan")
     seat.send("change it").see("I only looked.")
     assert not (desk.tau.project / "a.txt").exists()
-    seat.send("/plan off").see("Plan mode is over.")
+    seat.send("/plan off").see("Plan mode off.")
 
 
 def test_a_key_turns_plan_mode_on(desk: Desk) -> None:

@@ -25,10 +25,10 @@ def test_an_unknown_command_suggests_the_nearest_and_is_typed_again(desk: Desk) 
         ("/jobs", "Nothing runs in the background"),
         ("/changelog", "Added"),
         ("/shake", "heavy output"),
-        ("/queue", "Nothing waits to be sent."),
+        ("/queue", "The queue is empty."),
         ("/undo", "There is nothing to undo"),
         ("/theme plum", "The theme is plum"),
-        ("/debug", "Answers as they came"),
+        ("/debug", "Raw responses"),
     ],
 )
 def test_a_command_tells_something(desk: Desk, command: str, told: str) -> None:
@@ -59,7 +59,7 @@ def test_compact_puts_a_summary_in_place(desk: Desk) -> None:
     seat = desk.start().ask("tell me", "An answer.").ask("tell more", "A second one.")
     seat.send("/compact")
     seat.until(lambda _: len(desk.tau.server.requests) == 4, "the requests for a summary")
-    seat.see("What was said before is summarised")
+    seat.see("Summarized earlier messages")
     seat.send("go on").see("After it.")
     assert any("elephants" in said for said in desk.tau.said())
 

@@ -16,7 +16,7 @@ def row(seat: Seat, text: str) -> str:
 
 def test_usage_counts_the_requests_and_tokens_of_the_session(desk: Desk) -> None:
     seat = desk.start(rows=40)
-    seat.send("/usage").see("Nothing was used yet.")
+    seat.send("/usage").see("No usage yet.")
     seat.ask("one", OK).ask("two", OK)
     seat.send("/usage").see("requests", "came from the cache")
     assert re.search(r"\b2 10k 0 20 .*fake/fake-model", row(seat, "fake/fake-model"))
@@ -45,7 +45,7 @@ def test_context_says_what_fills_the_window(desk: Desk) -> None:
     desk.tau.script(Call("bash", {"command": "seq 1 2000"}), "Counted.")
     seat = desk.start(rows=50).ask("count to two thousand", "Counted.")
     seat.send("/context").see("of 128,000 tokens are used", "system prompt", "AGENTS.md (1 file)", "free")
-    seat.see("results of tools", "your messages", "answers", "it is made smaller by itself")
+    seat.see("tool results", "your messages", "answers", "it is made smaller by itself")
     shares = [found for one in seat.term.screen() if (found := re.search(r"(\d+) %", one))]
     assert len(shares) >= 2
 
@@ -87,7 +87,7 @@ def test_a_message_that_waits_for_a_compaction_comes_back_when_that_is_stopped(d
     long = ["An answer. " * 500, "A second one. " * 500]
     desk.tau.script(*long, Silence(after_events=3), "Late answer.")
     seat = desk.start().ask("tell me", "An answer.").ask("tell more", "A second one.")
-    seat.send("/compact").see("Summarising what was said")
+    seat.send("/compact").see("Summarizing the conversation")
     seat.send("my next question").see("Next: my next question")
     seat.press("escape")
     seat.editor_is("my next question")
@@ -109,7 +109,7 @@ def test_a_message_that_waits_for_a_compaction_is_sent_by_itself(desk: Desk) -> 
 
 def test_the_list_of_tasks_is_made_changed_and_kept(desk: Desk) -> None:
     seat = desk.start(rows=40).send("/todo")
-    seat.see("There are no tasks; /todo append TEXT adds one.")
+    seat.see("The todo list is empty; add a task with /todo append TEXT.")
     seat.send("/todo append find the fault").see("Added: find the fault", "1 task left.")
     seat.send("/todo append mend it").see("2 tasks left.")
     seat.send("/todo start 1").see("At work: find the fault")
@@ -126,7 +126,7 @@ def test_the_list_of_tasks_is_made_changed_and_kept(desk: Desk) -> None:
     back = desk.start("-c", rows=40)
     back.see("what is left?")
     back.send("/todo").see("  1 [x] find the fault", "mend it")
-    back.send("/todo clear").see("The list of tasks is empty.")
+    back.send("/todo clear").see("Todo list cleared.")
     back.send("/todo import").see("The list has 2 tasks now.")
 
 
@@ -167,7 +167,7 @@ def test_what_waits_is_listed_changed_and_dropped_by_its_number(desk: Desk) -> N
     seat.send("second one").see("Next: second one")
     seat.write("third one").press("alt+enter").see("Afterwards: third one")
     seat.send("/queue").see("1  next        first one", "3  afterwards  third one")
-    seat.send("/queue drop 2").see("Dropped; it is not sent.")
+    seat.send("/queue drop 2").see("Message dropped.")
     seat.miss("Next: second one")
     seat.send("/queue edit 1").miss("Next: first one")
     seat.editor_is("first one")

@@ -65,7 +65,7 @@ def test_ctrl_r_searches_the_messages_of_earlier_sessions(desk: Desk) -> None:
     first = desk.start().ask("find the purple elephant", OK)
     assert first.leave() == 0
     seat = desk.start().press("ctrl+r")
-    seat.see("What was asked before")
+    seat.see("Prompt history")
     seat.term.type("purple")
     seat.see("find the purple elephant")
     seat.press("enter")

@@ -12,7 +12,7 @@ from tests.e2e.interactive.desk import MODELS, OK, Desk, Seat
 from tests.support.fake_answers import Status
 
 KEY, OTHER_KEY = "sk-proof-0123456789abcdef", "sk-other-fedcba9876543210"
-SETUP = "Welcome to tau: it needs a model"
+SETUP = "Welcome to tau: choose a model"
 
 
 def know_provider(desk: Desk) -> None:
@@ -68,7 +68,7 @@ def choose(seat: Seat, label: str) -> None:
 
 def choose_provider(seat: Seat) -> None:
     choose(seat, "Paste an API key")
-    seat.see("Whose key is it?")
+    seat.see("Which provider is the key for?")
     seat.term.type("fake")
     seat.miss("Anthropic")
     seat.press("enter")
@@ -205,8 +205,8 @@ def test_login_replaces_a_key_for_the_next_request(desk: Desk) -> None:
 
 def test_login_can_be_left_without_a_change(desk: Desk) -> None:
     seat = with_key(desk, OTHER_KEY)
-    seat.send("/login").see("Whose key is it?", "Anthropic")
-    seat.press("escape").miss("Whose key is it?")
+    seat.send("/login").see("Which provider is the key for?", "Anthropic")
+    seat.press("escape").miss("Which provider is the key for?")
     seat.send("/login fake").see("Key of fake")
     seat.press("escape").miss("Key of fake")
     assert stored(desk)["fake"] == {"type": "api_key", "key": OTHER_KEY}
@@ -220,7 +220,7 @@ def test_login_of_an_unknown_provider_says_which_there_are(desk: Desk) -> None:
 
 def test_logout_forgets_the_key(desk: Desk) -> None:
     seat = with_key(desk, OTHER_KEY)
-    seat.send("/logout").see("Which key is to be forgotten?", "Forget fake")
+    seat.send("/logout").see("Which key do you want to remove?", "Forget fake")
     seat.press("2").see("The key of fake is forgotten.")
     assert "fake" not in stored(desk)
     seat.send("/logout").see("No keys are stored")

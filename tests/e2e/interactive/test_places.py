@@ -37,7 +37,7 @@ def test_goto_a_message_of_ones_own_brings_it_back_to_be_changed(desk: Desk) -> 
 
 def test_goto_an_answer_goes_on_behind_it(desk: Desk) -> None:
     seat = talked(desk)
-    seat.send(f"/goto {entry(desk, 'Answer one.')}").see("The next message goes on from here.")
+    seat.send(f"/goto {entry(desk, 'Answer one.')}").see("Your next message continues from here.")
     seat.miss("Answer two.")
     seat.ask("question three", "Another answer.")
     assert desk.tau.said() == ["question one", "question three"]
@@ -55,7 +55,7 @@ def test_goto_nowhere_says_so_and_is_typed_again(desk: Desk) -> None:
 def test_branch_makes_a_new_session_from_a_message_on(desk: Desk) -> None:
     desk.settings(interaction__doubleEscape="branch")
     seat = talked(desk)
-    seat.send("/branch").see("Branch: a new session from one of your messages on", "question one")
+    seat.send("/branch").see("Branch: start a new session from one of your messages", "question one")
     seat.press("enter").see("the other one is as it was")
     seat.editor_is("question two")
     answers = [row.strip() for row in seat.see("Answer one.") if row.strip().startswith("Answer ")]
@@ -74,7 +74,7 @@ def test_branch_leads_to_the_tree_for_those_who_have_it_behind_escape(desk: Desk
 
 def test_branch_without_a_message_says_so(desk: Desk) -> None:
     desk.settings(interaction__doubleEscape="branch")
-    desk.start().send("/branch").see("You have not said anything yet to go back to.")
+    desk.start().send("/branch").see("There are no messages to go back to yet.")
 
 
 def test_fork_without_a_message_says_so(desk: Desk) -> None:
@@ -110,7 +110,7 @@ def test_a_block_of_code_is_copied_alone(desk: Desk) -> None:
 
 
 def test_copy_without_an_answer_says_so(desk: Desk) -> None:
-    desk.start().send("/copy").see("Nothing has been said yet that could be copied.")
+    desk.start().send("/copy").see("There is nothing to copy yet.")
 
 
 def test_init_asks_for_the_file_with_the_wishes_of_the_person(desk: Desk) -> None:

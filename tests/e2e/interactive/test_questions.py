@@ -20,7 +20,7 @@ PARTS = {"id": "parts", "question": "Which parts?", "options": ["Search", "Expor
 PLAN = "# Mend the parser\n\n1. Find the fault\n2. Mend it\n"
 WRITES = Call("write", {"path": "local://plan.md", "content": PLAN})
 HANDS_IN = Call("resolve", {"action": "apply", "reason": "ready"})
-APPROVE = "Approve it and go to work"
+APPROVE = "Approve and start"
 
 
 def asked(desk: Desk, *questions: dict[str, Any]) -> Seat:
@@ -141,7 +141,7 @@ def test_a_plan_is_approved_only_on_purpose(desk: Desk) -> None:
 def test_a_plan_goes_back_with_remarks(desk: Desk) -> None:
     seat = planned(desk, "I shall think again.")
     seat.press("4").see("What is to be different:")
-    seat.press("enter").see("Write what is to be different.")
+    seat.press("enter").see("Describe what should change.")
     seat.term.type("begin with the tests")
     seat.see("begin with the tests")
     seat.press("enter").see("I shall think again.")

@@ -46,7 +46,7 @@ def test_the_queue_can_be_seen_and_cleared(desk: Desk) -> None:
     seat = desk.start().send("work")
     seat.see("These words")
     seat.send("one").see("Next: one")
-    seat.send("/queue").see("Waiting to be sent:")
+    seat.send("/queue").see("Queued messages:")
     seat.send("/queue clear").see("1 message dropped.")
     seat.miss("Next: one")
 
@@ -60,4 +60,4 @@ def test_a_command_that_needs_rest_says_so_and_is_typed_again(desk: Desk) -> Non
 
 
 def test_alt_up_with_nothing_waiting_says_so(desk: Desk) -> None:
-    desk.start().press("alt+up").see("Nothing waits to be sent.")
+    desk.start().press("alt+up").see("The queue is empty.")

@@ -11,9 +11,7 @@ def test_a_changed_setting_is_told_and_counts(desk: Desk) -> None:
     seat = desk.start().ask("hello", OK)
     seat.see("─ fake-model")
     desk.settings(theme__symbols="ascii")
-    seat.send("/reload").see(
-        'theme.symbols is "ascii" now.', "Instructions, models and tools were read again."
-    )
+    seat.send("/reload").see('theme.symbols is "ascii" now.', "Reloaded instructions, models and tools.")
     seat.see("- fake-model", "hello", OK)
     seat.ask("and again", OK)
     assert desk.tau.said() == ["hello", "and again"]
@@ -21,12 +19,12 @@ def test_a_changed_setting_is_told_and_counts(desk: Desk) -> None:
 
 
 def test_without_a_change_it_says_so(desk: Desk) -> None:
-    desk.start().send("/reload").see("No setting has changed.")
+    desk.start().send("/reload").see("No settings changed.")
 
 
 def test_another_key_counts_at_once(desk: Desk) -> None:
     seat = desk.start().send("/reload")
-    seat.see("No setting has changed.")
+    seat.see("No settings changed.")
     desk.tau.write("keybindings.json", {"app.model.select": "ctrl+q"})
     seat.send("/reload").see("Choose a model: Ctrl+Q.")
     seat.press("ctrl+q").see("second-model", "Filter:")
@@ -37,7 +35,7 @@ def test_another_command_of_the_project_can_be_used(desk: Desk) -> None:
     folder = desk.tau.project / ".tau" / "commands"
     folder.mkdir(parents=True)
     seat = desk.start().send("/reload")
-    seat.see("No setting has changed.")
+    seat.see("No settings changed.")
     (folder / "greet.md").write_text(GREET)
     seat.send("/reload").see("New command /greet.")
     seat.ask("/greet Ada", OK)
@@ -65,7 +63,7 @@ def test_a_theme_file_that_was_changed_is_shown(desk: Desk) -> None:
     seat.send("/theme mine").see("The theme is mine, now and from now on.")
     assert b"38;2;17;34;51" in seat.term.output
     (folder / "mine.json").write_text(json.dumps({"colors": {"accent": "#778899"}}))
-    seat.send("/reload").see("No setting has changed.")
+    seat.send("/reload").see("No settings changed.")
     seat.until(lambda _: b"38;2;119;136;153" in seat.term.output, "the new colour")
 
 

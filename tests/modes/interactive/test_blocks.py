@@ -144,7 +144,7 @@ def test_hidden_thoughts_take_no_row(stage: Stage) -> None:
 
 def test_thoughts_that_the_provider_withholds_are_told_of(stage: Stage) -> None:
     assert shown(ThinkingBlock(stage.scene, "", redacted=True)) == [
-        "  Thought: its text is withheld by the provider"
+        "  Thought: text withheld by the provider"
     ]
     assert shown(ThinkingBlock(stage.scene, "")) == []
 
@@ -374,7 +374,8 @@ def test_a_shell_line_that_is_stopped_or_refused_says_so(stage: Stage) -> None:
 
 def test_a_python_line_that_the_model_is_not_told_of_says_so(stage: Stage) -> None:
     message = PythonExecutionMessage("1 + 1", "2\n", 0, False, False, 0, exclude_from_context=True)
-    assert shown(UserExecutionBlock.of(stage.scene, message)) == ["$ 1 + 1", "  2", "  the model is not told"]
+    rows = shown(UserExecutionBlock.of(stage.scene, message))
+    assert rows == ["$ 1 + 1", "  2", "  not in the model's context"]
 
 
 def test_output_without_end_is_bounded_while_it_comes(stage: Stage) -> None:
@@ -394,22 +395,22 @@ def test_notices_tell_their_level_by_sign_and_in_words_for_a_screen_reader(stage
 
 def test_each_way_to_end_looks_different_and_says_what_to_do(stage: Stage) -> None:
     scene = stage.scene
-    assert shown(TurnEndBlock(scene, "stopped")) == ["! Stopped. Type to go on, or /retry."]
+    assert shown(TurnEndBlock(scene, "stopped")) == ["! Stopped. Type to continue, or /retry."]
     assert shown(TurnEndBlock(scene, "cut off", "It is cut off.")) == [
-        '! It is cut off. Type "go on" for the rest.'
+        '! It is cut off. Type "continue" for the rest.'
     ]
     failed = TurnEndBlock(scene, "failed", "It broke", is_open=True)
     assert shown(failed) == ["✗ Failed: It broke."]
     assert not failed.is_final()
     failed.settle()
-    assert shown(failed) == ["✗ Failed: It broke.", "  Type to go on, or /retry to send it again."]
+    assert shown(failed) == ["✗ Failed: It broke.", "  Type to continue, or /retry."]
     assert failed.is_final()
     refused = TurnEndBlock(scene, "failed", f"Example rejected the API key (401): wrong. {ANOTHER_KEY}")
-    assert shown(refused, 99)[0].endswith("the API key (401): wrong. /login gives tau another one.")
+    assert shown(refused, 99)[0].endswith("the API key (401): wrong. Add another one with /login.")
     lacking = TurnEndBlock(scene, "failed", f"Example answered 404: there is no model x. {ANOTHER_MODEL}")
     assert shown(lacking) == [
         "✗ Failed: Example answered 404: there is no model x.",
-        "  /model chooses another one; /retry sends it again then.",
+        "  Choose another one with /model, then /retry.",
     ]
     retried = TurnEndBlock(scene, "failed", "It broke", is_open=True)
     retried.retried()
@@ -430,7 +431,7 @@ def test_the_tokens_of_an_answer_are_one_line(stage: Stage) -> None:
 
 def test_a_summary_is_one_line_that_opens(stage: Stage) -> None:
     block = SummaryBlock(stage.scene, compaction_title(150_000, 12_000), "# Goal\n\nTo *finish*.")
-    assert shown(block, 90) == ["▸ What was said before is summarised: 150,000 tokens became 12,000"]
+    assert shown(block, 90) == ["▸ Summarized earlier messages: 150,000 tokens became 12,000"]
     block.alone = True
     block.invalidate()
     assert shown(block, 90)[0].startswith("▾ ")

@@ -51,7 +51,7 @@ def test_the_log_is_shown_from_its_end_and_loads_older_records(tmp_path: Path) -
             await rig.show("Thing 20 is odd.")
             await rig.type("o")
             await rig.type("o")
-            await rig.show("There are no older records.")
+            await rig.show("No older records.")
             await rig.type("c")
             await rig.show("Copied")
             assert "Thing 0 is odd." in rig.terminal.clipboard[-1]
@@ -89,7 +89,7 @@ def test_answers_are_shown_as_they_came_with_secrets_masked(tmp_path: Path) -> N
             exchange = record.begin("POST", "https://api.example.com/v1/messages?key=abc")
             exchange.status = 200
             record.take(exchange, f'event: delta\ndata: {{"text": "{SECRET}"}}\n\n'.encode())
-            await opened(rig, "Answers as they came")
+            await opened(rig, "Raw responses")
             shown = await rig.show("POST https://api.example.com/v1/messages: 200")
             assert "event: delta" in shown and "[masked" in shown
             record.take(exchange, b"data: later\n\n")
@@ -174,15 +174,15 @@ def test_the_session_is_exported_as_a_page(tmp_path: Path) -> None:
 def test_the_folder_of_the_session_is_named(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Hello.")]], columns=160) as rig:
-            await opened(rig, "Files of this session")
-            await rig.show("This session has no files of its own yet.")
+            await opened(rig, "Session files")
+            await rig.show("This session has no files yet.")
             await rig.send("hi")
             await rig.show("Hello.")
             await rig.idle()
             folder = rig.session.log.artifacts_folder
             assert folder is not None
             folder.mkdir(parents=True, exist_ok=True)
-            await opened(rig, "Files of this session")
+            await opened(rig, "Session files")
             await rig.show("The files of this session are in")
 
     run(test)
@@ -252,7 +252,7 @@ def test_a_measurement_is_part_of_a_report(tmp_path: Path, monkeypatch: pytest.M
 
     async def test() -> None:
         async with rigged(tmp_path, columns=120) as rig:
-            await opened(rig, "Measure the next 10 s")
+            await opened(rig, "Profile the next 10 s")
             await rig.show("The measurement is in the report")
             (report,) = (rig.current.paths.home / "reports").iterdir()
             with tarfile.open(report) as archive:

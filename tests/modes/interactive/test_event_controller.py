@@ -217,7 +217,7 @@ def test_a_stopped_answer_stays_and_says_what_to_do(tmp_path: Path) -> None:
             await rig.send("go")
             await rig.show("Half of an ans")
             rig.session.abort()
-            shown = await rig.show("Stopped. Type to go on, or /retry.")
+            shown = await rig.show("Stopped. Type to continue, or /retry.")
             await rig.idle()
             assert "Half of an ans" in shown
             assert "Writing" not in rig.screen()
@@ -231,7 +231,7 @@ def test_a_stopped_command_is_marked_and_the_run_too(tmp_path: Path) -> None:
             await rig.send("go")
             await rig.until(lambda: "began" in rig.screen().replace("echo began", ""), "its output")
             rig.session.abort()
-            shown = await rig.show("Stopped. Type to go on, or /retry.")
+            shown = await rig.show("Stopped. Type to continue, or /retry.")
             await rig.idle()
             assert "stopped" in shown
             assert shown.count("Stopped. Type") == 1
@@ -257,7 +257,7 @@ def test_a_failure_is_told_once_with_what_to_do(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Fail(ProviderError("The key is wrong."))]]) as rig:
             await rig.send("go")
-            shown = await rig.show("Type to go on, or /retry to send it again.")
+            shown = await rig.show("Type to continue, or /retry.")
             await rig.idle()
             assert shown.count("The key is wrong.") == 1
             assert "✗ Failed: The key is wrong." in rig.screen()
@@ -316,7 +316,7 @@ def test_the_wait_for_a_retry_can_be_stopped(tmp_path: Path) -> None:
             rig.session.abort()
             await rig.gone("Trying again in")
             await rig.idle()
-            assert "Type to go on, or /retry to send it again." in rig.screen()
+            assert "Type to continue, or /retry." in rig.screen()
             rig.parts.activity.used(500)
             rig.parts.activity.begin("Waiting for the model")
             await rig.show("Waiting for the model (Esc")  # another run: neither time nor tokens go on
@@ -344,11 +344,11 @@ def test_a_compaction_is_told_in_the_lane_and_becomes_one_line(tmp_path: Path) -
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             tell(rig, e.CompactionStart("threshold", "context-full"))
-            await rig.show("it is being summarised")
+            await rig.show("summarizing it")
             outcome = e.CompactionResult("# What was done\n\nMuch.", "x", 150_000, 20_000)
             tell(rig, e.CompactionEnd("context-full", outcome, False, False))
             tell(rig, e.Compacted(outcome.summary, 150_000, 20_000, True))
-            shown = await rig.show("▸ What was said before is summarised: 150,000 tokens became 20,000")
+            shown = await rig.show("▸ Summarized earlier messages: 150,000 tokens became 20,000")
             assert "Much." not in shown and "being summarised" not in shown
             rig.parts.transcript.expand_one()
             await rig.show("  Much.")
@@ -360,11 +360,11 @@ def test_a_compaction_that_fails_or_is_stopped_says_so(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             tell(rig, e.CompactionEnd("context-full", None, False, False, "No room"))
-            await rig.show("! The conversation could not be made shorter: No room.")
+            await rig.show("! Could not shorten the conversation: No room.")
             tell(rig, e.CompactionEnd("context-full", None, True, False))
-            await rig.show("The summary was stopped.")
+            await rig.show("Summary stopped.")
             tell(rig, e.CompactionEnd("shake", None, False, False))
-            await rig.show("The longest parts were shortened to make room; the session keeps them whole.")
+            await rig.show("Shortened the longest parts to make room; the session keeps them in full.")
 
     run(test)
 
@@ -381,9 +381,9 @@ def test_notices_reminders_and_words_of_others_are_shown(tmp_path: Path) -> None
                 e.MessageStart(BranchSummaryMessage("Tried things.", "x", 0)),
             )
             shown = await rig.show("! Mind the gap.")
-            assert "2 tasks are still open; the agent was reminded (1 of 3)." in shown
+            assert "2 tasks are still open; reminded the agent (1 of 3)." in shown
             assert "Job 1 is done." in shown and "nobody sees it" not in shown
-            assert "What was tried on the branch that was left is summarised" in shown
+            assert "Summary of the abandoned branch" in shown
 
     run(test)
 
@@ -470,9 +470,7 @@ def test_a_message_of_the_person_that_comes_in_between_is_shown_in_its_place(tmp
 def test_the_notice_of_the_demo_model_names_the_shorter_way_of_the_screen(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            rig.session.notices.append(
-                e.Notice("warning", f"It can chat, but it cannot code. {BETTER_MODELS}")
-            )
+            rig.session.notices.append(e.Notice("warning", f"It can chat but not code. {BETTER_MODELS}"))
             rig.parts.transcript.attach(rig.session, fresh=True)
             shown = await rig.show("/login gives tau a key")
             assert "it cannot code" in shown and "ANTHROPIC_API_KEY" not in shown

@@ -105,7 +105,7 @@ def test_alt_up_takes_back_the_last_queued_message(tmp_path: Path) -> None:
             await rig.press("alt+up")
             assert rig.front.editor.text == "one\n\ntwo"
             await rig.press("alt+up")
-            await rig.show("Nothing waits to be sent.")
+            await rig.show("The queue is empty.")
             assert rig.front.editor.text == "one\n\ntwo"
 
     run(test)
@@ -268,7 +268,7 @@ def test_ctrl_z_gives_the_terminal_away_and_takes_it_back(tmp_path: Path) -> Non
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             seen: list[Any] = []
-            rig.terminal.suspend = lambda: seen.append(rig.terminal.watcher)  # type: ignore[attr-defined]
+            rig.terminal.suspend = lambda: seen.append(rig.terminal.watcher)  # type: ignore[method-assign]
             await rig.type("kept")
             await rig.press("ctrl+z")
             assert seen == [None]
@@ -319,7 +319,7 @@ def test_plan_mode_goes_on_and_off(tmp_path: Path) -> None:
             await rig.show("Plan mode: ")
             assert rig.session.plan.on
             await rig.press("alt+shift+p")
-            await rig.show("Plan mode is over.")
+            await rig.show("Plan mode off.")
             assert not rig.session.plan.on
 
     run(test)
@@ -469,7 +469,7 @@ def test_a_key_that_finds_no_more_output_says_so(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.press("alt+o")
-            await rig.show("No call has more output than is shown.")
+            await rig.show("Nothing to expand.")
 
     run(test)
 
@@ -478,10 +478,10 @@ def test_what_changes_out_of_sight_is_told(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             for key, words in (
-                ("ctrl+t", "Thinking is hidden."),
-                ("ctrl+t", "Thinking is shown."),
-                ("ctrl+o", "All output is shown."),
-                ("ctrl+o", "Long output is shortened."),
+                ("ctrl+t", "Thinking hidden."),
+                ("ctrl+t", "Thinking shown."),
+                ("ctrl+o", "Output expanded."),
+                ("ctrl+o", "Output collapsed."),
             ):
                 await rig.press(key)
                 await rig.show(words)

@@ -13,7 +13,7 @@ def bind(keys: dict[str, object]) -> None:
     put(home() / "keybindings.json", json.dumps(keys))
 
 
-async def reloaded(rig: Rig, text: str = "No setting has changed.") -> str:
+async def reloaded(rig: Rig, text: str = "No settings changed.") -> str:
     """The screen after `/reload`, which brings this text to it."""
     await rig.send("/reload")
     await rig.show(text)

@@ -165,7 +165,7 @@ def test_a_compacted_session_begins_with_what_was_kept(log: SessionLog) -> None:
     assert shown[1:] == [
         "❯ kept question",
         "kept answer",
-        "▸ What was said before is summarised; it took 90,000 tokens",
+        "▸ Summarized earlier messages; it took 90,000 tokens",
         "❯ new question",
     ]
 
@@ -198,9 +198,9 @@ def test_a_run_that_was_stopped_in_a_call_says_so_at_its_end(log: SessionLog) ->
     log.append_message(UserMessage("go", 0))
     log.append_message(answered("", ToolCall("c1", "bash", {"command": "make"})))
     log.append_message(ToolResultMessage("c1", "bash", [TextContent(STOPPED)], True, 0))
-    assert told(log)[-1] == "! Stopped. Type to go on, or /retry."
+    assert told(log)[-1] == "! Stopped. Type to continue, or /retry."
     log.append_message(UserMessage("again", 0))
-    assert [row for row in told(log) if row][-2:] == ["! Stopped. Type to go on, or /retry.", "❯ again"]
+    assert [row for row in told(log) if row][-2:] == ["! Stopped. Type to continue, or /retry.", "❯ again"]
 
 
 def test_a_message_that_nobody_has_answered_is_pointed_out_when_the_session_is_opened(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_a_message_that_nobody_has_answered_is_pointed_out_when_the_session_is_o
         log.append_message(UserMessage("second", 0))  # and then tau was killed
         log.close()
         async with rigged(tmp_path, [[Say("Here it is.")]], resume=str(path)) as rig:
-            await rig.show("The last message has no answer yet; /retry asks for it again.")
+            await rig.show("The last message has no answer yet; send it again with /retry.")
             await rig.send("/retry")
             await rig.show("Here it is.")
 

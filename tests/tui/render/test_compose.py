@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tau.base import log
 from tau.tui.component import CURSOR_MARKER, CommitBoundary, Component
-from tau.tui.render.compose import Composer, Frame, extract_cursor_marker, join_parts
+from tau.tui.render.compose import Frame, FrameComposer, extract_cursor_marker, join_parts
 from tau.tui.rows import Rows
 from tests.tui.render.stagehand import Lines
 
@@ -49,7 +49,7 @@ def test_a_seam_beyond_its_rows_is_kept_within_them() -> None:
 
 
 def test_the_same_parts_give_the_same_frame() -> None:
-    composer, child = Composer(), Lines("a")
+    composer, child = FrameComposer(), Lines("a")
     first = composer.compose([child], 10)
     assert composer.compose([child], 10) is first
     child.rows = ["b"]
@@ -57,14 +57,14 @@ def test_the_same_parts_give_the_same_frame() -> None:
 
 
 def test_a_seam_that_moved_gives_another_frame() -> None:
-    composer, child = Composer(), Seamed(CommitBoundary(0), "a", "b")
+    composer, child = FrameComposer(), Seamed(CommitBoundary(0), "a", "b")
     first = composer.compose([child], 10)
     child.where = CommitBoundary(1)
     assert composer.compose([child], 10) != first
 
 
 def test_only_the_named_children_are_rendered() -> None:
-    composer, one, two = Composer(), Counted("a"), Counted("b")
+    composer, one, two = FrameComposer(), Counted("a"), Counted("b")
     composer.compose([one, two], 10)
     two.rows = ["changed"]
     frame = composer.compose([one, two], 10, only={id(two)})
@@ -82,7 +82,7 @@ def test_a_component_that_fails_shows_what_it_showed_before(tmp_path: Path) -> N
             return ["fine"] if not self.fails else [][1]
 
     log.to(tmp_path)
-    composer, child = Composer(), Broken()
+    composer, child = FrameComposer(), Broken()
     children = [child, Lines("below")]
     assert list(composer.compose(children, 10).rows) == ["fine", "below"]
     child.fails = True

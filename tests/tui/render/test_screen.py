@@ -12,6 +12,7 @@ from tau.tui.component import Component
 from tau.tui.render.screen import Screen
 from tau.tui.style import Theme
 from tau.tui.terminal.port import Capabilities
+from tests.support.soak import seeds
 from tests.support.terminal.virtual import VirtualTerminal
 from tests.tui.render.stagehand import Field, Growing, Lines, Stagehand, Wrapped, numbered
 
@@ -286,22 +287,24 @@ def resized(seed: int, **habits: Any) -> Stagehand:
 @pytest.mark.parametrize("takes_back", ("always", "at the bottom", "never"))
 @pytest.mark.parametrize("reflow", (True, False))
 @pytest.mark.parametrize("known", (True, False))
-def test_no_line_is_lost_in_many_resizes_while_streaming(takes_back: str, reflow: bool, known: bool) -> None:
-    for seed in range(2):
-        hand = resized(
-            seed,
-            reflow=reflow,
-            takes_back=takes_back,
-            capabilities=Capabilities(synchronized_output=True, reflows=reflow and known),
-        )
-        hand.pass_time()
-        hand.screen.stop()
-        tape = hand.tape
-        assert tape[:30] == [f"$ {number}" for number in range(30)]
-        last = {row: at for at, row in enumerate(tape)}
-        places = [last[f"<{number}>"] for number in range(1, 301)]
-        assert places == sorted(places)
-        assert not any(_CLEARS.search(text) for text in hand.terminal.writes)
+@pytest.mark.parametrize("seed", seeds(1, 10))
+def test_no_line_is_lost_in_many_resizes_while_streaming(
+    seed: int, takes_back: str, reflow: bool, known: bool
+) -> None:
+    hand = resized(
+        seed,
+        reflow=reflow,
+        takes_back=takes_back,
+        capabilities=Capabilities(synchronized_output=True, reflows=reflow and known),
+    )
+    hand.pass_time()
+    hand.screen.stop()
+    tape = hand.tape
+    assert tape[:30] == [f"$ {number}" for number in range(30)]
+    last = {row: at for at, row in enumerate(tape)}
+    places = [last[f"<{number}>"] for number in range(1, 301)]
+    assert places == sorted(places)
+    assert not any(_CLEARS.search(text) for text in hand.terminal.writes)
 
 
 @pytest.mark.parametrize("reflow", (True, False))

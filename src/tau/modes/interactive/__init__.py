@@ -1,1 +1,1 @@
-"""The interactive screen: a session on the terminal, through controllers that hold no rules of their own."""
+"""The interactive screen: a session on the terminal, through controllers without business rules."""

@@ -1,11 +1,11 @@
-"""The interactive mode: one screen, and the sessions that are shown on it one after the other."""
+"""Interactive mode: one screen that shows sessions one after another."""
 
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeAlias
 
-from tau.agent.ui import NoticeLevel, Ui
+from tau.agent.ui import NoticeLevel
 from tau.ai.wire import ImageContent
 from tau.base.errors import TauError
 from tau.base.late import late
@@ -20,6 +20,7 @@ from tau.modes.interactive.early_screen import EarlyScreen
 from tau.modes.interactive.parts import Parts
 from tau.modes.interactive.session_switch import FIRST, SessionSwitch
 from tau.modes.interactive.transcript.welcome import Greeting
+from tau.modes.interactive.ui_controller import ScreenUi
 from tau.modes.prompt import UserPrompt
 
 farewells = late("tau.modes.interactive.exit_message")
@@ -27,11 +28,11 @@ first_runs = late("tau.modes.interactive.dialogs.first_run")
 preload = late("tau.modes.interactive.tool_views.preload")
 
 NO_OVERRIDES = RunOverrides()
-Opening: TypeAlias = Callable[[SessionSwitch, Ui], AbstractAsyncContextManager[Session]]
+Opening: TypeAlias = Callable[[SessionSwitch, ScreenUi], AbstractAsyncContextManager[Session]]
 
 
 class App:
-    """Opens sessions and holds them; implements `AppActions` for its parts."""
+    """Opens and runs sessions; implements `AppActions`."""
 
     def __init__(
         self,
@@ -52,7 +53,7 @@ class App:
         self._leaving: asyncio.Future[SessionSwitch | None] | None = None
 
     async def run(self, opening: Opening, prompts: Sequence[UserPrompt]) -> int:
-        """Sessions one after the other until the person quits; the exit code."""
+        """Run sessions one after another until the user quits; returns the exit code."""
         self._task = asyncio.current_task()
         self.parts.input.attach()
         if not self.current.settings.interaction.quiet_start:
@@ -79,7 +80,7 @@ class App:
             try:
                 async with opening(wanted, self.parts.ui) as session:
                     last = str(session.log.path or "")
-                    # What was asked on the command line waits for a session that can be opened.
+                    # Command-line prompts wait until a session opens.
                     first, prompts = prompts, ()
                     change = await self._hold(session, wanted, first)
             except TauError as error:
@@ -88,7 +89,7 @@ class App:
     async def _hold(
         self, session: Session, change: SessionSwitch, prompts: Sequence[UserPrompt]
     ) -> SessionSwitch | None:
-        """Show this session until another one is wanted, or none."""
+        """Show this session until the user switches or quits."""
         parts, current = self.parts, self.current
         current.session = session
         current.settings = session.settings
@@ -118,19 +119,19 @@ class App:
             parts.transcript.detach()
 
     async def _refused(self, error: TauError, change: SessionSwitch, last: str) -> SessionSwitch | None:
-        """A session could not be opened: say why, and go back to the one before, or ask what to do."""
+        """Report a session that could not be opened, and return to the previous one or ask what to do."""
         if change.kind != "first" and last:
             return SessionSwitch("resume", last, notice=str(error), draft=change.draft, images=change.images)
         wanted: SessionSwitch | None = await first_runs.first_run(self.parts.context, error)
         return wanted
 
     def leave(self, change: SessionSwitch | None) -> None:
-        """Go on with another session; None: quit. What runs is stopped and recorded when it closes."""
+        """Switch to another session; None quits. Running work is stopped and recorded."""
         if self._leaving is not None and not self._leaving.done():
             self._leaving.set_result(change)
 
     def quit(self) -> None:
-        """End it: with the session that is shown, or while one is being opened."""
+        """Quit, even while a session is opening."""
         self._over = True
         self.parts.dialogs.cancel()
         if self._leaving is not None:
@@ -139,7 +140,7 @@ class App:
             self._task.cancel()
 
     def submit(self, text: str, images: Sequence[ImageContent] = (), *, follow_up: bool = False) -> None:
-        """What a person has sent: a command, a line for the shell or Python, or a message."""
+        """Handle what the user sent: a command, a shell or Python line, or a message."""
         session = self.current.session
         if session is None:
             self._front.early.append(text)
@@ -149,7 +150,7 @@ class App:
             self._send(session, text, images, follow_up=follow_up)
 
     def send(self, text: str) -> None:
-        """Send a message, whatever it begins with: what a file says is never run. Raises TauError."""
+        """Send a message, whatever it starts with: text from files never runs. Raises TauError."""
         session = self.current.require()
         self._send(session, text, self.parts.commands.take_images())
 
@@ -157,11 +158,11 @@ class App:
         self.parts.tasks.start(self.parts.commands.run(text))
 
     def run_first(self, command: str) -> None:
-        """Run this as soon as there is a session."""
+        """Run this once a session is open."""
         self.parts.composer.sender.later(command)
 
     def say(self, text: str, level: NoticeLevel = "info") -> None:
-        """A line in the transcript that is not part of the conversation."""
+        """Add a line outside the conversation to the transcript."""
         self.parts.notices.say(text, level)
 
     def _send(
@@ -198,7 +199,7 @@ class App:
             self._prompting = False
             if session is self.current.session:
                 parts.transcript.settled(stopped=stopped)
-                for prompt in reversed(left):  # what was not said stands in the editor again
+                for prompt in reversed(left):  # return what was not sent to the editor
                     parts.composer.sender.bring_back(prompt.text, prompt.images)
         if stopped:
             parts.commands.send_waiting(session)
@@ -208,18 +209,18 @@ class App:
             self._idle_work = parts.tasks.start(while_idle(session, naming=True, named=self._named))
 
     def _named(self) -> None:
-        """The session has a name now: show it."""
+        """Show the session's new name."""
         self.parts.status_line.refresh()
         self.parts.notifications.title()
 
     def _preload(self) -> None:
-        """While the model thinks, load what drawing its first answer takes."""
+        """While the model thinks, load what drawing its answer needs."""
         if not self._preloaded:
             self._preloaded = True
             self.parts.tasks.start(asyncio.to_thread(preload.warm))
 
     def _end_idle_work(self) -> None:
-        """There is something to do: what the session does for itself in the meantime ends."""
+        """Stop the session's idle work."""
         if self._idle_work is not None:
             self._idle_work.cancel()
             self._idle_work = None

@@ -1,4 +1,4 @@
-"""Work that goes on beside the keys."""
+"""Background tasks of the screen."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class BackgroundTasks:
-    """A mistake of the user's becomes a notice, a fault of ours too."""
+    """Reports both user errors and internal ones as notices."""
 
     def __init__(self, group: asyncio.TaskGroup, notices: "Notices") -> None:
         self._group = group
@@ -24,13 +24,13 @@ class BackgroundTasks:
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = spawn(self._group, self._guarded(work))
-        task.add_done_callback(lambda _: work.close())  # for one that was cancelled before it began
+        task.add_done_callback(lambda _: work.close())  # for one canceled before it started
         self._started.add(task)
         task.add_done_callback(self._started.discard)
         return task
 
     def cancel(self) -> None:
-        """End all that was started here."""
+        """Cancel all tasks started here."""
         for task in self._started:
             task.cancel()
 
@@ -44,8 +44,6 @@ class BackgroundTasks:
         except TauError as error:
             self._notices.show_error(str(error))
         except Exception as error:
-            log.error("A part of the screen failed.", error)
+            log.error("A background task failed.", error)
             with suppress(Exception):
-                self._notices.show_error(
-                    f"This went wrong inside tau: {error!r}. The log has the details; /debug shows it."
-                )
+                self._notices.show_error(f"Internal error: {error!r}. See the log in /debug.")

@@ -1,11 +1,11 @@
-"""What slash commands and selectors work with."""
+"""The context of slash commands and selectors."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from tau.agent.ui import NoticeLevel, Ui
+from tau.agent.ui import NoticeLevel
 from tau.coding.session.session import Session
 from tau.config.paths import Paths
 from tau.config.settings import Settings
@@ -22,19 +22,20 @@ if TYPE_CHECKING:
     from tau.modes.interactive.status.activity_line import ActivityLine
     from tau.modes.interactive.status.status_line import StatusLine
     from tau.modes.interactive.themes.theme_controller import ThemeController
+    from tau.modes.interactive.ui_controller import ScreenUi
 
 T = TypeVar("T")
 
 
 class CommandContext(NamedTuple):
-    """The parts that a command may use; what nearly all of them do has a name here."""
+    """The parts a command may use, with shortcuts for common operations."""
 
     display: "Display"
     current: CurrentSession
     notices: "Notices"
     tasks: "Tasks"
     dialogs: "Dialogs"
-    ui: Ui
+    ui: "ScreenUi"
     activity: "ActivityLine"
     transcript: "EventController"
     status_line: "StatusLine"
@@ -61,11 +62,11 @@ class CommandContext(NamedTuple):
         return self.current.cwd
 
     def require_session(self) -> Session:
-        """Raises TauError while there is none."""
+        """Raises TauError if there is none."""
         return self.current.require()
 
     def say(self, text: str, level: NoticeLevel = "info") -> None:
-        """A line in the transcript that is not part of the conversation."""
+        """Add a line outside the conversation to the transcript."""
         self.notices.say(text, level)
 
     def hint(self, text: str) -> None:
@@ -75,5 +76,5 @@ class CommandContext(NamedTuple):
         return self.tasks.start(work)
 
     async def ask(self, make: Callable[[Callable[[T | None], None]], Component]) -> T | None:
-        """Show a dialog until it has an answer."""
+        """Show a dialog until it is answered."""
         return await self.dialogs.ask(make)

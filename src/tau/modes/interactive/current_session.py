@@ -1,4 +1,4 @@
-"""The session on the screen, and what holds whether or not there is one."""
+"""The session on the screen, and state that exists without one."""
 
 from pathlib import Path
 
@@ -10,14 +10,14 @@ from tau.config.settings import Settings
 
 
 class CurrentSession:
-    """`session` is None until one is open. `overrides` are what this run sets above the settings files."""
+    """`session` is None until one is open. `overrides` are this run's additions to the settings files."""
 
     def __init__(self, settings: Settings, paths: Paths, folder: Path, overrides: RunOverrides) -> None:
         self.session: Session | None = None
         self.settings = settings
         self.paths = paths
         self.folder = folder
-        """Where tau was started."""
+        """The startup folder."""
         self.overrides = overrides
 
     @property
@@ -30,11 +30,11 @@ class CurrentSession:
 
     @property
     def running(self) -> bool:
-        """Whether a message now would go into a run that is under way."""
+        """Whether a message sent now would steer a running agent."""
         return self.session is not None and self.session.activities.running
 
     def require(self) -> Session:
-        """Raises TauError while there is none."""
+        """Raises TauError if there is none."""
         if self.session is None:
-            raise TauError("The session is still being opened; try again in a moment.")
+            raise TauError("The session is still opening; try again in a moment.")
         return self.session

@@ -1,4 +1,4 @@
-"""The screen before there is a session: painted first, so that a person can type while the rest is loaded."""
+"""The screen before a session exists: painted first, so that the user can type while the rest loads."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -18,6 +18,7 @@ from tau.tui.style import Theme
 from tau.tui.terminal.late_loop import LateLoop
 from tau.tui.terminal.port import Terminal
 from tau.tui.terminal.process import ProcessTerminal
+from tau.tui.text.line_cells import TAB_WIDTH
 from tau.tui.timer import Timer
 from tau.tui.widgets.editor.bindings import EDITOR_BINDINGS
 from tau.tui.widgets.editor.editor import Editor
@@ -26,7 +27,7 @@ MIN_EDITOR_ROWS = 5
 
 
 class EarlyScreen:
-    """Terminal, screen, theme, keys and editor; `early` is what was sent before somebody could take it."""
+    """Terminal, screen, theme, keys and editor; `early` holds what was sent too soon."""
 
     def __init__(
         self,
@@ -41,6 +42,7 @@ class EarlyScreen:
         self.look = look
         self.timer = timer
         self.cwd = cwd
+        TAB_WIDTH.width = look.tab_width
         self.theme = Theme(
             look.tokens, depth=look.depth, symbols=look.symbols, motion=look.motion, linear=look.linear
         )
@@ -51,21 +53,21 @@ class EarlyScreen:
         self.layout = ScreenLayout(self.editor)
         self.early: list[str] = []
         self.problems: list[str] = []
-        """What is wrong with the user's files, to be told as soon as there is a transcript."""
+        """Problems in the user's files, shown once there is a transcript."""
         self.farewell = ""
-        """A line to leave behind once the terminal is given back."""
+        """A line to print after leaving the screen."""
         self.editor.on_submit = self.early.append
         for part in self.layout.parts():
             self.screen.root.add(part)
 
     def open(self) -> None:
-        """Take the terminal and paint."""
+        """Take over the terminal and paint."""
         self.screen.focus(self.editor)
         self.screen.start()
         self.screen.render_now()
 
     def close(self) -> None:
-        """Give the terminal back; what was said stays in its history."""
+        """Release the terminal; the conversation stays in its history."""
         self.screen.stop()
 
     def _editor_rows(self) -> int:
@@ -73,9 +75,9 @@ class EarlyScreen:
 
 
 def open_front(settings: Settings, paths: Paths, cwd: Path) -> tuple[EarlyScreen, LateLoop]:
-    """The screen of this process, painted; keys are heard as soon as the loop is attached.
+    """The painted screen of this process; keys are handled once the loop is attached.
 
-    A file of keys or a theme that cannot be used is no reason not to start: the front has the problem.
+    A broken key or theme file does not prevent startup: the screen reports the problem.
     """
     loop = LateLoop()
     terminal = ProcessTerminal(loop=loop)
@@ -84,14 +86,14 @@ def open_front(settings: Settings, paths: Paths, cwd: Path) -> tuple[EarlyScreen
     try:
         overrides = load_keybindings(paths.keybindings)
     except ConfigError as error:
-        problems.append(f"{error} The usual keys count until it is mended.")
+        problems.append(f"{error} Using the default keys until it is fixed.")
     try:
         load_theme(wanted_name(settings, "dark"))
         load_theme(wanted_name(settings, "light"))
     except ConfigError as error:
-        problems.append(f"{error} The usual theme takes its place.")
+        problems.append(f"{error} Using the default theme.")
     look = look_of(settings, terminal.capabilities, os.environ)
-    if terminal.switches.hardware_cursor:  # TAU_HARDWARE_CURSOR, for one run
+    if terminal.switches.hardware_cursor:  # TAU_HARDWARE_CURSOR, for a single run
         look = look._replace(hardware_cursor=True)
     front = EarlyScreen(terminal, look, timer=loop, cwd=cwd, overrides=overrides)
     front.problems += [*problems, *front.keys.problems, *map(str, front.keys.conflicts)]

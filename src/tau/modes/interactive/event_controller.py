@@ -1,4 +1,4 @@
-"""From what happens in a session to what stands on the screen."""
+"""Shows session events on the screen."""
 
 from typing import TYPE_CHECKING
 
@@ -28,16 +28,14 @@ shell_lines = late("tau.modes.interactive.transcript.user_execution")
 
 MAX_BLOCKS = 1200
 KEPT_BLOCKS = 800
-"""With more than the first, only the second are kept to be drawn anew; the terminal's history has all."""
-_BETTER_MODELS = (
-    "/login gives tau a key for a real one, and a model server on this machine is found by itself."
-)
-"""On the screen there is a shorter way than the one that holds everywhere."""
+"""Above the first number of blocks, only the second are kept for redrawing; the terminal has the rest."""
+_BETTER_MODELS = "Add an API key with /login for a real one; local model servers are found automatically."
+"""The screen offers a shorter way than the general advice."""
 _KINDS: "dict[str, ExecutionKind]" = {"!": "bash", "$": "python", "b": "bash", "p": "python"}
 
 
 class EventController:
-    """Told of everything that happens in the session; owns the transcript, the queue and the tasks shown."""
+    """Receives all session events; owns the transcript, the queue and the todo panel."""
 
     def __init__(self, display: "Display", current: "CurrentSession", activity: "ActivityLine") -> None:
         self._display = display
@@ -68,23 +66,23 @@ class EventController:
 
     @property
     def reported_failure(self) -> str:
-        """What the transcript said about the last answer, if it failed or was cut off."""
+        """What the transcript said about the last answer if it failed or was cut off."""
         return self._story.failure_text
 
     def attach(self, session: Session, *, fresh: bool) -> None:
-        """The transcript of this session. `fresh`: what stands there already, a welcome, stays."""
+        """Show this session's transcript. `fresh`: keep what is shown, such as the greeting."""
         if not fresh:
             self._display.screen.flush_record()
             self._clear()
         self._begin(session)
         if session.log.leaf is not None and replay.is_unanswered(session.log):
-            self.notice("The last message has no answer yet; /retry asks for it again.", "warning")
+            self.notice("The last message has no answer yet; send it again with /retry.", "warning")
         for notice in session.notices:
             self.notice(notice.message.replace(model_resolver.BETTER_MODELS, _BETTER_MODELS), notice.level)
         self._display.request_render(full=not fresh)
 
     def detach(self) -> None:
-        """Nothing more is told of it; what it did not end is shown as stopped."""
+        """Stop listening; unfinished work is shown as stopped."""
         self._telling.over()
         self._story.settle()
         self.pending.clear()
@@ -92,7 +90,7 @@ class EventController:
         self._activity.clear()
 
     def rebuild(self, *, elsewhere: bool = True) -> None:
-        """Draw the transcript anew: the session stands elsewhere, or shows what it has in another way."""
+        """Rebuild the transcript after the session moved or its display changed."""
         session = self._current.session
         if session is not None:
             self._clear()
@@ -100,7 +98,7 @@ class EventController:
             self._display.request_render(force=True, full=elsewhere)
 
     def settled(self, *, stopped: bool = False) -> None:
-        """A run has ended, whatever came of it; `stopped`: the person ended it."""
+        """A run has ended; `stopped`: by the user."""
         if stopped:
             self._story.stopped()
         if not self._current.running:
@@ -111,7 +109,7 @@ class EventController:
         self._display.request_render()
 
     def _drop_old(self) -> None:
-        """Blocks that scrolled away long ago stay in the terminal's history only."""
+        """Blocks that scrolled away long ago stay only in the terminal's history."""
         display = self._display
         transcript = display.layout.transcript
         if len(transcript.blocks) > MAX_BLOCKS:
@@ -119,7 +117,7 @@ class EventController:
             display.screen.forget_rows(transcript.drop_first(count, display.screen.stats.ledger.committed))
 
     def notice(self, text: str, level: NoticeLevel = "info") -> None:
-        """A line that is not part of the conversation."""
+        """Add a line outside the conversation."""
         command = ""
         if "\n" in text.strip():
             command, self._command = self._command, ""
@@ -127,13 +125,13 @@ class EventController:
         self._display.request_render()
 
     def answer_to(self, command: str) -> None:
-        """This command runs now: the first long notice stands below it. Nothing: none runs."""
+        """Show this command above its first long notice; empty when it is done."""
         self._command = command
 
     def shell_line(self, kind: str, text: str, *, exclude: bool = False) -> "UserExecutionBlock":
-        """The block of a line that the person runs: `kind` is "bash" or "!", "python" or "$".
+        """The block of a line the user runs: `kind` is "bash" or "!", "python" or "$".
 
-        A doubled sign excludes it from what the model is told, as `exclude` does.
+        A doubled sign keeps it out of the model's context, as `exclude` does.
         """
         line = shell_lines.UserExecutionBlock(
             self._scene,
@@ -148,7 +146,7 @@ class EventController:
         return line
 
     def toggle_expanded(self) -> bool:
-        """Show all of every block, or the essence; whether all is shown now."""
+        """Expand or collapse all blocks; whether they are now expanded."""
         self._scene.expanded = not self._scene.expanded
         self.todo.expand(self._scene.expanded)
         self._only(None)
@@ -156,7 +154,7 @@ class EventController:
         return self._scene.expanded
 
     def expand_one(self) -> bool:
-        """Show all of the last block that has more to show, then of the one before; False: there is none."""
+        """Expand the last collapsible block, then the one before it; False if there is none."""
         blocks = [
             block
             for block in self._display.layout.transcript.blocks
@@ -170,13 +168,13 @@ class EventController:
         return True
 
     def toggle_thinking(self) -> bool:
-        """Hide what the model thinks, or show it; whether it is hidden now."""
+        """Show or hide thinking; whether it is now hidden."""
         self._scene.hide_thinking = not self._scene.hide_thinking
         self._redraw()
         return self._scene.hide_thinking
 
     def last_answer(self) -> str:
-        """The last words of the model, as it wrote them."""
+        """The model's last answer, as written."""
         session = self._current.session
         messages = [] if session is None else session.log.messages()
         for message in reversed(messages):
@@ -212,7 +210,7 @@ class EventController:
         self._scene.unfinished = 0
 
     def _room(self, width: int) -> int:
-        """The rows of the window that the transcript has for itself."""
+        """Rows of the window available to the transcript."""
         _, *below = self._display.layout.parts()
         return self._display.terminal.rows - sum([len(part.render(width)) for part in below])
 
@@ -224,6 +222,6 @@ class EventController:
             block.alone = True
 
     def _redraw(self) -> None:
-        """Every block says what it shows now; from the first that differs on they are written again."""
+        """Redraw every block, rewriting from the first that differs."""
         self._display.layout.transcript.invalidate()
         self._display.request_render(force=True)

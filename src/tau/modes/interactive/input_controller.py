@@ -1,4 +1,4 @@
-"""From keys to actions of the screen, and from the editor to the session."""
+"""Maps keys to actions, and sends the editor's text to the session."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -28,11 +28,11 @@ attachments = late("tau.modes.interactive.composer.attachments")
 past = late("tau.modes.interactive.selectors.prompt_selector")
 
 ANYWHERE = frozenset(("app.suspend", "app.display.reset"))
-"""What also works while something else than the editor has the focus."""
+"""Actions available even without editor focus."""
 MAY_DECLINE = frozenset(("app.interrupt", "app.exit", "app.suspend"))
-"""Where the action has nothing to do, these keys are the editor's."""
+"""Keys the editor gets if the action has nothing to do."""
 IN_POPUP = ("tui.select.up", "tui.select.down", "tui.select.pageUp", "tui.select.pageDown")
-"""While there is a list of completions, its keys are not those of the screen."""
+"""Actions disabled while a completion list is open."""
 COMMANDS = {
     "app.model.select": "/model",
     "app.session.new": "/new",
@@ -41,11 +41,11 @@ COMMANDS = {
     "app.session.resume": "/resume",
     "app.help.hotkeys": "/hotkeys",
 }
-"""Keys that do what a command does."""
+"""Keys that run a command."""
 
 
 class InputController:
-    """Each action has a function; the keys of an action are looked up in the keymap."""
+    """Each action has a function; its keys come from the keymap."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class InputController:
         self._completion: Completion | None = None
 
     def attach(self) -> None:
-        """Listen to the keys; bring back what was being written."""
+        """Listen for keys and restore the draft."""
         editor, screen = self._editor, self._display.screen
         editor.set_history(self._composer.recall)
         editor.completing.completions = self
@@ -86,28 +86,28 @@ class InputController:
         self._context.start(self._until_the_end())
 
     def begin_session(self, early: Sequence[str]) -> None:
-        """A session is there: send what was sent before, in order."""
+        """Send what was sent before the session existed, in order."""
         if self._had_session:
             self._composer.recall.forget()
         self._had_session = True
         self._composer.sender.early(early)
 
     async def _until_the_end(self) -> None:
-        """What is started is cancelled at the end, however that comes."""
+        """Cancel started work on exit."""
         try:
             await asyncio.get_running_loop().create_future()
         finally:
             self.detach()
 
     def detach(self) -> None:
-        """The end: keep what is being written, and let go of what still looks for files."""
+        """Save the draft and stop searching for files."""
         self._composer.drafts.save_now()
         if self._completion is not None:
             self._completion.close()
         self._context.notices.clear_hints()
 
     def complete(self, text: str, cursor: int) -> "Answer":
-        """Implements `Completions`; what it takes is loaded when there is something to complete."""
+        """Implements `Completions`; loads its parts on first use."""
         tabbed, self._tabbed = self._tabbed, False
         if self._completion is None:
             if not tabbed and text[:1] != "/" and "@" not in text[max(cursor - 1_000, 0) : cursor]:
@@ -120,7 +120,7 @@ class InputController:
         return answer
 
     def _actions(self) -> dict[str, Callable[[], object]]:
-        """What each action does."""
+        """The function of each action."""
         context, interrupts = self._context, self._composer.interrupts
         start, transcript = context.start, context.transcript
         return {
@@ -153,7 +153,7 @@ class InputController:
         return lambda: self._context.actions.run_command(command)
 
     def _hear(self, event: InputEvent) -> InputEvent | Consumed | None:
-        """Every key and paste, before the one who has the focus."""
+        """Handle every key and paste before the focused component."""
         editor = self._editor
         writing = self._display.screen.focused is editor
         if not writing and self._type_ahead.takes(event):
@@ -168,7 +168,7 @@ class InputController:
             return None
         if writing and editor.completing.is_open and self._in_popup.get(event.name):
             return None
-        if event.kind == "repeat":  # a key that is held does its work once
+        if event.kind == "repeat":  # a held key acts once
             return None if action == "app.exit" and not editor.is_empty else CONSUMED
         try:
             if self._does[action]() is False and action in MAY_DECLINE:
@@ -176,14 +176,12 @@ class InputController:
         except TauError as error:
             self._context.notices.show_error(str(error))
         except Exception as error:
-            log.error(f"The key of {action} failed.", error)
-            self._context.notices.show_error(
-                f"This went wrong inside tau: {error!r}. The log has the details."
-            )
+            log.error(f"The {action} key failed.", error)
+            self._context.notices.show_error(f"Internal error: {error!r}. See the log for details.")
         return CONSUMED
 
     def _changed(self) -> None:
-        """The text is another one."""
+        """The text changed."""
         mode = mode_of(self._editor.first_line)
         if mode != self._mode:
             self._mode = mode
@@ -204,19 +202,19 @@ class InputController:
         session = self._context.session
         message = None if session is None else session.queue.take_back()
         if message is None:
-            self._hint("Nothing waits to be sent.")
+            self._hint("The queue is empty.")
         else:
             self._composer.sender.take_back([message])
 
     def _drop(self, text: str) -> bool:
-        """Files of pictures that were dropped on the terminal become marks."""
+        """Turn image files dropped on the terminal into placeholders."""
         if "." not in text or len(text) > dropped.MAX_CHARS:
             return False
         files = dropped.pictures_in(text, self._context.cwd)
         if not files or not any(map(attachments.is_picture, files)):
             return False
         for path in files:
-            if not self._composer.attachments.attach(path):  # its name says picture, its content does not
+            if not self._composer.attachments.attach(path):  # named like an image, but not one
                 self._editor.insert(f"{path} ")
         return True
 
@@ -224,7 +222,7 @@ class InputController:
         self._context.notices.hint(text, level, seconds)
 
     async def _write_outside(self) -> None:
-        """Let the person go on with the text in another editor. Where that fails, nothing changes here."""
+        """Let the user edit the text in an external editor; on failure it stays unchanged."""
         before = self._editor.text
         after = await self._composer.external_editor.edit(before)
         if after != before:
@@ -238,7 +236,7 @@ class InputController:
             self._editor.paste(found.text)
             self._display.request_render()
         else:
-            self._hint(found.problem or "There is neither a picture nor a text in the clipboard.", "warning")
+            self._hint(found.problem or "The clipboard has no image or text.", "warning")
 
     async def _copy(self, text: str) -> None:
         self._hint(await clipboard.copied(text, self._display.terminal))
@@ -248,20 +246,20 @@ class InputController:
         if session is not None:
             on = session.plan.toggle()
             self._context.status_line.refresh()
-            self._hint("Plan mode: the agent only looks and plans." if on else "Plan mode is over.")
+            self._hint("Plan mode on: the agent makes no changes." if on else "Plan mode off.")
 
 
 def _toggle_thinking(context: "CommandContext") -> None:
-    """What changes may be out of sight, so it is told."""
+    """Say so, since the change may be out of sight."""
     hidden = context.transcript.toggle_thinking()
-    context.notices.hint("Thinking is hidden." if hidden else "Thinking is shown.", seconds=2)
+    context.notices.hint("Thinking hidden." if hidden else "Thinking shown.", seconds=2)
 
 
 def _toggle_expanded(context: "CommandContext") -> None:
     whole = context.transcript.toggle_expanded()
-    context.notices.hint("All output is shown." if whole else "Long output is shortened.", seconds=2)
+    context.notices.hint("Output expanded." if whole else "Output collapsed.", seconds=2)
 
 
 def _expand_one(context: "CommandContext") -> None:
     if not context.transcript.expand_one():
-        context.notices.hint("No call has more output than is shown.", seconds=2)
+        context.notices.hint("Nothing to expand.", seconds=2)

@@ -1,4 +1,4 @@
-"""The parts of the screen from top to bottom, each with one owner."""
+"""The regions of the screen from top to bottom, each with one owner."""
 
 from tau.tui.component import Component
 from tau.tui.widgets.container import Container
@@ -6,25 +6,25 @@ from tau.tui.widgets.transcript import Transcript
 
 
 class ScreenLayout:
-    """Everything below the transcript stays on the screen: it never enters the terminal's history."""
+    """Everything below the transcript stays on the screen and never enters the terminal's history."""
 
     def __init__(self, editor: Component) -> None:
         self.transcript = Transcript()
-        """What was said and done. Owner: the event view."""
+        """The conversation. Owner: the event controller."""
         self.pending = Container()
-        """Messages that wait to be sent. Owner: the event view."""
+        """Queued messages. Owner: the event controller."""
         self.activity = Container()
-        """What runs now, how long, and which key stops it. Owner: the activity line."""
+        """What is running, for how long, and which key stops it. Owner: the activity line."""
         self.todo = Container()
-        """The agent's tasks. Owner: the task panel."""
+        """The agent's tasks. Owner: the todo panel."""
         self.banner = Container()
-        """What went wrong and what to do. Owner: the banner."""
+        """Errors and what to do about them. Owner: the banner."""
         self.above = Container()
-        """Widgets of others above the editor. Owner: the user interface that tools ask."""
+        """Extension widgets above the editor. Owner: the UI controller."""
         self.slot = Container([editor])
-        """The editor, or the dialog that stands in its place. Owner: the dialogs."""
+        """The editor, or the dialog that replaces it. Owner: the dialogs."""
         self.below = Container()
-        """Widgets of others below the editor."""
+        """Extension widgets below the editor."""
 
     def parts(self) -> list[Component]:
         """From top to bottom."""

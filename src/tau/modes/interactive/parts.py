@@ -1,4 +1,4 @@
-"""Makes the parts of the screen, each with what it needs."""
+"""Creates and wires the parts of the screen."""
 
 import asyncio
 
@@ -21,7 +21,7 @@ from tau.modes.interactive.ui_controller import ScreenUi
 
 
 class Parts:
-    """In an order in which each part is given only such as are there already."""
+    """Created in dependency order."""
 
     def __init__(
         self, display: Display, current: CurrentSession, group: asyncio.TaskGroup, actions: AppActions

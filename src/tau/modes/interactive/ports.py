@@ -1,4 +1,4 @@
-"""What a part of the screen may ask of the rest: small protocols, given to it when it is made."""
+"""What parts of the screen may ask of the rest: small protocols, passed in on creation."""
 
 import asyncio
 from collections.abc import Coroutine, Sequence
@@ -17,7 +17,7 @@ from tau.tui.widgets.editor.editor import Editor
 
 
 class Display(Protocol):
-    """What drawing takes: the screen and its editor, how things look, which keys there are."""
+    """What drawing needs: the screen, its editor, the theme and the keys."""
 
     terminal: Terminal
     screen: Screen
@@ -31,7 +31,7 @@ class Display(Protocol):
 
 
 class Notices(Protocol):
-    """Messages to the person: lines in the transcript, an error above the editor, a passing hint below it."""
+    """Messages to the user: transcript lines, an error above the editor, a hint below it."""
 
     def say(self, text: str, level: NoticeLevel = "info") -> None: ...
     def show_error(self, text: str) -> None: ...
@@ -41,23 +41,23 @@ class Notices(Protocol):
 
 
 class Tasks(Protocol):
-    """Work beside everything else; an error in it becomes a notice."""
+    """Background work; errors become notices."""
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]: ...
 
 
 class AppActions(Protocol):
-    """What concerns the whole application: its session, what is sent to that, its end."""
+    """Application-wide actions: switching sessions, sending, quitting."""
 
     def leave(self, change: SessionSwitch | None) -> None:
-        """Go on with another session; None: quit."""
+        """Switch to another session; None quits."""
 
     def quit(self) -> None: ...
 
     def submit(self, text: str, images: Sequence[ImageContent] = (), *, follow_up: bool = False) -> None:
-        """A command, a line for the shell or Python, or a message."""
+        """A command, a shell or Python line, or a message."""
 
     def send(self, text: str) -> None:
-        """A message, whatever it begins with. Raises TauError."""
+        """Send a message, whatever it starts with. Raises TauError."""
 
     def run_command(self, text: str) -> None: ...

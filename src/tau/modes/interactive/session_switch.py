@@ -1,4 +1,4 @@
-"""The wish for another session."""
+"""A request to switch sessions."""
 
 from typing import Literal, NamedTuple
 
@@ -6,20 +6,20 @@ from tau.ai.wire import ImageContent
 
 
 class SessionSwitch(NamedTuple):
-    """Which session comes next."""
+    """Which session to open next."""
 
     kind: Literal["first", "new", "resume", "fork"]
     session: str = ""
-    """Id or path of the one to resume or fork."""
+    """Id or path of the session to resume or fork."""
     prompt: str = ""
     """What to send first."""
     draft: str = ""
-    """What stands in the editor then,"""
+    """Initial text of the editor,"""
     images: tuple[ImageContent, ...] = ()
-    """with its pictures."""
+    """with its images."""
     notice: str = ""
     model: str = ""
-    """The one that the person has chosen for it, whatever flags and settings name."""
+    """The model the user chose, overriding flags and settings."""
 
 
 FIRST = SessionSwitch("first")

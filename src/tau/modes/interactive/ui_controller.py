@@ -1,4 +1,4 @@
-"""Questions to the person at the screen, and signs on it."""
+"""Shows questions, notifications and widgets on the screen."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from tau.tui.widgets.spacer import Spacer
 if TYPE_CHECKING:
     from tau.coding.approval.hook import ApprovalDecision, ApprovalRequest
     from tau.coding.plan.review import Plan, PlanAnswer
-    from tau.coding.tools.ask import AskAnswer, AskQuestion
+    from tau.coding.questions import AskAnswer, AskQuestion
     from tau.modes.interactive.composer.external_editor import ExternalEditor
     from tau.modes.interactive.current_session import CurrentSession
     from tau.modes.interactive.dialogs.dialog_host import Dialogs
@@ -36,17 +36,18 @@ T = TypeVar("T")
 _Make = Callable[[Callable[[T | None], None]], Component]
 
 QUIET_S = 0.7
-"""Somebody who writes is not interrupted before a pause of this length."""
+"""Wait for a pause in typing this long before interrupting."""
 MAX_QUIET_S = 5.0
 MAX_NOTICE_CHARS = 10_000
 
 
 class ScreenUi:
-    """Implements `tau.agent.ui.Ui`, and what faces with a screen can do beyond it: `approve`,
-    `ask_questions`, `review_plan`.
+    """Implements `tau.agent.ui.Ui` and `tau.coding.ports.CodingDialogs`.
 
-    Questions come one after the other. One that is open when its run is stopped goes away with it.
+    Questions are shown one at a time. Stopping a run closes its open question.
     """
+
+    terminal = None  # not lent to programs
 
     def __init__(
         self,
@@ -83,7 +84,7 @@ class ScreenUi:
         return await self.show(make, title, timeout)
 
     async def confirm(self, title: str, message: str, *, timeout: float | None = None) -> bool | None:
-        """The answer that is highlighted at first is no."""
+        """Highlights "no" first."""
         text = f"{title}\n{message}" if message else title
         make: _Make[str] = basic.ask_choice(self._display, text, ("Yes", "No"), at=1)
         answer = await self.show(make, title, timeout)
@@ -106,9 +107,9 @@ class ScreenUi:
         return await self.show(make, title)
 
     async def custom(self, component: Any) -> Any:
-        """A part of the caller's own: called with `done`, it returns a component, which calls `done`."""
+        """Show the caller's component: `component(done)` returns one that calls `done`."""
         if not callable(component):
-            raise TauError("A screen part is given as a function that takes `done` and returns a component.")
+            raise TauError("A component must be a function that takes `done` and returns a component.")
 
         def make(done: Callable[[Any], None]) -> Component:
             try:
@@ -117,8 +118,8 @@ class ScreenUi:
                     return made
                 raise TypeError(f"it gave {type(made).__name__}, not a Component")
             except Exception as error:
-                log.error("A screen part could not be made.", error)
-                self.notify(f"A part of the screen could not be shown: {error}.", "error")
+                log.error("Could not create a component.", error)
+                self.notify(f"Could not show a component: {error}.", "error")
                 done(None)
                 return Spacer(0)
 
@@ -130,19 +131,19 @@ class ScreenUi:
         self._notices.say(message, level)
 
     def status(self, key: str, text: str | None) -> None:
-        """A few words below the editor."""
+        """Show a short status below the editor."""
         self._shown_widgets().status(key, text)
 
     def widget(self, key: str, lines: Sequence[str] | None) -> None:
-        """Some lines above the editor."""
+        """Show lines above the editor."""
         self._shown_widgets().widget(key, lines)
 
     def title(self, text: str) -> None:
-        """The title of the window."""
+        """Set the window title."""
         self._notifications.title(text)
 
     async def approve(self, request: "ApprovalRequest") -> "ApprovalDecision | None":
-        """Whether a call may go on; Escape stops the run."""
+        """Ask whether a call may run; Escape stops the run."""
         make: _Make[ApprovalDecision] = approval.approval(
             self._display, self._notices, request, self._answered_at
         )
@@ -155,7 +156,7 @@ class ScreenUi:
     async def ask_questions(
         self, asked: "Sequence[AskQuestion]", timeout_s: float | None
     ) -> "list[AskAnswer] | None":
-        """The questions of the agent; Escape stops the run."""
+        """Ask the agent's questions; Escape stops the run."""
         make: _Make[list[AskAnswer]] = questionnaire.questionnaire(
             self._display, self._notices, asked, timeout_s
         )
@@ -165,14 +166,14 @@ class ScreenUi:
         return answers
 
     async def review_plan(self, plan: "Plan") -> "PlanAnswer | None":
-        """What the person says to a plan; Escape keeps planning and stops the run."""
+        """Ask for a decision on a plan; Escape keeps planning and stops the run."""
         answer: PlanAnswer | None = await plan_reviews.PlanDialog(
             self._display, self._current, self._notices, self._external_editor, self._actions, self
         ).review(plan)
         return answer
 
     async def show(self, make: _Make[T], about: str, timeout: float | None = None) -> T | None:
-        """A question that comes by itself: it waits until nobody is in the middle of a word."""
+        """Show an unprompted question once the user pauses typing."""
         await self._until_quiet()
         if about:
             self._notifications.call(about)
@@ -185,7 +186,7 @@ class ScreenUi:
             self._activity.hide()
 
     async def stop_run(self) -> None:
-        """The person has turned away: the run that asked ends here, as with Escape anywhere else."""
+        """The user canceled: stop the run that asked, as Escape does elsewhere."""
         if self._stop_agent():
             await asyncio.sleep(0)
 

@@ -28,7 +28,7 @@ class Frame(NamedTuple):
 EMPTY_FRAME = Frame(Rows(), 0, 0, 0)
 
 
-class Composer:
+class FrameComposer:
     """Renders the children and caches their rows, so that unchanged ones cost only a comparison."""
 
     def __init__(self) -> None:

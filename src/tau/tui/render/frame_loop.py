@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from tau.base.late import late
 from tau.tui.component import Component
 from tau.tui.render import debug
-from tau.tui.render.compose import Composer
+from tau.tui.render.compose import FrameComposer
 from tau.tui.render.ledger import Ledger
 from tau.tui.render.overlays import Overlay
 from tau.tui.render.paint import Emitter, FrameRequest, Intent, KeepRows, Painter, PaintResult, Size
@@ -55,7 +55,7 @@ class FrameLoop:
         self._children = children
         self._overlays = overlays
         self._timer = timer
-        self._composer = Composer()
+        self._composer = FrameComposer()
         self._painter = (
             screen_reader.LinearPainter() if is_linear else Painter(hardware_cursor=hardware_cursor)
         )

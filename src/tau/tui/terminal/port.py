@@ -71,3 +71,19 @@ class Terminal(Protocol):
     def write(self, text: str) -> None:
         """Write text completely or not at all; never raises if the terminal is gone."""
         ...
+
+    def suspend(self) -> None:
+        """Stop the process as Ctrl+Z does in other programs; returns, started again, when it goes on."""
+        ...
+
+    def set_title(self, text: str) -> None:
+        """The title of the window, until `stop`; nothing where there is no window."""
+        ...
+
+    def notify(self, title: str, body: str = "") -> None:
+        """A message for a person who looks elsewhere, in the way that the terminal knows."""
+        ...
+
+    def copy(self, text: str) -> bool:
+        """Text to the clipboard, through the terminal; False if it is too long for that."""
+        ...

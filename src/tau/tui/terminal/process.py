@@ -85,7 +85,6 @@ class ProcessTerminal:
         self._output = TerminalOutput(self._stdout_fd, None, self._on_exit)
 
     def suspend(self) -> None:
-        """Stop the process like Ctrl+Z; returns, started again, when it is continued."""
         watcher = self._live.watcher if self._live is not None else None
         self.stop()
         os.kill(0, signal.SIGTSTP)
@@ -97,7 +96,6 @@ class ProcessTerminal:
         self._output.write(text.encode("utf-8", "replace"))
 
     def set_title(self, text: str) -> None:
-        """Set the window title until `stop`; does nothing without a window."""
         if self._live is None or self._env.get("TERM", "dumb") in ("dumb", "linux"):
             return
         if not self._live.title_off:
@@ -106,12 +104,10 @@ class ProcessTerminal:
         self.write(sequences.title(text))
 
     def notify(self, title: str, body: str = "") -> None:
-        """Show a notification using the terminal's protocol."""
         if self._live is not None:
             self.write(notify.notification(title, body, self._live.probes.notify))
 
     def copy(self, text: str) -> bool:
-        """Copy text to the clipboard through the terminal; False if it is too long."""
         sequence = clipboard.copy_sequence(text, screen=detect_multiplexer(self._env) == "screen")
         if sequence is None:
             return False

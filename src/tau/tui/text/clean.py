@@ -49,7 +49,7 @@ def _is_clean(text: str) -> bool:
     return text.isascii() and (text.isprintable() or text.replace("\n", "").isprintable())
 
 
-def clean(text: str, tab_width: int = TAB_WIDTH) -> str:
+def clean(text: str) -> str:
     """Remove control characters and escape sequences and expand tabs; only newlines stay.
 
     A carriage return ends a line, a backspace removes the character before it.
@@ -62,7 +62,7 @@ def clean(text: str, tab_width: int = TAB_WIDTH) -> str:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "\t" in text:
-        text = _without_tabs(text, max(tab_width, 1))
+        text = _without_tabs(text)
     if text.isascii():
         return text
     text = _surrogates().sub("\ufffd", text).replace("\u2028", " ").replace("\u2029", " ")
@@ -114,21 +114,19 @@ def _taken_back(text: str) -> str:
     return "".join(out)
 
 
-def _without_tabs(text: str, tab_width: int) -> str:
+def _without_tabs(text: str) -> str:
     if text.isascii():
-        return text.expandtabs(tab_width)
-    return "\n".join(
-        _expand_line_tabs(line, tab_width) if "\t" in line else line for line in text.split("\n")
-    )
+        return text.expandtabs(TAB_WIDTH.width)
+    return "\n".join(_expand_line_tabs(line) if "\t" in line else line for line in text.split("\n"))
 
 
-def _expand_line_tabs(line: str, tab_width: int) -> str:
+def _expand_line_tabs(line: str) -> str:
     out: list[str] = []
     column = 0
     *pieces, rest = line.split("\t")
     for piece in pieces:
         column += visible_width(piece)
-        blanks = tab_width - column % tab_width
+        blanks = TAB_WIDTH.width - column % TAB_WIDTH.width
         out.append(piece + " " * blanks)
         column += blanks
     return "".join(out) + rest
@@ -238,7 +236,7 @@ def _in_order(line: str, style: Open) -> tuple[str, Open]:
         elif is_sgr(piece):
             style = _styled_by(piece, style)
         elif piece == "\t":
-            writer.put(" " * (TAB_WIDTH - writer.column % TAB_WIDTH), style)
+            writer.put(" " * (TAB_WIDTH.width - writer.column % TAB_WIDTH.width), style)
         elif piece in "\v\f\u2028\u2029":
             writer.put(" ", style)
     return writer.line(), style

@@ -3,12 +3,20 @@
 from tau.tui.text.sgr import Slot
 from tau.tui.text.width import grapheme_width
 
-TAB_WIDTH = 4
 _MAX_COLUMN = 512
 """The rightmost column a cursor movement may reach."""
 
 Open = dict[Slot, str]
 """The styles that a line leaves open."""
+
+
+class TabStops:
+    """Where tabs lead: every `width` columns, on the whole screen. Set before the first frame."""
+
+    width = 4
+
+
+TAB_WIDTH = TabStops()
 
 
 class LineCells:
@@ -37,7 +45,7 @@ class LineCells:
         elif piece == "\x08":
             self.column = max(self.column - 1, 0)
         elif piece == "\t":
-            self.column += TAB_WIDTH - self.column % TAB_WIDTH
+            self.column += TAB_WIDTH.width - self.column % TAB_WIDTH.width
         elif piece in "\v\f\u2028\u2029":
             self.put(" ", {})
         elif piece[:2] == "\x1b[" and piece[-1] in "CDGK":

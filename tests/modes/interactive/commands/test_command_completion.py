@@ -44,7 +44,7 @@ def test_a_name_is_taken_and_its_arguments_follow(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.type("/thin")
-            await rig.show("Choose how much the model thinks")
+            await rig.show("Choose the thinking level")
             await rig.press("tab")
             assert rig.front.editor.text == "/thinking "
             shown = await rig.show("xhigh")
@@ -62,7 +62,7 @@ def test_enter_runs_the_command_that_is_highlighted(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, rows=80) as rig:
             await rig.type("/too")
-            await rig.show("Show the tools that the model has")
+            await rig.show("Show the model's tools")
             await rig.press("enter")
             assert "tokens with each request" in await rig.show("tokens with each request")
 

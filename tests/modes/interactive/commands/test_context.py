@@ -23,7 +23,7 @@ def test_context_tells_the_parts_of_the_window(tmp_path: Path) -> None:
             shown = await said(rig, "/context", "of 200,000 tokens are used")
             for part in (
                 *("system prompt", "AGENTS.md (1 file)", "13 tools", "your messages", "answers", "thinking"),
-                *("results of tools", "free", "made smaller by itself"),
+                *("tool results", "free", "made smaller by itself"),
             ):
                 assert part in shown, part
             bar = next(line for line in shown.splitlines() if line.strip().startswith("█") and "·" in line)
@@ -92,7 +92,7 @@ def test_tools_are_told_with_what_they_take(tmp_path: Path) -> None:
 def test_a_session_without_tools_says_so(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, tools=()) as rig:
-            assert "no tools" in await said(rig, "/tools", "The model has no tools here.")
+            assert "no tools" in await said(rig, "/tools", "The model has no tools.")
 
     run(test)
 
@@ -114,7 +114,7 @@ def test_usage_is_told_by_model(tmp_path: Path) -> None:
     async def test() -> None:
         script = [[Say("One."), Count(1000, 200, cache_read=3000)]]
         async with rigged(tmp_path, script) as rig:
-            await said(rig, "/usage", "Nothing was used yet.")
+            await said(rig, "/usage", "No usage yet.")
             await said(rig, "hello", "One.")
             await rig.idle()
             shown = await said(rig, "/usage", "75 % of what was sent came from the cache")

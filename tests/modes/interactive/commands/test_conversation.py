@@ -31,9 +31,9 @@ def test_plan_is_switched_on_with_a_prompt_and_off_again(tmp_path: Path) -> None
             await said(rig, "/plan tidy up", "I look around.")
             assert last_sent(rig) == "tidy up" and rig.session.plan.on
             await rig.idle()
-            await said(rig, "/plan", "Plan mode is over.")
+            await said(rig, "/plan", "Plan mode off.")
             assert not rig.session.plan.on
-            await said(rig, "/plan off", "Plan mode is not on.")
+            await said(rig, "/plan off", "Plan mode is off.")
             await said(rig, "/plan", "the agent looks and writes a plan")
             assert rig.session.plan.on
             await said(rig, "/plan review", "There is no plan yet")
@@ -116,13 +116,13 @@ def test_nothing_is_retried_that_has_not_failed(tmp_path: Path) -> None:
 def test_the_queue_is_shown_edited_and_cleared(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Working"), Wait()]], rows=40) as rig:
-            await said(rig, "/queue", "Nothing waits to be sent.")
+            await said(rig, "/queue", "The queue is empty.")
             await said(rig, "go", "Working")
             for text in ("first wish", "second wish", "third wish"):
                 await rig.send(text)
-            shown = await said(rig, "/queue", "Waiting to be sent:")
+            shown = await said(rig, "/queue", "Queued messages:")
             assert "1  next  first wish" in shown and "3  next  third wish" in shown
-            await said(rig, "/queue drop 2", "Dropped; it is not sent.")
+            await said(rig, "/queue drop 2", "Message dropped.")
             assert [item.text for item in rig.session.queue.waiting()] == ["first wish", "third wish"]
             await rig.send("/queue edit 1")
             await rig.until(lambda: rig.front.editor.text == "first wish", "the message in the editor")
@@ -151,7 +151,7 @@ def test_compact_puts_a_summary_in_the_place_of_what_was_said(tmp_path: Path) ->
             await rig.idle()
             await said(rig, "and more", "A second answer.")
             await rig.idle()
-            await said(rig, "/compact keep the names", "What was said before is summarised")
+            await said(rig, "/compact keep the names", "Summarized earlier messages")
             await rig.idle()
             assert "keep the names" in str(rig.faux.requests[2].messages)
             assert any(node.type == "compaction" for node in rig.session.log.nodes())
@@ -171,7 +171,7 @@ def test_compact_says_when_there_is_nothing_and_can_be_stopped(tmp_path: Path) -
             await rig.idle()
             await said(rig, "more", "Second.")
             await rig.idle()
-            await said(rig, "/compact", "Summarising what was said")
+            await said(rig, "/compact", "Summarizing the conversation")
             await rig.press("escape")
             await rig.show("Stopped.")
             assert not any(node.type == "compaction" for node in rig.session.log.nodes())

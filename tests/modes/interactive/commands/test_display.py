@@ -88,7 +88,7 @@ def test_a_theme_is_taken_by_its_name_and_kept(tmp_path: Path) -> None:
             assert not rig.current.settings.titles.enabled  # what flags say stays
             await said(rig, "/theme oceen", "Did you mean ocean?")
             rig.front.editor.clear()
-            await said(rig, "/theme zzz", "/theme shows all of them.")
+            await said(rig, "/theme zzz", "/theme lists them all.")
             assert rig.current.settings.theme.dark == "ocean"
             found = rig.parts.commands.complete("/theme oc", 9)
             assert found is not None and found.items[0].value == "ocean"

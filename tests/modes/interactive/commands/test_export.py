@@ -49,7 +49,7 @@ def test_export_overwrites_nothing_and_says_what_is_wrong(tmp_path: Path) -> Non
 
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Hello.")]], columns=160) as rig:
-            await said(rig, "/export", "Nothing was said yet.")
+            await said(rig, "/export", "The conversation is empty.")
             await talked(rig)
             for command, problem in (
                 ("/export mine.md", "is not an export of tau"),

@@ -26,7 +26,7 @@ def test_help_names_every_command(tmp_path: Path) -> None:
 
     async def test() -> None:
         async with rigged(tmp_path, rows=100) as rig:
-            shown = await said(rig, "/help", "Signs and keys")
+            shown = await said(rig, "/help", "Prefixes and keys")
             assert [name for name in table.ROWS if f"/{name}" not in shown] == []
             assert "/deploy" in shown and "project: Ships it" in shown
             assert "also /quit" in shown and "Ctrl+O" in shown
@@ -93,7 +93,7 @@ def test_reload_says_what_has_changed_and_keeps_the_conversation(tmp_path: Path)
             shown = await said(rig, "/reload", "display.showTokenUsage is true now.")
             assert rig.session.log.header.id == before and "Hello." in shown
             assert "New command /later." in shown and "Unknown action 'no.such'" in shown
-            assert "Show all tool output, or its essence: Ctrl+X." in shown
+            assert "Expand or collapse tool output: Ctrl+X." in shown
             assert rig.current.settings.display.show_token_usage and not rig.current.settings.titles.enabled
             await said(rig, "again", "Again.")
             assert "Be kind." in rig.faux.requests[-1].system
@@ -112,7 +112,7 @@ def test_reload_reads_the_theme_again_and_says_what_is_wrong_with_it(tmp_path: P
                 home() / "themes/mine.json",
                 '{"name": "mine", "kind": "dark", "colors": {"accent": "#aabbcc"}}',
             )
-            await said(rig, "/reload", "No setting has changed.")
+            await said(rig, "/reload", "No settings changed.")
             assert rig.front.theme["accent"]("x") != before
             put(home() / "themes/mine.json", '{"name": "mine", ')
             assert "mine.json" in await said(rig, "/reload", "Invalid JSON")
@@ -139,7 +139,7 @@ def test_reload_reads_the_files_again_that_the_run_was_given(tmp_path: Path) -> 
 
     async def test() -> None:
         async with rigged(tmp_path, columns=160, config_files=(file,)) as rig:
-            await said(rig, "/reload", "No setting has changed.")
+            await said(rig, "/reload", "No settings changed.")
             assert rig.current.settings.display.tab_width == 3
             put(file, '{"display": {"tabWidth": 5}}')
             await said(rig, "/reload", "display.tabWidth is 5 now.")
@@ -153,7 +153,7 @@ def test_reload_reads_the_files_again_that_the_run_was_given(tmp_path: Path) -> 
 def test_reload_before_anything_was_said(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
-            await said(rig, "/reload", "No setting has changed.")
+            await said(rig, "/reload", "No settings changed.")
             assert rig.session.log.messages() == []
 
     run(test)

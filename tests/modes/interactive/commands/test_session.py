@@ -29,7 +29,7 @@ def test_new_begins_an_empty_session(tmp_path: Path) -> None:
             first = rig.session.log.header.id
             await other_session(rig, "/clear")
             assert rig.session.log.header.id != first and not rig.session.log.messages()
-            shown = await rig.show("This is a new session. /resume goes back to the one before.")
+            shown = await rig.show("This is a new session. /resume returns to the previous one.")
             assert shown.index("First.") < shown.index("This is a new session.")
 
     run(test)
@@ -41,7 +41,7 @@ def test_resume_takes_the_beginning_of_an_id(tmp_path: Path) -> None:
             await said(rig, "hello", "In the first.")
             await rig.idle()
             first = rig.session.log.header.id
-            await said(rig, f"/resume {first}", "This is the session that you are in.")
+            await said(rig, f"/resume {first}", "You are already in this session.")
             await asyncio.sleep(0.01)  # ids sort by time
             await other_session(rig, "/new")
             await said(rig, "hello again", "In the second.")
@@ -95,7 +95,7 @@ def test_a_session_in_memory_says_so(tmp_path: Path) -> None:
         async with rigged(tmp_path, [[Say("Hello.")]], save=False) as rig:
             assert "in memory only" in await said(rig, "/session", "in memory only")
             await said(rig, "/fork", "cannot be copied")
-            await said(rig, "/session delete", "Nothing of this session is on the disk yet.")
+            await said(rig, "/session delete", "This session has not been written to disk yet.")
             assert rig.session.log.path is None
 
     run(test)
@@ -111,7 +111,7 @@ def test_delete_asks_and_puts_the_session_into_the_trash(tmp_path: Path) -> None
             assert path is not None
             await said(rig, "/session delete", "Delete this session?")
             await rig.press("escape")
-            await rig.show("The session stays.")
+            await rig.show("Session not deleted.")
             assert path.exists()
             await said(rig, "/session delete", "Delete this session?")
             await rig.press("up", "enter")

@@ -29,7 +29,7 @@ def test_tasks_are_added_begun_and_closed(tmp_path: Path) -> None:
             assert "2 [x] write the tests" in shown
             await said(rig, "/todo rm 1", "Removed: write the parser")
             assert state(rig) == [("write the tests", "completed")]
-            await said(rig, "/todo clear", "The list of tasks is empty.")
+            await said(rig, "/todo clear", "Todo list cleared.")
             assert state(rig) == []
 
     run(test)
@@ -92,7 +92,7 @@ def test_what_is_not_meant_is_told(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, rows=60) as rig:
             for command, problem in (
-                ("/todo done", "No task is at work."),
+                ("/todo done", "No task is in progress."),
                 ("/todo append", "Write it as /todo append TEXT"),
                 ("/todo start", "a task is its number or its text"),
                 ("/todo dance", "Write it as /todo"),

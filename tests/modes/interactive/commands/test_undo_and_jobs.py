@@ -16,7 +16,7 @@ def test_undo_takes_changes_back_and_redo_brings_them_again(tmp_path: Path) -> N
     async def test() -> None:
         script = [[Use("write", path="a.txt", content="after\n")], [Say("Written.")]]
         async with rigged(tmp_path, script, settings={"tools.approvalMode": "yolo"}) as rig:
-            await said(rig, "/undo list", "The agent has changed no file in this session.")
+            await said(rig, "/undo list", "The agent has not changed any files in this session.")
             await said(rig, "change it", "Written.")
             await rig.idle()
             assert file.read_text() == "after\n"
@@ -43,7 +43,7 @@ def test_a_file_that_somebody_else_changed_is_left_alone_unless_forced(tmp_path:
             file.write_text("mine\n")
             await said(rig, "/undo", "conflict")
             assert file.read_text() == "mine\n"
-            await said(rig, "/undo --force", "Write it as /undo")
+            await said(rig, "/undo --force", "Usage: /undo")
             rig.front.editor.clear()
             await said(rig, "/undo --force a.txt", "Undone:")
             assert file.read_text() == "before\n"
@@ -57,7 +57,7 @@ def test_undo_of_nothing_says_so(tmp_path: Path) -> None:
             await rig.send("/undo")
             await rig.until(lambda: bool(rig.front.layout.banner.children), "a word about it")
             assert "undo" in rig.screen().lower()
-            await said(rig, "/undo 0", "Write it as /undo")
+            await said(rig, "/undo 0", "Usage: /undo")
 
     run(test)
 

@@ -22,7 +22,7 @@ def test_a_shell_line_shows_its_output_and_tells_the_model(tmp_path: Path) -> No
 def test_a_doubled_sign_keeps_the_output_from_the_model_and_says_so(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, [[Say("I do not know.")]]) as rig:
-            shown = await said(rig, "!!echo se''cret", "the model is not told")
+            shown = await said(rig, "!!echo se''cret", "not in the model's context")
             assert "secret" in shown
             await rig.idle()
             await said(rig, "what was it?", "I do not know.")
@@ -47,7 +47,7 @@ def test_python_lines_share_their_variables(tmp_path: Path) -> None:
                 lambda: any(node.type == "message" for node in rig.session.log.nodes()), "the line"
             )
             assert "42" in await said(rig, "$x + 22", "42")
-            shown = await said(rig, "$$x + 1", "the model is not told")
+            shown = await said(rig, "$$x + 1", "not in the model's context")
             assert "21" in shown
 
     run(test)

@@ -1,4 +1,4 @@
-"""What was asked before, in this session and in others."""
+"""Prompt history, in this session and in others."""
 
 import asyncio
 import os
@@ -109,12 +109,12 @@ def test_ctrl_r_searches_all_of_it_and_puts_the_choice_into_the_editor(tmp_path:
         async with rigged(tmp_path) as rig:
             await rig.type("half a")
             await rig.press("ctrl+r")
-            shown = await rig.show("What was asked before")
+            shown = await rig.show("Prompt history")
             assert shown.index("fix the tests") < shown.index("write docs") < shown.index("fix the parser in")
             await rig.type("parser")
             await rig.gone("write docs")
             await rig.press("enter")
-            await rig.gone("What was asked before")
+            await rig.gone("Prompt history")
             assert rig.front.editor.text == "fix the parser\nin two lines"
             await rig.press("ctrl+-")
             assert rig.front.editor.text == "half a"
@@ -142,7 +142,7 @@ def test_ctrl_r_without_a_past_says_so(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.press("ctrl+r")
-            await rig.show("Nothing was asked before.")
+            await rig.show("The prompt history is empty.")
 
     run(test)
 

@@ -116,7 +116,7 @@ def test_what_is_pasted_where_there_is_only_something_to_choose_is_in_the_editor
             asked(rig, answers)
             await rig.show("Delete everything?")
             rig.terminal.paste(pasted)
-            await rig.show("What you pasted is in the editor.")
+            await rig.show("Your paste is in the editor.")
             assert answers == []
             await rig.press("escape")
             await rig.show("[Pasted text #1 +5,000 lines]")

@@ -47,7 +47,7 @@ def test_a_command_is_shown_in_full_and_enter_alone_says_no(tmp_path: Path) -> N
         answers = [[Use("bash", command="touch made && echo done")], [Say("All right.")]]
         async with rigged(tmp_path, answers, settings=ASK) as rig:
             await rig.send("go")
-            shown = await rig.show("Bash asks: may it run this?")
+            shown = await rig.show("Allow this command?")
             assert "│ touch made && echo done" in shown
             assert "[y] Allow once" in shown and "No, and tell the agent why" in shown
             selected = [row for row in rig.terminal.screen() if row.startswith("❯")][-1]
@@ -69,12 +69,12 @@ def test_once_is_once_and_the_session_is_the_session(tmp_path: Path) -> None:
         answers = [call, call, call, [Say("Done.")]]
         async with rigged(tmp_path, answers, settings=ASK) as rig:
             await rig.send("go")
-            await rig.show("may it run this?")
+            await rig.show("Allow this command?")
             await answer(rig, "y")
             await rig.until(
                 lambda: len(rig.faux.requests) == 2 and rig.parts.dialogs.open, "the second question"
             )
-            assert "That is this very command." in await rig.show("[s] Allow for this session")
+            assert "That is this exact command." in await rig.show("[s] Allow for this session")
             await rig.press("enter")  # a key that comes too soon was meant for the question before
             rig.skip(DEAF_S)
             assert rig.parts.dialogs.open
@@ -93,7 +93,7 @@ def test_a_letter_means_the_same_in_every_question_and_digits_mean_nothing(tmp_p
         async with rigged(tmp_path, answers, settings=ASK) as rig:
             hook_of(rig)._remember = lambda patterns: None
             await rig.send("go")
-            await rig.show("may it run this?")
+            await rig.show("Allow this command?")
             assert offered(rig) == ["y", "s", "a", "n", "w"]
             rig.skip(LETTERS_DEAF_S)
             for digit in "12345":
@@ -135,7 +135,7 @@ def test_a_no_can_be_explained(tmp_path: Path) -> None:
         answers = [[Use("bash", command="make deploy")], [Say("I see.")]]
         async with rigged(tmp_path, answers, settings=ASK) as rig:
             await rig.send("go")
-            await rig.show("may it run this?")
+            await rig.show("Allow this command?")
             await answer(rig, "w")
             await rig.show("No, because:")
             await rig.press("escape")
@@ -211,7 +211,7 @@ def test_a_long_command_scrolls_and_its_end_is_always_in_sight(tmp_path: Path) -
         command = "\n".join(f"echo line {number}" for number in range(200)) + "\nrm -rf /"
         async with rigged(tmp_path, [[Use("bash", command=command)], [Say("No.")]], settings=ASK) as rig:
             await rig.send("go")
-            shown = await rig.show("may it run this?")
+            shown = await rig.show("Allow this command?")
             assert "echo line 0" in shown and "rm -rf /" in shown and "not shown here" in shown
             assert "echo line 60" not in shown
             for _ in range(8):
@@ -252,7 +252,7 @@ def test_a_write_shows_where_it_leads_and_what_would_change(tmp_path: Path) -> N
         settings = {"tools.approvalMode": "ask"}
         async with rigged(work, [call, [Say("Fine.")]], settings=settings, columns=140, rows=40) as rig:
             await rig.send("go")
-            shown = await rig.show("Write asks: may it write?")
+            shown = await rig.show("Allow this write?")
             assert f"It would write {other / 'notes.txt'}." in shown
             assert "-" in shown and "two" in shown and "three" in shown
             await answer(rig, "y")

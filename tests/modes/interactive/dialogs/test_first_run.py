@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tau.agent.ui import Ui
 from tau.ai.faux import Faux, Say
 from tau.ai.local import discovery, weights
 from tau.ai.local.discovery import DiscoveredServer
@@ -23,6 +22,7 @@ from tau.modes.interactive.dialogs import first_run
 from tau.modes.interactive.early_screen import EarlyScreen
 from tau.modes.interactive.session_switch import SessionSwitch
 from tau.modes.interactive.themes.appearance import look_of
+from tau.modes.interactive.ui_controller import ScreenUi
 from tau.sdk import SessionOptions, create_session
 from tests.modes.interactive.clock import ScreenClock
 from tests.modes.interactive.rig import Rig, run
@@ -44,11 +44,13 @@ async def refused(folder: Path, *errors: TauError) -> AsyncIterator[tuple[Rig, l
     tried: list[SessionSwitch] = []
 
     @asynccontextmanager
-    async def opening(change: SessionSwitch, ui: Ui) -> AsyncIterator[Session]:
+    async def opening(change: SessionSwitch, ui: ScreenUi) -> AsyncIterator[Session]:
         tried.append(change)
         if waiting:
             raise waiting.pop(0)
-        options = SessionOptions(cwd=folder, stream=faux.stream, settings={"titles.enabled": False}, ui=ui)
+        options = SessionOptions(
+            cwd=folder, stream=faux.stream, settings={"titles.enabled": False}, ui=ui, dialogs=ui
+        )
         async with create_session(options) as session:
             yield session
 
@@ -70,7 +72,7 @@ async def refused(folder: Path, *errors: TauError) -> AsyncIterator[tuple[Rig, l
 def test_without_a_model_there_is_a_way_to_get_one_and_no_stack_trace(tmp_path: Path) -> None:
     async def test() -> None:
         async with refused(tmp_path, NO_KEY) as (rig, _):
-            shown = await rig.show("Welcome to tau: it needs a model")
+            shown = await rig.show("Welcome to tau: choose a model")
             assert "No API key for Anthropic." in shown
             assert "Paste an API key" in shown and "Quit" in shown and "demo model" in shown
             assert "Traceback" not in shown
@@ -85,13 +87,13 @@ def test_a_pasted_key_is_stored_and_the_session_opens(tmp_path: Path) -> None:
         async with refused(tmp_path, NO_KEY) as (rig, tried):
             shown = await rig.show("Paste an API key")
             await rig.type(_number_of(shown, "Paste an API key"))
-            await rig.show("Whose key is it?")
+            await rig.show("Which provider is the key for?")
             await rig.press("enter")
             await rig.show("Key of Anthropic")
             await rig.press("escape")
             await rig.show("Welcome to tau")
             await rig.type(_number_of(shown, "Paste an API key"))
-            await rig.show("Whose key is it?")
+            await rig.show("Which provider is the key for?")
             await rig.press("enter")
             await rig.show("Key of Anthropic")
             rig.terminal.paste("sk-ant-abcdefghijkl")
@@ -180,12 +182,12 @@ def test_the_demo_model_is_fetched_and_the_fetching_can_be_stopped(
 
     async def test() -> None:
         async with refused(tmp_path, NO_KEY) as (rig, _):
-            shown = await rig.show("Fetch the offline demo model")
-            number = _number_of(shown, "Fetch the offline demo model")
+            shown = await rig.show("Download the offline demo model")
+            number = _number_of(shown, "Download the offline demo model")
             await rig.type(number)
             await rig.show("It is being fetched")
             await rig.press("escape")
-            await rig.show("Fetch the offline demo model")
+            await rig.show("Download the offline demo model")
             assert stopped.is_set()
             await rig.type(number)
             await rig.show("The network is down.")
@@ -254,7 +256,7 @@ def test_a_session_that_cannot_be_opened_gives_way_to_a_new_one(tmp_path: Path, 
         async with refused(tmp_path, error) as (rig, tried):
             shown = await rig.show(str(error))
             assert "Try again" in shown
-            await rig.type(_number_of(shown, "Begin a new session instead"))
+            await rig.type(_number_of(shown, "Start a new session instead"))
             await rig.until(lambda: rig.current.session is not None, "a session")
             assert tried[-1].kind == "new"
 

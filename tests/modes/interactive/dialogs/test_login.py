@@ -41,8 +41,8 @@ def test_the_provider_is_chosen_from_a_list_that_tells_what_is_there(
     async def test() -> None:
         async with rigged(tmp_path, columns=140) as rig:
             rig.parts.tasks.start(login(rig.context))
-            shown = await rig.show("Whose key is it?")
-            assert "OPENAI_API_KEY" in shown and "key in the environment" in shown
+            shown = await rig.show("Which provider is the key for?")
+            assert "OPENAI_API_KEY" in shown and "key in environment" in shown
             await rig.type("openr")
             await rig.show("OpenRouter")
             await rig.press("enter")
@@ -63,7 +63,7 @@ def test_what_cannot_be_a_key_is_refused_and_what_is_unusual_is_asked_about(tmp_
             await rig.show("Too short for a key")
             await rig.press("ctrl+u")
             await rig.send("gsk_abcdefghijk")
-            await rig.show("Press Enter again to store it all the same.")
+            await rig.show("Press Enter again to store it anyway.")
             assert not rig.current.paths.auth.exists()
             await rig.press("enter")
             await rig.show("The key of Anthropic is stored")

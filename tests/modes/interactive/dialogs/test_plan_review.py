@@ -4,9 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tau.agent.ui import Ui
 from tau.ai.faux import Say, Use
-from tau.coding.plan.review import Plan, PlanAnswer
 from tests.modes.interactive.rig import Rig, rigged, run
 
 PLAN = "# Mend the leak\n\n1. Find it\n2. **Mend** it\n\n" + "\n".join(f"- step {n}" for n in range(60))
@@ -19,11 +17,6 @@ SCRIPT = [
 
 async def planned(rig: Rig) -> str:
     """The review is on the screen."""
-
-    async def ask(plan: Plan, ui: Ui | None) -> PlanAnswer | None:
-        return await rig.parts.ui.review_plan(plan)
-
-    rig.session.plan._ask = ask
     rig.session.plan.enter()
     await rig.send("plan it")
     return await rig.show("Plan: Mend the leak")
@@ -37,7 +30,7 @@ def test_the_plan_can_be_read_to_its_end_and_approved(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, SCRIPT) as rig:
             shown = await planned(rig)
-            assert "1. Approve it and go to work" in shown and "**" not in shown
+            assert "1. Approve and start" in shown and "**" not in shown
             for _ in range(20):
                 await rig.press("pageDown")
             await rig.show("step 59")
@@ -81,7 +74,7 @@ def test_it_is_sent_back_with_words(tmp_path: Path) -> None:
             await rig.type("4")
             await rig.show("What is to be different:")
             await rig.press("enter")
-            await rig.show("Write what is to be different.")
+            await rig.show("Describe what should change.")
             await rig.send("tests first")
             await rig.show("What comes next.")
             assert rig.session.plan.on

@@ -40,7 +40,7 @@ NO_MODEL = ConfigError("No model can be used: set ANTHROPIC_API_KEY.")
 
 async def command(stage: Stage) -> None:
     await stage.send("Clean up")
-    await stage.show("may it run this?")
+    await stage.show("Allow this command?")
 
 
 async def reason(stage: Stage) -> None:
@@ -52,7 +52,7 @@ async def reason(stage: Stage) -> None:
 
 async def change(stage: Stage) -> None:
     await stage.send("Fix the greeting")
-    await stage.show("may it write?")
+    await stage.show("Allow this write?")
 
 
 async def question(stage: Stage) -> None:
@@ -117,7 +117,7 @@ async def broken_file(stage: Stage) -> None:
 
 async def providers(stage: Stage) -> None:
     await stage.send("/login")
-    await stage.show("Whose key is it?")
+    await stage.show("Which provider is the key for?")
 
 
 async def key(stage: Stage) -> None:
@@ -129,7 +129,7 @@ async def key(stage: Stage) -> None:
 async def forget(stage: Stage) -> None:
     stage.current.paths.auth.write_text('{"anthropic": {"type": "api_key", "key": "sk-ant-0"}}')
     await stage.send("/logout")
-    await stage.show("Which key is to be forgotten?")
+    await stage.show("Which key do you want to remove?")
 
 
 async def delete(stage: Stage) -> None:
@@ -178,7 +178,7 @@ SCREENS = {
     "approval-bash": Screen(
         command,
         (
-            "Bash asks: may it run this?",
+            "Allow this command?",
             "rm -r build && git clean -fd",
             "Allow once",
             "Allow for this session",
@@ -204,7 +204,7 @@ SCREENS = {
     "approval-edit": Screen(
         change,
         (
-            "Edit asks: may it write?",
+            "Allow this write?",
             "nmae",
             "Allow once",
             "No",
@@ -218,7 +218,7 @@ SCREENS = {
     ),
     "approval-write": Screen(
         change,
-        ("Write asks: may it write?", "changes.md", "Allow once", "No, and tell the agent why"),
+        ("Allow this write?", "changes.md", "Allow once", "No, and tell the agent why"),
         [[Use("write", path="docs/changes.md", content="# Changes\n\n- Hello by name.\n"), USAGE]],
         settings=ASK,
         opens=APPROVED,
@@ -279,9 +279,9 @@ SCREENS = {
         (
             "Plan: Greet by name",
             "Correct the name in greeting.py",
-            "Approve it and go to work",
-            "Change it in your editor",
-            "Send it back with a comment",
+            "Approve and start",
+            "Edit in your editor",
+            "Send back with a comment",
             "Keep planning",
         ),
         [
@@ -304,7 +304,7 @@ SCREENS = {
     "first-run": Screen(
         set_up,
         (
-            "Welcome to tau: it needs a model",
+            "Welcome to tau: choose a model",
             "No model can be used.",
             "Paste an API key",
             "How this works",
@@ -331,8 +331,8 @@ SCREENS = {
     ),
     "login": Screen(
         providers,
-        ("Whose key is it?", "Anthropic", "OpenAI", "Enter take it", "Esc leave"),
-        told=("Whose key is it?", "Anthropic", "Enter take it"),
+        ("Which provider is the key for?", "Anthropic", "OpenAI", "Enter take it", "Esc leave"),
+        told=("Which provider is the key for?", "Anthropic", "Enter take it"),
         opens="dialogs.login.choose_provider",
         command="login",
         typed="Filter: ",
@@ -346,7 +346,7 @@ SCREENS = {
     ),
     "logout": Screen(
         forget,
-        ("Which key is to be forgotten?", "None of them", "Forget Anthropic"),
+        ("Which key do you want to remove?", "None of them", "Forget Anthropic"),
         opens="dialogs.login._choose_stored",
         command="logout",
         typed=None,

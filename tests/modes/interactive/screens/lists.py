@@ -158,13 +158,13 @@ async def labelled(stage: Stage) -> None:
 async def summary(stage: Stage) -> None:
     await tree(stage)
     await stage.press("up", "up", "enter")
-    await stage.show("Summarize the branch that you leave?")
+    await stage.show("Summarize the branch you are leaving?")
 
 
 async def summary_wish(stage: Stage) -> None:
     await summary(stage)
     await stage.press("down", "down", "enter")
-    await stage.show("What matters in the summary?")
+    await stage.show("What should the summary focus on?")
     await stage.type("the decisions")
 
 
@@ -202,7 +202,7 @@ async def going_back(stage: Stage) -> None:
 async def history(stage: Stage) -> None:
     await talked(stage)
     await stage.press("ctrl+r")
-    await stage.show("What was asked before")
+    await stage.show("Prompt history")
     await stage.type("test")
 
 
@@ -251,7 +251,7 @@ async def debug_caches(stage: Stage) -> None:
     await stage.send("/debug")
     await stage.show("Look inside")
     await stage.type("7")
-    await stage.show("Remove what can be done without?")
+    await stage.show("Remove these files?")
 
 
 SCREENS = {
@@ -396,16 +396,16 @@ SCREENS = {
     ),
     "tree-summary": Screen(
         summary,
-        ("Summarize the branch that you leave?", "No summary", "Summarize", "Summarize with custom prompt"),
+        ("Summarize the branch you are leaving?", "No summary", "Summarize", "Summarize with custom prompt"),
         TALK,
-        told=("Summarize the branch that you leave?", "No summary"),
+        told=("Summarize the branch you are leaving?", "No summary"),
         opens="selectors.tree_selector.ask_summary",
         typed=None,
         settings={"branchSummary.enabled": True},
     ),
     "tree-summary-wish": Screen(
         summary_wish,
-        ("What matters in the summary?", "the decisions"),
+        ("What should the summary focus on?", "the decisions"),
         TALK,
         opens="selectors.tree_selector.ask_summary",
         typed="the decisions",
@@ -440,7 +440,7 @@ SCREENS = {
     ),
     "history": Screen(
         history,
-        ("What was asked before", "Filter: test", "Which test is missing?", "Enter put it into the editor"),
+        ("Prompt history", "Filter: test", "Which test is missing?", "Enter insert into the editor"),
         TALK,
         opens="selectors.prompt_selector.choose_prompt",
         typed="Filter: test",
@@ -481,7 +481,7 @@ SCREENS = {
     ),
     "resume-delete": Screen(
         deleting,
-        ("Delete Fix the greeting?", "Keep it", "Move it to the trash"),
+        ("Delete Fix the greeting?", "Keep it", "Move the session to the trash"),
         before=past_sessions,
         own="…".join(PAST),
         told=("Delete Fix the greeting?", "Keep it"),
@@ -493,12 +493,12 @@ SCREENS = {
         (
             "Look inside",
             "Log",
-            "Answers as they came",
+            "Raw responses",
             "System",
             "Write a report",
             "Export the session",
             "Clear caches",
-            "Measure the next 10 s",
+            "Profile the next 10 s",
         ),
         opens="debug.menu.open_menu",
         command="debug",
@@ -512,13 +512,13 @@ SCREENS = {
     ),
     "debug-requests": Screen(
         debug_requests,
-        ("No model has been asked yet.", "goes back"),
+        ("No requests yet.", "goes back"),
         opens="debug.requests.show_requests",
         typed=None,
     ),
     "debug-caches": Screen(
         debug_caches,
-        ("Remove what can be done without?", "Entries of the cache", "2. No"),
+        ("Remove these files?", "Entries of the cache", "2. No"),
         opens="debug.menu._caches",
         typed=None,
     ),

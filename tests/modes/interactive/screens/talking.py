@@ -95,7 +95,7 @@ async def stopped(stage: Stage) -> None:
     await stage.show("Running bash")
     stage.skip(3.1)
     await stage.press("escape")
-    await stage.show("Type to go on, or /retry.")
+    await stage.show("Type to continue, or /retry.")
 
 
 async def refused(stage: Stage) -> None:
@@ -121,7 +121,7 @@ async def compacted(stage: Stage) -> None:
     await stage.ask("What does this project do?", "It says hello.")
     await stage.ask("Which test is missing?", "One for an empty name.")
     await stage.send("/compact")
-    await stage.show("What was said before is summarised")
+    await stage.show("Summarized earlier messages")
     await stage.until(lambda: not stage.current.busy, "the end")
 
 
@@ -210,7 +210,7 @@ SCREENS = {
     ),
     "answer-cut-off": Screen(
         cut_off,
-        ("Everything begins with", 'Type "go on" for the rest.'),
+        ("Everything begins with", 'Type "continue" for the rest.'),
         [[Say("Everything begins with a"), USAGE, Stop("length")]],
     ),
     "thinking": Screen(
@@ -261,7 +261,7 @@ SCREENS = {
     ),
     "turn-aborted": Screen(
         stopped,
-        ("stopped", "Stopped. Type to go on, or /retry."),
+        ("stopped", "Stopped. Type to continue, or /retry."),
         [[Say("I run them."), Use("bash", command=BUSY), USAGE]],
     ),
     "turn-failed": Screen(
@@ -287,7 +287,7 @@ SCREENS = {
     ),
     "compacted": Screen(
         compacted,
-        ("What was said before is summarised",),
+        ("Summarized earlier messages",),
         [
             [Use("read", path="log.txt"), USAGE],
             [Say("It says hello."), USAGE],

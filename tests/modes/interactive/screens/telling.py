@@ -53,7 +53,7 @@ async def queue(stage: Stage) -> None:
     await stage.send("Only those of greeting.py, please.")
     await stage.send("/queue")
     # To a screen reader, what comes behind a call that runs is told when it has ended.
-    await stage.show("Next: Only those of" if stage.linear else "Waiting to be sent:")
+    await stage.show("Next: Only those of" if stage.linear else "Queued messages:")
 
 
 async def tasks(stage: Stage) -> None:
@@ -80,7 +80,7 @@ async def system(stage: Stage) -> None:
 
 SCREENS = {
     "help": Screen(
-        told("/help", "Signs and keys"),
+        told("/help", "Prefixes and keys"),
         (
             "Conversation",
             "/plan",
@@ -134,7 +134,7 @@ SCREENS = {
     ),
     "queue": Screen(
         queue,
-        ("Waiting to be sent:", "Only those of", "/queue drop N"),
+        ("Queued messages:", "Only those of", "/queue drop N"),
         [[Use("bash", command=BUSY), USAGE]],
         told=("Next: Only those of greeting.py, please.",),
         command="queue",
@@ -156,5 +156,5 @@ SCREENS = {
     ),
     "changelog": Screen(told("/changelog", "make bench"), ("make bench",), command="changelog", golden=False),
     "name": Screen(renamed, ('The session is called "Greeting by name".',), command="name"),
-    "debug-system": Screen(system, ("processors", "memory of tau", "frames"), command="debug", golden=False),
+    "debug-system": Screen(system, ("processors", "tau memory", "frames"), command="debug", golden=False),
 }

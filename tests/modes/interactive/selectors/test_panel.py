@@ -17,7 +17,7 @@ from tests.modes.interactive.rig import rigged, run
 from tests.modes.interactive.selectors.hands import closed, settled
 
 THEME = Theme(DARK_TOKENS)
-KEYS = [("Enter", "use"), ("Esc", "leave"), ("Ctrl+S", "use, and make it the default"), ("Tab", "all")]
+KEYS = [("Enter", "use"), ("Esc", "leave"), ("Ctrl+S", "use and make default"), ("Tab", "all")]
 
 
 @pytest.mark.parametrize("width", [1, 2, 5, 8, 20, 40, 80, 200])

@@ -144,7 +144,7 @@ def test_the_session_one_is_in_is_marked_and_stays(tmp_path: Path) -> None:
             session = rig.session
             async with opened(rig, choose_session, "❯ hello ✓"):
                 await rig.press("enter")
-            await rig.show("This is the session that you are in.")
+            await rig.show("You are already in this session.")
             assert rig.current.session is session
 
     run(test)
@@ -337,7 +337,7 @@ def test_typing_goes_on_while_files_are_read(tmp_path: Path, monkeypatch: pytest
         wrote(tmp_path, "Fix the parser")
         wrote(tmp_path, "Write the docs")
         async with conversing(tmp_path) as rig:
-            async with opened(rig, choose_session, "Reading the sessions"):
+            async with opened(rig, choose_session, "Reading sessions"):
                 await rig.type("docs")
                 assert "Filter: docs" in await settled(rig) and "Write" not in rig.screen()
                 typed.set()

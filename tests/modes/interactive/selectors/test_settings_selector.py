@@ -89,7 +89,7 @@ def test_the_facts_tell_layer_default_effect_and_scope(tmp_path: Path) -> None:
     known = settings_by_key()
     told = facts(known["tools.approvalMode"], loaded)
     assert told.startswith("From your settings.json; default workspace")
-    assert "with the next session" in told and "only you can set it, a project cannot" in told
+    assert "in the next session" in told and "projects cannot set it" in told
     assert facts(known["display.tabWidth"], loaded).startswith(f"From {project / 'settings.json'}; default 4")
     assert facts(known["theme.symbols"], loaded).startswith("From this run")
     assert facts(known["theme.dark"], loaded) == "From the default."
@@ -97,8 +97,8 @@ def test_the_facts_tell_layer_default_effect_and_scope(tmp_path: Path) -> None:
 
 def test_when_a_change_is_seen() -> None:
     assert takes_effect("theme.dark") == "" and is_live("statusLine.preset")
-    assert takes_effect("retry.enabled") == "with the next session"
-    assert takes_effect("display.screenReader") == "when tau is started again"
+    assert takes_effect("retry.enabled") == "in the next session"
+    assert takes_effect("display.screenReader") == "after restarting tau"
 
 
 def test_settings_with_one_other_value() -> None:
@@ -226,7 +226,7 @@ def test_a_key_brings_the_default_back(tmp_path: Path) -> None:
                 await rig.type("retry.maxretries")
                 await rig.show("From your settings.json; default 10")
                 await rig.press("delete")
-                await rig.show("This is the default again.")
+                await rig.show("Reset to default.")
                 await rig.press("escape")
             assert written(rig) == {"other": 1}
 

@@ -295,7 +295,7 @@ def test_what_is_left_behind_is_summarised(tmp_path: Path, custom: bool) -> None
                 await rig.press("down")
                 if custom:
                     await rig.press("down", "enter")
-                    await rig.show("What matters in the summary?")
+                    await rig.show("What should the summary focus on?")
                     await rig.type("the decisions")
                 await rig.press("enter")
             entries = [entry for _, entry in rig.session.log.entries()]
@@ -315,7 +315,7 @@ def test_escape_goes_back_step_by_step_and_moves_nothing(tmp_path: Path) -> None
                 await rig.press("up", "enter")
                 await rig.show("No summary")
                 await rig.press("up", "enter")  # around: the custom prompt
-                await rig.show("What matters in the summary?")
+                await rig.show("What should the summary focus on?")
                 await rig.press("escape")
                 await rig.show("No summary")
                 await rig.press("escape")
@@ -335,7 +335,7 @@ def test_a_summary_that_is_stopped_leads_back_to_the_tree(tmp_path: Path) -> Non
                 await rig.press("up", "enter")
                 await rig.show("No summary")
                 await rig.press("down", "enter")
-                await rig.show("Summarizing what is left behind")
+                await rig.show("Summarizing the branch")
                 await rig.press("escape")
                 await rig.show("Enter go there")
                 await rig.press("escape")
@@ -384,7 +384,7 @@ def test_a_screen_reader_is_told_levels_and_branches_in_words(tmp_path: Path) ->
         settings = {"display.screenReader": True}
         async with conversing(tmp_path, "start", settings=settings) as rig:
             async with opened(rig, choose_entry, "Session tree (default, 2 entries)"):
-                shown = await rig.show("Selected: assistant: Answer 1. (level 1, on the way to here)")
+                shown = await rig.show("Selected: assistant: Answer 1. (level 1, on the active branch)")
                 assert "Keys: Enter go there, Esc leave" in shown
                 assert not set("├└│•❯─") & set(shown.partition("Session tree")[2])
                 await rig.press("escape")

@@ -1,4 +1,4 @@
-"""Themes for tests, calls of tools, and what holds for every row."""
+"""Themes for tests, tool calls, and what holds for every row."""
 
 import re
 from collections.abc import Iterable

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tau.coding.output import OutputMeta, Truncation
-from tau.coding.tools.bash import BashDetails
+from tau.coding.shell.details import BashDetails
 from tau.modes.interactive.tool_views import registry
 from tau.modes.interactive.tool_views.body_parts import first_lines, last_lines, squeezed
 from tests.modes.interactive.tool_views.looks import CWD, LOOKS, body, drawn, title, view
@@ -61,7 +61,7 @@ def test_a_running_command_that_said_much_does_not_pretend_to_know_all() -> None
     shown = body(drawn("bash", {"command": "make"}, "running", text, details=details(exit_code=None)))
     assert shown.startswith("… 980+ earlier lines")
     one_line = body(drawn("bash", {"command": "make"}, "running", "x" * 9_000, details=details()))
-    assert one_line.startswith("Earlier output is not shown.")
+    assert one_line.startswith("Earlier output not shown.")
 
 
 def test_lines_left_out_in_the_middle_are_counted_only_where_that_is_not_told() -> None:

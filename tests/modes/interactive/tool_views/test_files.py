@@ -178,9 +178,9 @@ def test_an_error_is_told_prominently(tool: str) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "Stopped before it began."),
+        ("", "Stopped before it started."),
         ("The user interrupted this call; it may have done part of its work.", "Stopped; it may have done"),
-        ("Not run: the user interrupted before this call began.", "Stopped before it began."),
+        ("Not run: the user interrupted before this call began.", "Stopped before it started."),
         ("Not run: the user sent a new message, which comes next.", "your new message comes first"),
         ("half of it", "half of it\nStopped here."),
     ],

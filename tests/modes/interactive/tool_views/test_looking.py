@@ -131,7 +131,7 @@ def test_the_chosen_options_are_told() -> None:
     asked = drawn("ask", args, "pending")
     assert body(asked).split("\n") == ["☐ One  recommended", "☐ Two"]
     waiting = drawn("ask", args, "running")
-    assert waiting.note == "waits for an answer" and not waiting.body
+    assert waiting.note == "waiting for an answer" and not waiting.body
 
     def answered(**answer: Any) -> str:
         known = {"answers": [{"id": "q1", "question": "Which?", **answer}]}
@@ -140,7 +140,7 @@ def test_the_chosen_options_are_told() -> None:
     assert answered(selected=["Two"]) == "☑ Two"
     assert answered(text="Neither, do this.") == "Typed: Neither, do this."
     assert answered(selected=["One"], text="And more.") == "☑ One\nTyped: And more."
-    assert answered() == "Nothing was chosen."
+    assert answered() == "Nothing chosen."
     assert "The user answered." in body(drawn("ask", args, text="The user answered.", details={"old": 1}))
 
 

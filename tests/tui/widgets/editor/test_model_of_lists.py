@@ -1,6 +1,5 @@
 """Random editing compared with a simple model: a list of units, and a cursor among them."""
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -8,6 +7,7 @@ from tau.tui.component import CURSOR_MARKER
 from tau.tui.input.key import Key
 from tau.tui.text.width import graphemes, visible_width
 from tau.tui.widgets.editor.intake import clean_input
+from tests.support.soak import examples
 from tests.tui.widgets.editor.hands import editor, paste, press
 
 LETTERS = [
@@ -270,6 +270,4 @@ class EditingMachine(RuleBasedStateMachine):
 
 
 TestEditing = EditingMachine.TestCase
-TestEditing.settings = settings(
-    max_examples=max(200, settings.default.max_examples if settings.default else 0), stateful_step_count=STEPS
-)
+TestEditing.settings = examples(80, stateful_step_count=STEPS)

@@ -1,1 +1,1 @@
-"""What a person can type after a slash: one function each, found through a table."""
+"""Slash commands: one function each, looked up in a table."""

@@ -1,4 +1,4 @@
-"""What arguments of commands can be: models, providers, sessions, looked up when they are first asked for."""
+"""Completion values for command arguments: models, providers and sessions, loaded on first use."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -20,11 +20,11 @@ session_actions = late("tau.modes.interactive.selectors.session_actions")
 FRESH_S = 10.0
 MAX_SESSIONS = 200
 _Choice: TypeAlias = tuple[str, str]
-"""What may be typed, and what it means."""
+"""What can be typed, and what it means."""
 
 
 class ArgumentValues:
-    """Each is kept for some seconds. Looking takes a while, so it is done beside the keys."""
+    """Caches each list for a few seconds. Loading is slow, so it runs in the background."""
 
     def __init__(self, display: "Display", current: "CurrentSession", tasks: "Tasks") -> None:
         self._display = display
@@ -34,14 +34,14 @@ class ArgumentValues:
         self._looking: set[str] = set()
 
     def models(self) -> Sequence[_Choice]:
-        """As `provider/id`, those that can be used first."""
+        """As `provider/id`, usable ones first."""
         return self._get("models", self._read_models)
 
     def providers(self) -> Sequence[_Choice]:
         return self._get("providers", self._read_providers)
 
     def sessions(self) -> Sequence[_Choice]:
-        """Ids and titles of the other sessions of this folder, the newest first."""
+        """Ids and titles of the folder's other sessions, newest first."""
         current = self._current
 
         def read() -> Sequence[_Choice]:
@@ -60,7 +60,7 @@ class ArgumentValues:
         return [(name, "") for name in appearance.theme_names()]
 
     def _get(self, kind: str, read: Callable[[], Sequence[_Choice]]) -> Sequence[_Choice]:
-        """What is known; if that is old, it is looked up, and the question is asked again then."""
+        """The cached list; if it is stale, reload it and complete again afterwards."""
         now = self._display.timer.time()
         looked_at, found = self._found.get(kind, (now - 2 * FRESH_S, ()))
         if now - looked_at > FRESH_S and kind not in self._looking:
@@ -75,7 +75,7 @@ class ArgumentValues:
         try:
             found = await asyncio.to_thread(read)
         except TauError:
-            pass  # who uses the command is told
+            pass  # running the command reports the error
         finally:
             self._looking.discard(kind)
         before = self._found.get(kind)
@@ -110,4 +110,4 @@ class ArgumentValues:
 
 
 def _nobody(done: int, total: int) -> None:
-    """Is told how far reading the sessions is."""
+    """Ignore the progress of reading sessions."""

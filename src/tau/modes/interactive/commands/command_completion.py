@@ -1,4 +1,4 @@
-"""How a command that is being typed may go on: its name, then its arguments."""
+"""Completes a slash command: its name, then its arguments."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -22,43 +22,43 @@ todo_list = late("tau.coding.todo.list")
 
 MAX_ITEMS = 50
 _Choice = tuple[str, str]
-"""What may be typed, and what it means."""
+"""What can be typed, and what it means."""
 
 _WORDS: dict[str, tuple[_Choice, ...]] = {
     "changelog": (("full", "All versions"),),
     "copy": (("last", "The last answer"),),
-    "jobs": (("cancel", "Stop one, or all"),),
-    "plan": (("review", "Look at the plan again"), ("off", "End plan mode")),
+    "jobs": (("cancel", "Stop one or all"),),
+    "plan": (("review", "Show the plan again"), ("off", "End plan mode")),
     "queue": (
-        ("edit", "Take one back to change it"),
-        ("drop", "Drop one"),
-        ("back", "Take the last one back"),
-        ("clear", "Drop all"),
+        ("edit", "Edit a queued message"),
+        ("drop", "Remove a queued message"),
+        ("back", "Edit the last message"),
+        ("clear", "Clear the queue"),
     ),
-    "session": (("delete", "Move it to the trash"),),
-    "stats": (("7", "The last week"), ("30", "The last month"), ("all", "From the beginning")),
+    "session": (("delete", "Move the session to the trash"),),
+    "stats": (("7", "The last week"), ("30", "The last month"), ("all", "All time")),
     "todo": (
         ("append", "Add a task"),
-        ("start", "Begin with a task"),
-        ("done", "A task is done"),
-        ("drop", "A task is not needed"),
+        ("start", "Start a task"),
+        ("done", "Mark a task done"),
+        ("drop", "Drop a task"),
         ("rm", "Remove a task"),
-        ("edit", "Change the list as text"),
+        ("edit", "Edit the list as text"),
         ("copy", "Copy the list as Markdown"),
-        ("export", "Write it to a file"),
-        ("import", "Read it from a file"),
+        ("export", "Export to a file"),
+        ("import", "Import from a file"),
         ("clear", "Remove all tasks"),
     ),
-    "undo": (("list", "What can be taken back"),),
+    "undo": (("list", "Show what can be undone"),),
 }
 _GOES_ON = frozenset({"append", "start", "done", "drop", "rm", "import", "export", "edit", "cancel"})
-"""Words behind which something else is typed."""
+"""Words that take a further argument."""
 _PROSE = frozenset({"plan"})
-"""What is typed behind these is mostly no word of the list, and Enter sends it as it is."""
+"""Their arguments are mostly free text, so Enter sends it as typed."""
 
 
 class CommandCompletion:
-    """Answers at once. What has to be looked up first is answered when it is known."""
+    """Answers immediately; values that must be loaded first follow when they arrive."""
 
     def __init__(
         self, display: "Display", current: "CurrentSession", tasks: "Tasks", files: "FileCommands"
@@ -81,7 +81,7 @@ class CommandCompletion:
         }
 
     def complete(self, text: str, cursor: int) -> Suggestions | None:
-        """`text` begins with a slash."""
+        """`text` starts with a slash."""
         head = text[:cursor]
         if "\n" in head:
             return None
@@ -102,13 +102,13 @@ class CommandCompletion:
         return _suggestions(len(head) - len(typed), typed, choices, "accept+submit")
 
     def _choices(self, name: str, typed: str) -> Sequence[_Choice] | None:
-        """All that may stand there; None where nothing is known."""
+        """All possible values; None if unknown."""
         if name in self._arguments:
             return self._arguments[name](typed)
         return None if " " in typed else _WORDS.get(name)
 
     def _names(self, typed: str) -> Suggestions | None:
-        """Commands of tau, those of files with where they come from, other names of a command at the end."""
+        """Built-in commands, file commands with their origin, then aliases."""
         rows: list[tuple[str, str, bool]] = [
             (row.name, _description(row.name), bool(row.usage)) for row in table.ROWS.values()
         ]
@@ -117,9 +117,9 @@ class CommandCompletion:
             hint = f"{file.hint}: " if file.hint else ""
             rows.append((file.name, f"({file.origin}) {hint}{file.description}", True))
         if typed:
-            rows += [(alias, f"The same as /{name}", False) for alias, name in table.ALIASES.items()]
+            rows += [(alias, f"Alias of /{name}", False) for alias, name in table.ALIASES.items()]
         else:
-            rows.sort(key=lambda row: row[0] != "help")  # what Enter runs behind a bare slash changes nothing
+            rows.sort(key=lambda row: row[0] != "help")  # pressing Enter after a bare slash must be harmless
         found = Ranker([name for name, _, _ in rows]).best(typed, MAX_ITEMS)
         items = [
             CompletionItem(f"/{name}", f"/{name} " if more else f"/{name}", description, more=more)
@@ -135,7 +135,7 @@ class CommandCompletion:
         session = self._current.session
         if not typed and session is not None:
             stem = export.default_name(session).removesuffix(".html")
-            kinds = ((".html", "A page"), (".md", "Markdown"), (".json", "Data for programs"))
+            kinds = ((".html", "HTML page"), (".md", "Markdown"), (".json", "JSON data"))
             choices = [(stem + ending, meaning) for ending, meaning in kinds]
         return choices
 
@@ -145,7 +145,7 @@ class CommandCompletion:
         if not typed.startswith("cancel "):
             return [*_WORDS["jobs"], *((job.id, f"{job.status}: {job.label}") for job in all_jobs)]
         running = [(job.id, job.label) for job in all_jobs if job.running]
-        return [*running, ("all", "All that run")] if running else []
+        return [*running, ("all", "All running jobs")] if running else []
 
     def _queue(self, typed: str) -> Sequence[_Choice]:
         verb, blank, _ = typed.partition(" ")
@@ -177,7 +177,7 @@ def _description(name: str) -> str:
 
 
 def _suggestions(start: int, typed: str, choices: Sequence[_Choice], enter: EnterMeans) -> Suggestions | None:
-    """Those that what was typed so far can mean, by their text first, then by what they mean."""
+    """Matches for the typed text: by value first, then by meaning."""
     best = Ranker([value for value, _ in choices]).best(typed, MAX_ITEMS)
     places = [match.place for match in best]
     if typed and enter != "submit" and len(places) < MAX_ITEMS:

@@ -1,4 +1,4 @@
-"""Finds the command that was typed and runs it."""
+"""Finds and runs typed commands."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -32,11 +32,11 @@ MODULES = {
     "undo_and_jobs": late("tau.modes.interactive.commands.undo_and_jobs"),
 }
 
-BUSY = "The agent is at work; {key} stops it."
+BUSY = "The agent is working; {key} stops it."
 
 
 class CommandController:
-    """Runs commands, and says how one that is being typed may go on."""
+    """Runs and completes commands."""
 
     def __init__(self, context: CommandContext) -> None:
         self._context = context
@@ -60,9 +60,9 @@ class CommandController:
         return made
 
     async def run(self, text: str, images: Sequence[ImageContent] = ()) -> None:
-        """Raises TauError. A command that is used wrongly, or cannot be used now, is typed again.
+        """Raises TauError. Puts a command back into the editor if it is misused or unavailable.
 
-        `images` go along with the message that the command becomes, if it becomes one.
+        `images` are attached to the message the command turns into, if any.
         """
         context = self._context
         self._images = images
@@ -94,16 +94,16 @@ class CommandController:
             self._unknown(name, text)
 
     def complete(self, text: str, cursor: int) -> "Suggestions | None":
-        """How the text up to the cursor may go on; None if it is no command, or nothing is known."""
+        """Completions for the text up to the cursor; None if it is not a command or nothing is known."""
         return self._completing.complete(text, cursor) if text.startswith("/") else None
 
     def take_images(self) -> Sequence[ImageContent]:
-        """The pictures that came with the command, for the message that it becomes."""
+        """Images attached to the command, for the message it turns into."""
         images, self._images = self._images, ()
         return images
 
     def send_waiting(self, session: "Session") -> None:
-        """What was sent while a command kept the agent from its work goes now, first the first."""
+        """Send messages held back while a command blocked the agent, in order."""
         current = self._context.current
         if current.session is not session or current.running:
             return
@@ -118,14 +118,14 @@ class CommandController:
 
     def _unknown(self, name: str, text: str) -> None:
         near = self._names.nearest(name)
-        hint = f" Did you mean /{near}?" if near else " /help shows all of them."
-        told = [f"There is no command /{name}.{hint} With a blank before it, it is sent as a message."]
+        hint = f" Did you mean /{near}?" if near else " See /help."
+        told = [f"Unknown command /{name}.{hint} To send it as a message, put a space before it."]
         told += [warning for warning in self._names.files.warnings if f"/{name}.md" in warning]
         self._context.say("\n".join(told), "warning")
         self._put_back(text)
 
     def _put_back(self, text: str) -> None:
-        """What was typed is not lost, unless something else is being typed already."""
+        """Return the text to the editor unless something else has been typed."""
         editor = self._context.display.editor
         if editor.is_empty:
             editor.set_text(text)

@@ -1,4 +1,4 @@
-"""Which texts are commands: those of tau, and those that user and project have written as files."""
+"""Decides which texts are commands: built-in ones and those defined in user and project files."""
 
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,8 +19,9 @@ _NEAR, _VERY_NEAR = 0.6, 0.7
 
 
 class CommandNames:
-    """A command is `/name` with a known name, or `/word` alone; a line for the shell begins with `!`, one for
-    Python with `$`. All else is a message, such as a path (/usr/bin) or a text with a blank before the slash.
+    """A command is `/name` with a known name, or a lone `/word`; `!` starts a shell line, `$` a Python line.
+
+    Anything else is a message, such as a path (/usr/bin) or text with a space before the slash.
     """
 
     def __init__(self, current: "CurrentSession", timer: "Timer") -> None:
@@ -29,7 +30,7 @@ class CommandNames:
 
     @cached_property
     def files(self) -> "FileCommands":
-        """The commands that user and project have written."""
+        """Commands defined by the user and the project."""
         found: FileCommands = prompt_commands.FileCommands(self._current, self._timer)
         return found
 
@@ -42,7 +43,7 @@ class CommandNames:
         return self._knows(name) or not rest or bool(self.nearest(name, _VERY_NEAR))
 
     def nearest(self, name: str, cutoff: float = _NEAR) -> str:
-        """The known name that looks most like this one, or nothing."""
+        """The most similar known name, or an empty string."""
         names = [*table.ROWS, *table.ALIASES, *(file.name for file in self.files.all())]
         near: list[str] = difflib.get_close_matches(name.lower(), names, 1, cutoff)
         return near[0] if near else ""
@@ -52,7 +53,7 @@ class CommandNames:
 
 
 def split(text: str) -> tuple[str, str]:
-    """The name of a command and what stands behind it; no name where the text is none."""
+    """The command name and the text after it; an empty name if the text is not a command."""
     if not text.startswith("/"):
         return "", ""
     head, _, _ = text.partition("\n")

@@ -1,4 +1,4 @@
-"""Commands about what is sent to the model and what it costs: the window, the tools, tokens and money."""
+"""Commands about context and cost: the window, tools, tokens and money."""
 
 import asyncio
 import re
@@ -43,7 +43,7 @@ SHOWN_DAYS, SHOWN_SHARES = 7, 8
 
 
 class ContextShare(NamedTuple):
-    """Something that takes room in the window; `sign` stands for it in the bar."""
+    """One part of the context window; `sign` represents it in the bar."""
 
     name: str
     tokens: int
@@ -51,13 +51,13 @@ class ContextShare(NamedTuple):
 
 
 async def context(context: CommandContext, rest: str) -> None:
-    """What fills the window: a bar, and the same in words."""
+    """Show what fills the window, as a bar and in words."""
     session = context.require_session()
     usage = session.compaction.usage()
     window, used = usage.window, usage.tokens
     parts = _parts(session, used, _PLAIN_SIGNS if _is_plain(context) else _SIGNS)
     lines = [
-        f"{session.setup().model.key}: about {used:,} of {window:,} tokens are used, {usage.percent:g} %.",
+        f"{session.setup().model.key}: about {used:,} of {window:,} tokens used, {usage.percent:g} %.",
     ]
     if not context.display.theme.linear:
         lines += ["", _bar(context, parts, window), ""]
@@ -74,7 +74,7 @@ async def context(context: CommandContext, rest: str) -> None:
 
 
 def _parts(session: Session, used: int, signs: str) -> list[ContextShare]:
-    """Estimates, brought to what the server has counted, so that they add up."""
+    """Estimates, scaled to add up to the server's token count."""
     setup = session.setup()
     files = {found[1]: found[0] for found in _FILES.finditer(setup.system)}
     instructions = sum(map(text_tokens, files.values()))
@@ -106,15 +106,15 @@ def _kinds(message: AppMessage) -> Iterator[tuple[str, int]]:
             calls = sum(json_tokens(part.arguments) for part in message.content if isinstance(part, ToolCall))
             yield "answers", message_tokens(message) - thinking - calls
             yield "thinking", thinking
-            yield "calls of tools", calls
+            yield "tool calls", calls
         case ToolResultMessage():
-            yield "results of tools", message_tokens(message)
+            yield "tool results", message_tokens(message)
         case BashExecutionMessage() | PythonExecutionMessage():
-            yield "lines that you ran", message_tokens(message)
+            yield "your commands", message_tokens(message)
         case BranchSummaryMessage() | CompactionSummaryMessage():
             yield "summaries", message_tokens(message)
         case CustomMessage():
-            yield "notes of tau", message_tokens(message)
+            yield "system notes", message_tokens(message)
 
 
 def _named_files(paths: Sequence[str]) -> str:
@@ -125,12 +125,12 @@ def _named_files(paths: Sequence[str]) -> str:
 
 
 def spec_tokens(spec: ToolSpec) -> int:
-    """What the description of one tool takes."""
+    """Tokens of one tool description."""
     return frame_tokens("", [spec]) - frame_tokens("", [])
 
 
 def _bar(context: CommandContext, parts: Sequence[ContextShare], window: int) -> str:
-    """Each part as long as its share; what is there at all is seen."""
+    """Each part in proportion to its share, but never invisible."""
     length = min(width_of(context.display), BAR_COLUMNS)
     cells = ""
     for part in parts:
@@ -155,42 +155,42 @@ def _share(tokens: int, window: int) -> str:
 def _advice(session: Session, window: int) -> list[str]:
     settings = session.compaction.settings
     if not session.compaction.enabled or settings.strategy == "off":
-        return ["It is not summarised by itself; /compact does it."]
+        return ["Automatic compaction is off; use /compact."]
     setup = session.setup()
     specs = [tool.spec.brief() if setup.model.demo else tool.spec for tool in setup.tools]
     limit = limit_tokens(settings, window, frame_tokens(setup.system, specs))
-    return [f"Above about {limit:,} tokens it is made smaller by itself; /compact and /shake do it now."]
+    return [f"Compacts automatically above about {limit:,} tokens; /compact or /shake does it now."]
 
 
 async def tools(context: CommandContext, rest: str) -> None:
-    """The tools of the next request, each with its first sentence and what it takes."""
+    """List the tools of the next request, each with its first sentence and its token count."""
     setup = context.require_session().setup()
     if not setup.tools:
-        context.say("The model has no tools here.")
+        context.say("The model has no tools.")
         return
     rows = []
     for tool in setup.tools:
         tokens = spec_tokens(tool.spec.brief() if setup.model.demo else tool.spec)
         rows.append((tool.name, f"{tokens:,}", first_sentence(tool.description)))
     total = sum(int(tokens.replace(",", "")) for _, tokens, _ in rows)
-    plan = " Plan mode leaves the others out." if context.require_session().plan.on else ""
-    head = f"{count(len(rows), 'tool').capitalize()}, about {total:,} tokens with each request.{plan}"
+    plan = " Plan mode hides the others." if context.require_session().plan.on else ""
+    head = f"{count(len(rows), 'tool').capitalize()}, about {total:,} tokens per request.{plan}"
     context.say("\n".join([head, *columns(context.display, rows, right=(1,), indent=2)]))
 
 
 def first_sentence(text: str) -> str:
-    """Of a description in Markdown, on one line."""
+    """The first sentence of a Markdown description, on one line."""
     line = " ".join(text.strip().lstrip("# ").split("\n\n")[0].split())
     end = re.search(r"[.:](?=\s|$)", line)
     return line[: end.start() + 1].rstrip(":") if end else line
 
 
 async def usage(context: CommandContext, rest: str) -> None:
-    """Tokens and money of this session, by model."""
+    """Show tokens and cost of this session, by model."""
     stats = context.require_session().stats
     models = stats.models
     if not models:
-        context.say("Nothing was used yet.")
+        context.say("No usage yet.")
         return
     head = ("model", "requests", "input", "cached", "output", "cost")
     rows = [(_model(one.provider, one.model), *_figures(one.requests, one.usage)) for one in models]
@@ -198,7 +198,7 @@ async def usage(context: CommandContext, rest: str) -> None:
     if len(models) > 1:
         rows.append(("all", *_figures(sum(one.requests for one in models), total)))
     hits = percent_text(cache_hit_rate(total))
-    note = f"{hits} of what was sent came from the cache. All of it cost {money_text(total.cost.total)}."
+    note = f"{hits} of the input came from the cache. Total cost: {money_text(total.cost.total)}."
     context.say("\n".join([*_table(context, [head, *rows]), note]))
 
 
@@ -218,7 +218,7 @@ def _figures(requests: int, usage: Usage) -> tuple[str, ...]:
 
 
 def _table(context: CommandContext, rows: Sequence[Sequence[str]]) -> list[str]:
-    """The name stands last, where it can be cut; the figures before it."""
+    """The name comes last, where it can be truncated."""
     if context.display.theme.linear or width_of(context.display) < 60:
         head, *others = rows
         return [
@@ -231,7 +231,7 @@ def _table(context: CommandContext, rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 async def stats(context: CommandContext, rest: str) -> None:
-    """Tokens and money of all sessions of the last days."""
+    """Show tokens and cost of all sessions in the last days."""
     days = _days(rest)
     now = now_ms()
     root = place_of(context.current).root
@@ -241,7 +241,7 @@ async def stats(context: CommandContext, rest: str) -> None:
         since = 0 if days is None else start_of_day(now, days)
         return summarise(iter_usage(root, since, unreadable.append), now, days), len(unreadable)
 
-    context.activity.show("Reading the sessions", stop_key_action="")
+    context.activity.show("Reading sessions", stop_key_action="")
     try:
         summary, unreadable = await asyncio.to_thread(read)
     finally:
@@ -257,7 +257,7 @@ def _days(rest: str) -> int | None:
     if not rest:
         return DAYS
     if not rest.isdecimal() or not 1 <= int(rest) <= MAX_DAYS:
-        raise UsageError(f"Write it as /stats, /stats DAYS with 1 to {MAX_DAYS:,} days, or /stats all.")
+        raise UsageError(f"Usage: /stats, /stats DAYS (1 to {MAX_DAYS:,}) or /stats all.")
     return int(rest)
 
 
@@ -265,7 +265,7 @@ def _stats_lines(context: CommandContext, summary: UsageSummary) -> list[str]:
     total = summary.total
     span = f"{summary.first_day} to {summary.last_day}"
     if not total.requests:
-        return [f"Nothing was used from {span}."]
+        return [f"No usage from {span}."]
     home = str(Path.home())
     days = [day for day in summary.days if day.requests]
     lines = [
@@ -282,5 +282,5 @@ def _stats_lines(context: CommandContext, summary: UsageSummary) -> list[str]:
             (name, *_figures(share.requests, share.usage)) for name, share in zip(named, shares, strict=True)
         ]
         lines += ["", *_table(context, [(title, "requests", "input", "cached", "output", "cost"), *rows])]
-    lines += ["", "tau stats shows all of it, and draws it with --html."]
+    lines += ["", "For details run `tau stats`; add --html for charts."]
     return lines

@@ -1,4 +1,4 @@
-"""Commands about the conversation: plan, retry, what waits, and making it shorter."""
+"""Commands about the conversation: plan, retry, queue and compaction."""
 
 from pathlib import Path
 
@@ -14,26 +14,26 @@ _WHEN = {"steering": "next", "followUp": "afterwards"}
 
 
 async def plan(context: CommandContext, rest: str) -> None:
-    """Begin to plan, end it, or plan this."""
+    """Enter or leave plan mode, or plan the given task."""
     mode = context.require_session().plan
     if rest == "review":
-        reviewed = await mode.review(context.ui)
+        reviewed = await mode.review(context.ui, context.ui)
         if reviewed.prompt:
             context.actions.send(reviewed.prompt)
     elif rest == "off" or (mode.on and not rest):
-        told = "Plan mode is over." if mode.on else "Plan mode is not on."
+        told = "Plan mode off." if mode.on else "Plan mode is off."
         mode.leave()
         context.say(told)
     else:
         mode.enter()
-        context.say("Plan mode: the agent looks and writes a plan; /plan ends it.")
+        context.say("Plan mode on: the agent explores and writes a plan. /plan turns it off.")
         if rest:
             context.actions.send(rest)
     context.status_line.refresh()
 
 
 async def retry(context: CommandContext, rest: str) -> None:
-    """Send the last request again. Raises TauError where there is none."""
+    """Send the last request again. Raises TauError if there is none."""
     session = context.require_session()
     outcome = await session.go_on(moved=lambda: context.transcript.rebuild(elsewhere=False))
     if session is context.session:
@@ -44,7 +44,7 @@ async def retry(context: CommandContext, rest: str) -> None:
 
 
 async def queue(context: CommandContext, rest: str) -> None:
-    """Show what waits; or edit, drop, take back, clear."""
+    """List, edit, drop or clear queued messages."""
     waiting = [item for item in context.require_session().queue.waiting() if item.kind in _WHEN]
     verb, _, which = rest.partition(" ")
     match verb:
@@ -60,32 +60,30 @@ async def queue(context: CommandContext, rest: str) -> None:
         case "drop" if waiting:
             item = _numbered(waiting, which)
             context.require_session().queue.settle(item.message)
-            context.say("Dropped; it is not sent.")
+            context.say("Message dropped.")
         case "back" | "edit" | "drop":
-            context.say("Nothing waits to be sent.")
+            context.say("The queue is empty.")
         case _:
-            raise UsageError("Write it as /queue, /queue edit N, /queue drop N, /queue back or /queue clear.")
+            raise UsageError("Usage: /queue, /queue edit N, /queue drop N, /queue back or /queue clear.")
 
 
 def _list(context: CommandContext, waiting: list[QueuedMessage]) -> None:
     if not waiting:
-        context.say("Nothing waits to be sent.")
+        context.say("The queue is empty.")
         return
     rows = [(str(number), _WHEN[item.kind], item.text) for number, item in enumerate(waiting, start=1)]
-    note = "/queue edit N takes one back to change it, /queue drop N drops it."
-    context.say(
-        "\n".join(["Waiting to be sent:", *columns(context.display, rows, right=(0,), indent=2), note])
-    )
+    note = "/queue edit N edits a message, /queue drop N drops it."
+    context.say("\n".join(["Queued messages:", *columns(context.display, rows, right=(0,), indent=2), note]))
 
 
 def _numbered(waiting: list[QueuedMessage], number: str) -> QueuedMessage:
     if not number.isdecimal() or not 1 <= int(number) <= len(waiting):
-        raise UsageError(f"Name one by its number, from 1 to {len(waiting)}; /queue shows them.")
+        raise UsageError(f"Give a number from 1 to {len(waiting)}; /queue lists them.")
     return waiting[int(number) - 1]
 
 
 def _to_editor(context: CommandContext, item: QueuedMessage) -> None:
-    """What waits is taken out and stands in the editor, before what is being typed there."""
+    """Move a queued message into the editor, before the current draft."""
     message = item.message
     if isinstance(message, UserMessage):
         context.require_session().queue.settle(message)
@@ -94,7 +92,7 @@ def _to_editor(context: CommandContext, item: QueuedMessage) -> None:
 
 async def compact(context: CommandContext, rest: str) -> None:
     """Raises TauError and Aborted."""
-    context.activity.show("Summarising what was said")
+    context.activity.show("Summarizing the conversation")
     try:
         await context.require_session().compact(rest)
     finally:
@@ -105,15 +103,15 @@ async def compact(context: CommandContext, rest: str) -> None:
 async def handoff(context: CommandContext, rest: str) -> None:
     """Raises TauError and Aborted."""
     session = context.require_session()
-    context.activity.show("Writing down what matters")
+    context.activity.show("Writing a summary")
     try:
         with session.activities.begin(run=True) as abort:
             made = await session.compaction.handoff(rest, abort)
     finally:
         context.activity.hide()
-    where = "" if made.path is None else f" What was handed over is in {made.path}."
+    where = "" if made.path is None else f" The summary is in {made.path}."
     context.actions.leave(
-        SessionSwitch("new", prompt=made.prompt, notice=f"A new session takes over.{where}")
+        SessionSwitch("new", prompt=made.prompt, notice=f"Continuing in a new session.{where}")
     )
 
 
@@ -121,11 +119,11 @@ async def shake(context: CommandContext, rest: str) -> None:
     session = context.require_session()
     with session.activities.begin(run=True):
         saved = session.compaction.shake()
-    context.say(f"About {saved:,} tokens of heavy output are no longer sent; the session keeps them.")
+    context.say(f"Dropped about {saved:,} tokens of tool output from context; the session keeps them.")
     context.status_line.refresh()
 
 
 async def init(context: CommandContext, rest: str) -> None:
-    """Ask the agent to describe the project for agents."""
+    """Ask the agent to write AGENTS.md."""
     prompt = Path(__file__).with_name("init.md").read_text(encoding="utf-8").strip()
     context.actions.send(f"{prompt}\n\n{rest}" if rest else prompt)

@@ -1,4 +1,4 @@
-"""Commands about the model and the screen: mostly the lists to choose from."""
+"""Commands about the model and the display; most open a selector."""
 
 from tau.ai.catalog import pick_model
 from tau.ai.model import DEMO_PROVIDER, THINKING_LEVELS, Model, ThinkingLevel, thinking_level
@@ -20,7 +20,7 @@ thinking_list = late("tau.modes.interactive.selectors.thinking_selector")
 
 
 async def model(context: CommandContext, rest: str) -> None:
-    """Choose one, or take the one that is meant by this. Raises UsageError and ConfigError."""
+    """Choose a model, or use the one this pattern names. Raises UsageError and ConfigError."""
     if not rest:
         await model_selector.choose_model(context)
         return
@@ -30,14 +30,14 @@ async def model(context: CommandContext, rest: str) -> None:
     if level is not None:
         session.use_thinking(level)
     told = f", thinking {session.thinking}," if chosen.reasoning else ""
-    context.say(f"{chosen.key}{told} answers from the next request on.")
+    context.say(f"{chosen.key}{told} is used from the next request on.")
     context.status_line.refresh()
 
 
 async def find_model(context: CommandContext, pattern: str) -> tuple[Model, ThinkingLevel | None]:
-    """The model that is meant, of the tables or of a server on this machine, if it can be used."""
+    """The model the pattern names, from the catalog or a local server, if it is usable."""
     if pattern.partition("/")[0] == DEMO_PROVIDER:
-        raise UsageError("The demo model has to be chosen at the start: tau --provider demo.")
+        raise UsageError("The demo model must be chosen at startup: tau --provider demo.")
     known = model_list.known_models(context.paths, context.require_session().model)
     usable = [id for id in known.catalog.providers if id in known.usable]
     try:
@@ -54,39 +54,39 @@ async def find_model(context: CommandContext, pattern: str) -> tuple[Model, Thin
 
 
 async def thinking(context: CommandContext, rest: str) -> None:
-    """Choose a level, or take this one. Raises UsageError."""
+    """Choose a level, or use this one. Raises UsageError."""
     if not rest:
         await thinking_list.choose_thinking(context)
         return
     level: ThinkingLevel | None = thinking_level(rest)
     if level is None:
-        raise UsageError(f'"{rest}" is not a level of thinking; use one of {", ".join(THINKING_LEVELS)}.')
+        raise UsageError(f'"{rest}" is not a thinking level; use one of {", ".join(THINKING_LEVELS)}.')
     session = context.require_session()
     session.use_thinking(level)
     context.status_line.refresh()
     if session.model.reasoning:
-        context.say(f"Thinking is {level} from the next request on.")
+        context.say(f"Thinking: {level} from the next request on.")
     else:
-        context.say(f"{session.model.key} does not think; the level {level} counts for models that do.")
+        context.say(f"{session.model.key} does not support thinking; {level} applies to models that do.")
 
 
 async def theme(context: CommandContext, rest: str) -> None:
-    """Choose one, or take this one for a terminal as it is now, dark or light. Raises UsageError."""
+    """Choose a theme, or use this one for the current background, dark or light. Raises UsageError."""
     if not rest:
         await theme_selector.choose_theme(context)
         return
     names = list(appearance.theme_names())
     if rest not in names:
         near = difflib.get_close_matches(rest, names, 1)
-        hint = f"Did you mean {near[0]}?" if near else "/theme shows all of them."
-        raise UsageError(f'There is no theme "{rest}". {hint}')
+        hint = f"Did you mean {near[0]}?" if near else "/theme lists them all."
+        raise UsageError(f'Unknown theme "{rest}". {hint}')
     key = f"theme.{context.themes.background}"
     context.themes.use(rest)
     origin = setting_changes.save_setting(context, key, rest).origin(key)
     if origin.layer == "user":
-        context.say(f"The theme is {rest}, now and from now on.")
+        context.say(f"Theme set to {rest}.")
     else:
-        context.say(f"{rest} is in your settings, but here {origin.path or 'a flag'} names another theme.")
+        context.say(f"Saved {rest} to your settings, but {origin.path or 'a flag'} overrides it here.")
 
 
 async def settings(context: CommandContext, rest: str) -> None:
@@ -102,7 +102,7 @@ async def copy(context: CommandContext, rest: str) -> None:
     if rest == "last":
         context.say(await clipboard.copied(context.transcript.last_answer(), context.display.terminal))
     elif rest:
-        raise UsageError("Write it as /copy to choose what to copy, or as /copy last.")
+        raise UsageError("Usage: /copy or /copy last.")
     else:
         await copies.choose_copy(context)
 

@@ -1,4 +1,4 @@
-"""Commands that take the conversation out of tau: into a file, or into the clipboard."""
+"""Commands that export the conversation to a file or the clipboard."""
 
 import asyncio
 import os
@@ -14,41 +14,41 @@ from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.composer.clipboard import Clipboard, copy
 
 OPTIONS = ("--no-mask", "--force")
-USAGE = "Write it as /export [--no-mask] [--force] [FILE.html|FILE.md|FILE.json]."
+USAGE = "Usage: /export [--no-mask] [--force] [FILE.html|FILE.md|FILE.json]."
 
 
 async def export(context: CommandContext, rest: str) -> None:
-    """Raises TauError. Without a file it is a page in the working folder, named after the session."""
+    """Export the session; by default to an HTML page in the working folder. Raises TauError."""
     session = context.require_session()
     words = rest.split()
     options = [word for word in words if word.startswith("--")]
     name = rest
     for option in options:
         if option not in OPTIONS:
-            raise UsageError(f'There is no option "{option}". {USAGE}')
+            raise UsageError(f'Unknown option "{option}". {USAGE}')
         name = name.replace(option, " ", 1)
     path = session.cwd / typed_path(name.strip() or default_name(session))
     format = format_of(path)
     if format is None:
-        raise UsageError(f"The file's name must end in .html, .md or .json. {USAGE}")
+        raise UsageError(f"The file name must end in .html, .md or .json. {USAGE}")
     mask = format in MASKED and "--no-mask" not in options
     context.activity.show("Exporting")
     try:
         told = await _exported(context, session, format, path, mask=mask, force="--force" in options)
     finally:
         context.activity.hide()
-    context.say(f"The session was exported to {path}. {told}")
+    context.say(f"Exported the session to {path}. {told}")
 
 
 def default_name(session: Session) -> str:
-    """A name for the page: of the session, as far as it can be a file's."""
+    """A file name for the page, from the session name."""
     name = session.names.name or session.log.header.id[:8]
     words = "".join(letter if letter.isalnum() else " " for letter in name).split()
     return f"tau-{'-'.join(words)[:60] or 'session'}.html"
 
 
 async def dump(context: CommandContext, rest: str) -> None:
-    """The active branch as Markdown, with secrets masked; into a file if it does not fit the clipboard."""
+    """Copy the active branch as Markdown with secrets masked, or save it if it exceeds the clipboard."""
     session = context.require_session()
     log = _readable(session)
     masker = Masker(_known_secrets(context))
@@ -62,7 +62,7 @@ async def dump(context: CommandContext, rest: str) -> None:
         context.say(f"Copied {len(dumped):,} characters. {masked_text(masker)}")
         return
     path = _keep(session, dumped)
-    context.say(f"The clipboard cannot take {len(dumped):,} characters; the text is in {path}.", "warning")
+    context.say(f"{len(dumped):,} characters do not fit the clipboard; saved to {path}.", "warning")
 
 
 def _known_secrets(context: CommandContext) -> list[str]:
@@ -72,7 +72,7 @@ def _known_secrets(context: CommandContext) -> list[str]:
 async def _exported(
     context: CommandContext, session: Session, format: ExportFormat, path: Path, *, mask: bool, force: bool
 ) -> str:
-    """Write it, beside the loop if it is on the disk; what to say of its secrets."""
+    """Write the export, off the event loop if it is on disk; returns what to say about its secrets."""
     masker = Masker(_known_secrets(context)) if mask else None
     log = _readable(session)
 
@@ -86,17 +86,17 @@ async def _exported(
         else:
             await asyncio.to_thread(write)
     except OSError as error:
-        raise TauError(f"{path} cannot be written: {error.strerror or error}.") from error
+        raise TauError(f"Cannot write {path}: {error.strerror or error}.") from error
     return masked_text(masker)
 
 
 def _readable(session: Session) -> SessionLog:
-    """The session as another reader has it, so that nothing waits for us; its own log if it has no file."""
+    """The session opened as a separate reader, so writing is not blocked; its own log if it has no file."""
     own = session.log
     if own.path is None:
         return own
     if not own.path.exists():
-        raise TauError("Nothing was said yet.")
+        raise TauError("The conversation is empty.")
     log = SessionLog.open(own.path, blobs=own.blobs, read_only=True)
     if own.leaf in log:
         log.move(own.leaf)
@@ -104,7 +104,7 @@ def _readable(session: Session) -> SessionLog:
 
 
 class _closing:
-    """Closes a log that was opened for us."""
+    """Closes a log opened for the export."""
 
     def __init__(self, log: SessionLog, session: Session) -> None:
         self._log = None if log is session.log else log
@@ -124,5 +124,5 @@ def _keep(session: Session, text: str) -> Path:
         make_private(folder)
         write_atomic(path, text.encode("utf-8", "replace"), mode=0o600)
     except OSError as error:
-        raise TauError(f"{path} cannot be written: {error.strerror or error}.") from error
+        raise TauError(f"Cannot write {path}: {error.strerror or error}.") from error
     return path

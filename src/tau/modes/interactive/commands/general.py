@@ -1,4 +1,4 @@
-"""Commands about tau itself: help, what is new, keys for providers, a look inside, the end."""
+"""Commands about tau itself: help, changelog, API keys, debugging, exit."""
 
 from pathlib import Path
 
@@ -11,23 +11,23 @@ from tau.modes.interactive.commands.shared_text import bullet, columns, count
 debug_menu = late("tau.modes.interactive.debug.menu")
 logins = late("tau.modes.interactive.dialogs.login")
 
-# An installed package carries it; a checkout has it beside its source.
+# Installed packages include it; a checkout has it beside the source.
 HERE = Path(__file__)
 CHANGELOGS = (HERE.parents[3] / "CHANGELOG.md", HERE.parents[5] / "CHANGELOG.md")
 NAME_COLUMNS = 21
 _KEYS = (
-    ("tui.input.submit", "send; while the agent works, it is told soon"),
-    ("app.message.followUp", "send when the agent has finished"),
-    ("app.message.dequeue", "take back what waits to be sent"),
-    ("app.interrupt", "stop what runs"),
-    ("tui.input.newLine", "begin a new line"),
-    ("app.tools.expand", "show all output of tools"),
-    ("app.help.hotkeys", "show all keys"),
+    ("tui.input.submit", "send; a working agent sees it after the current step"),
+    ("app.message.followUp", "send after the agent finishes"),
+    ("app.message.dequeue", "edit queued messages"),
+    ("app.interrupt", "stop the agent"),
+    ("tui.input.newLine", "insert a new line"),
+    ("app.tools.expand", "expand tool output"),
+    ("app.help.hotkeys", "show keyboard shortcuts"),
 )
 
 
 async def help(context: CommandContext, rest: str) -> None:
-    """All commands by group, with the keys that matter most; or one of them."""
+    """List all commands by group with the most important keys; or describe one."""
     if rest:
         _help_for(context, rest.removeprefix("/"))
         return
@@ -39,28 +39,28 @@ async def help(context: CommandContext, rest: str) -> None:
     if own:
         rows = [(f"/{file.name} {file.hint}".rstrip(), f"{file.origin}: {file.description}") for file in own]
         lines += [
-            "Commands of yours and of this project",
+            "Your commands and this project's",
             *columns(context.display, _short(rows), indent=2, least=NAME_COLUMNS),
             "",
         ]
     signs = [
-        ("!COMMAND", "run it in the shell; with !! the model is not told"),
-        ("$CODE", "run it in Python; with $$ the model is not told"),
-        ("@FILE", "name a file"),
+        ("!COMMAND", "run in the shell; !! stays out of the model's context"),
+        ("$CODE", "run in Python; $$ stays out of the model's context"),
+        ("@FILE", "mention a file"),
     ]
     keys = [
         (context.display.keys.label(action), text)
         for action, text in _KEYS
         if context.display.keys.label(action)
     ]
-    lines += ["Signs and keys", *columns(context.display, [*signs, *keys], indent=2, least=NAME_COLUMNS)]
+    lines += ["Prefixes and keys", *columns(context.display, [*signs, *keys], indent=2, least=NAME_COLUMNS)]
     context.say("\n".join(lines))
     for warning in context.names.files.warnings:
         context.say(warning, "warning")
 
 
 def _short(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Long lists of arguments would leave no room for what a command does."""
+    """Shorten long argument lists to leave room for the description."""
     return [
         (typed if len(typed) <= NAME_COLUMNS else f"{typed.split()[0]} ...", text) for typed, text in rows
     ]
@@ -74,24 +74,24 @@ def _described(row: table.SlashCommand) -> str:
 def _help_for(context: CommandContext, name: str) -> None:
     row = table.find(name)
     if row is not None:
-        when = "" if row.while_busy else " It cannot be used while the agent is at work."
+        when = "" if row.while_busy else " Not available while the agent is working."
         context.say(f"{row.typed}\n{_described(row)}.{when}")
         return
     file = context.names.files.get(name)
     if file is None:
         near = context.names.nearest(name)
         hint = f" Did you mean /{near}?" if near else ""
-        raise UsageError(f"There is no command /{name}.{hint}")
+        raise UsageError(f"Unknown command /{name}.{hint}")
     context.say(f"/{file.name} {file.hint}".rstrip() + f"\n{file.description}\nFrom {file.path}.")
 
 
 async def changelog(context: CommandContext, rest: str) -> None:
-    """The latest part, or all of it."""
+    """Show the latest version, or all of them."""
     if rest not in ("", "full"):
-        raise UsageError("Write it as /changelog, or as /changelog full.")
+        raise UsageError("Usage: /changelog or /changelog full.")
     path = next((place for place in CHANGELOGS if place.is_file()), None)
     if path is None:
-        raise TauError("This installation of tau has no list of changes with it.")
+        raise TauError("This installation of tau has no changelog.")
     parts = path.read_text(encoding="utf-8").split("\n## ")[1:]
     shown = parts if rest else parts[:1]
     more = len(parts) - len(shown)
@@ -100,7 +100,7 @@ async def changelog(context: CommandContext, rest: str) -> None:
 
 
 def _plain(context: CommandContext, part: str) -> str:
-    """A part of the list as lines without the signs of Markdown, of which some go over several lines."""
+    """A changelog section as lines without Markdown markup, some of which spans lines."""
     head, _, body = part.strip().partition("\n")
     lines = [head.replace("[", "").replace("]", "")]
     things: list[str] = []

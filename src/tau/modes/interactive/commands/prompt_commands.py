@@ -1,4 +1,4 @@
-"""The commands that user and project have written as files, and the prompts that they become."""
+"""Commands defined in user and project files, and the prompts they expand to."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from tau.tui.timer import Timer
 
 FRESH_S = 2.0
-"""For so long nobody looks at the folders again."""
+"""Rescan the folders at most this often."""
 
 
 class FileCommands:
-    """Looks for the files when somebody asks, and reads only those that are new or were changed."""
+    """Scans for files on demand and reads only new or changed ones."""
 
     def __init__(self, current: "CurrentSession", timer: "Timer") -> None:
         self._current = current
@@ -26,10 +26,10 @@ class FileCommands:
         self._looked_at = 0.0
         self._found: list[CommandFile] = []
         self.warnings: list[str] = []
-        """What could not be used, one sentence each."""
+        """Why files were skipped, one sentence each."""
 
     def all(self, *, fresh: bool = False) -> Sequence[CommandFile]:
-        """`fresh`: look again, however lately that was done."""
+        """`fresh`: rescan even if the last scan is recent."""
         cwd, now = self._current.cwd, self._timer.time()
         if fresh or cwd != self._folder or now - self._looked_at > FRESH_S:
             warnings: list[str] = []
@@ -43,7 +43,7 @@ class FileCommands:
         return next((file for file in self.all() if file.name == name), None)
 
     def prompt(self, file: CommandFile, typed: str) -> str:
-        """What to send. Raises ConfigError."""
+        """The prompt to send. Raises ConfigError."""
         text = file.read()
         if not file.is_skill:
             return expand(text, typed)
@@ -52,8 +52,8 @@ class FileCommands:
 
 
 def _hidden(file: CommandFile, warnings: list[str]) -> bool:
-    """Whether a command of tau has its name, which is told."""
+    """Whether a built-in command has the same name; if so, warn."""
     if table.find(file.name) is None:
         return False
-    warnings.append(f"{file.path} is left out: /{file.name} is a command of tau; give it another name.")
+    warnings.append(f"Ignoring {file.path}: /{file.name} is a built-in command; rename the file.")
     return True

@@ -1,4 +1,4 @@
-"""`/reload`: reads again what stands in files, and says what has changed or what is wrong."""
+"""`/reload`: reloads everything read from files and reports changes and errors."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ MAX_TOLD = 12
 
 
 async def reload(context: CommandContext, rest: str) -> None:
-    """Raises TauError where a file is broken: then nothing of it counts, and all stays as it was."""
+    """Raises TauError if a file is broken; then nothing changes."""
     session = context.require_session()
     read_settings(context)
     load_models_file(context.paths.models)
@@ -25,12 +25,12 @@ async def reload(context: CommandContext, rest: str) -> None:
     told = [*_keys(context, overrides), *_commands(context)]
     path = session.log.path
     if path is None:
-        context.say("\n".join(["Settings and instructions stay: this session is in memory only.", *told]))
+        context.say("\n".join(["Settings and instructions unchanged: this session is not saved.", *told]))
         _warn_of_keys(context)
         return
     before = setting_values(context.settings)
-    # A session reads settings, models and instructions when it is opened: so it is opened again, with the
-    # model that is in use now, whatever one the command line named.
+    # A session reads settings, models and instructions when it opens, so reopen it with the model
+    # in use now, whatever the command line named.
     model = session.model.key
     context.actions.leave(
         SessionSwitch("resume", session=str(path), model=model)
@@ -43,7 +43,7 @@ async def reload(context: CommandContext, rest: str) -> None:
     changed = [key for key in after if after[key] != before[key]]
     told = [
         *_settings(changed, after),
-        "Instructions, models and tools were read again.",
+        "Reloaded instructions, models and tools.",
         *told,
         *_theme(context),
     ]
@@ -54,14 +54,14 @@ async def reload(context: CommandContext, rest: str) -> None:
 
 def _settings(changed: list[str], values: dict[str, Any]) -> list[str]:
     if not changed:
-        return ["No setting has changed."]
-    lines = [f"{key} is {show_value(values[key])} now." for key in changed[:MAX_TOLD]]
+        return ["No settings changed."]
+    lines = [f"{key} is now {show_value(values[key])}." for key in changed[:MAX_TOLD]]
     more = len(changed) - MAX_TOLD
     return [*lines, *([f"{count(more, 'more setting')} changed."] if more > 0 else [])]
 
 
 def _theme(context: CommandContext) -> list[str]:
-    """The theme as its file is now; what is wrong with that."""
+    """Reload the theme file; returns what is wrong with it."""
     try:
         load_theme(wanted_name(context.settings, context.themes.background))
     except ConfigError as error:
@@ -71,7 +71,7 @@ def _theme(context: CommandContext) -> list[str]:
 
 
 def _keys(context: CommandContext, overrides: dict[str, list[str]]) -> list[str]:
-    """The keys as they are in the file now, in force at once; which of them are others."""
+    """Apply the keys from the file; returns those that changed."""
     keys = context.display.keys
     before = {action: keys.keys_of(action) for action in keys.bindings}
     keys.use(overrides)
@@ -80,12 +80,12 @@ def _keys(context: CommandContext, overrides: dict[str, list[str]]) -> list[str]
         for action in before
         if keys.keys_of(action) != before[action]
     ]
-    if changed:  # what is on the screen names keys
+    if changed:  # text on the screen names keys
         context.display.screen.invalidate()
         context.display.request_render()
     more = len(changed) - MAX_TOLD
     told = [f"{line}." for line in changed[:MAX_TOLD]]
-    return told + ([f"{count(more, 'more key')} changed; /hotkeys shows them all."] if more > 0 else [])
+    return told + ([f"{count(more, 'more key')} changed; see /hotkeys."] if more > 0 else [])
 
 
 def _warn_of_keys(context: CommandContext) -> None:
@@ -98,5 +98,5 @@ def _commands(context: CommandContext) -> list[str]:
     before = {file.name for file in files.all()}
     after = {file.name for file in files.all(fresh=True)}
     told = [f"New command /{name}." for name in sorted(after - before)]
-    told += [f"/{name} is gone." for name in sorted(before - after)]
+    told += [f"Removed command /{name}." for name in sorted(before - after)]
     return [*told, *files.warnings]

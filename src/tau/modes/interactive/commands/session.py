@@ -1,4 +1,4 @@
-"""Commands about sessions: another one, its name and facts, its branches, its copy."""
+"""Commands about sessions: new, resume, name, info, branches and copies."""
 
 import os
 import stat
@@ -31,35 +31,35 @@ SHOWN_ID_CHARS = 8
 
 async def new(context: CommandContext, rest: str) -> None:
     path = context.require_session().log.path
-    before = " /resume goes back to the one before." if path is not None and path.exists() else ""
-    context.actions.leave(SessionSwitch("new", notice=f"This is a new session.{before}"))
+    before = " /resume returns to the previous one." if path is not None and path.exists() else ""
+    context.actions.leave(SessionSwitch("new", notice=f"Started a new session.{before}"))
 
 
 async def resume(context: CommandContext, rest: str) -> None:
-    """Choose one, or go on with the one of this id."""
+    """Choose a session, or resume the one with this id."""
     if not rest:
         await session_selector.choose_session(context)
         return
     session = context.require_session()
     path = _found(session, rest)
     if session.log.path is not None and path == session.log.path:
-        context.say("This is the session that you are in.")
+        context.say("You are already in this session.")
         return
     context.actions.leave(SessionSwitch("resume", session=str(path)))
 
 
 def _found(session: Session, wanted: str) -> Path:
-    """The file of a session, beside that of this one or where sessions usually are. Raises UsageError."""
+    """The file of a session, beside the current one or in the default place. Raises UsageError."""
     path = typed_path(wanted)
     if path.suffix == ".jsonl" or "/" in wanted:
         if stat.S_ISREG(mode_of(session.cwd / path)):
             return session.cwd / path
-        raise UsageError(f'There is no session file "{path}".')
+        raise UsageError(f'No session file "{path}".')
     if session.log.path is not None:
         try:
             return SessionStore(session.log.path.parent, session.cwd, flat=True).find_path(wanted)
         except UsageError:
-            pass  # it may be one of another folder
+            pass  # it may belong to another folder
     return sdk.session_store(os.environ, session.cwd).find_path(wanted)
 
 
@@ -68,17 +68,17 @@ async def name(context: CommandContext, rest: str) -> None:
     if rest:
         names.rename(rest)
         context.status_line.refresh()
-    context.say(f'The session is called "{names.name}".' if names.name else "The session has no name.")
+    context.say(f'The session name is "{names.name}".' if names.name else "The session has no name.")
 
 
 async def session(context: CommandContext, rest: str) -> None:
-    """Its facts, or its end."""
+    """Show session info, or delete the session."""
     if rest == "delete":
         await _delete(context)
     elif rest in ("", "info"):
         _tell_facts(context, context.require_session())
     else:
-        raise UsageError("Write it as /session, or as /session delete.")
+        raise UsageError("Usage: /session or /session delete.")
 
 
 def _tell_facts(context: CommandContext, session: Session) -> None:
@@ -91,7 +91,7 @@ def _tell_facts(context: CommandContext, session: Session) -> None:
         count(stats.tool_calls, "tool call"),
     )
     rows = [
-        ("Name", log.name or "none; /name gives it one"),
+        ("Name", log.name or "none; set one with /name"),
         ("Id", log.header.id),
         ("File", _file(log.path)),
         ("Folder", str(session.cwd)),
@@ -109,42 +109,42 @@ def _tell_facts(context: CommandContext, session: Session) -> None:
 
 def _file(path: Path | None) -> str:
     if path is None:
-        return "none; the session is in memory only and ends with tau"
+        return "none; the session is not saved"
     try:
         return f"{path} ({format_bytes(path.stat().st_size)})"
     except OSError:
-        return f"{path} (not there yet)"
+        return f"{path} (not written yet)"
 
 
 def _age(ms: int) -> str:
-    """`some seconds`, `12 minutes`, `3 hours`, `5 days`."""
+    """`a few seconds`, `12 minutes`, `3 hours`, `5 days`."""
     seconds = max(ms, 0) // 1000
     for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
         if seconds >= size:
             return count(seconds // size, unit)
-    return "some seconds"
+    return "a few seconds"
 
 
 async def _delete(context: CommandContext) -> None:
-    """Into the trash, once it is closed."""
+    """Close the session and move it to the trash."""
     old = context.require_session()
     path = old.log.path
     if context.current.running:
-        raise TauError("The agent is at work; stop it before you delete the session.")
+        raise TauError("The agent is working; stop it before deleting the session.")
     if path is None or not path.exists():
-        raise TauError("Nothing of this session is on the disk yet.")
+        raise TauError("This session has not been written to disk yet.")
     said = next((message for message in old.log.messages() if isinstance(message, UserMessage)), None)
     title = old.names.name or (first_words(typed_text(said)) if said is not None else UNTITLED)
     days = trash.KEPT_DAYS
-    question = f'"{title}" goes to the trash, where it is kept for {days} days.'
+    question = f'"{title}" moves to the trash and is deleted after {days} days.'
     if not await context.ui.confirm("Delete this session?", question):
-        context.say("The session stays.")
+        context.say("Session not deleted.")
         return
     context.actions.leave(SessionSwitch("new"))
     await next_session(context.current, old)
     trashed = trash.Trash(context.paths.trash).put(path, title)
     context.say(
-        f"The session is in the trash; tau sessions restore {trashed.id[:SHOWN_ID_CHARS]} brings it back."
+        f"Session moved to the trash; restore it with tau sessions restore {trashed.id[:SHOWN_ID_CHARS]}."
     )
 
 
@@ -153,7 +153,7 @@ async def tree(context: CommandContext, rest: str) -> None:
 
 
 async def branch(context: CommandContext, rest: str) -> None:
-    """One of the person's own messages; all entries for those who have the tree behind Escape."""
+    """Choose one of the user's messages, or any entry if Escape is set to open the tree."""
     if context.settings.interaction.double_escape == "tree":
         await trees.choose_entry(context)
     else:
@@ -163,37 +163,37 @@ async def branch(context: CommandContext, rest: str) -> None:
 async def goto(context: CommandContext, rest: str) -> None:
     session = context.require_session()
     if not rest:
-        raise UsageError("Name an entry by its id: /goto ID. /tree shows all entries.")
+        raise UsageError("Usage: /goto ID. /tree shows all entries.")
     found = [node.id for node in session.log.nodes() if node.id.startswith(rest)]
     if rest not in found and len(found) != 1:
         problem = "More than one entry has" if found else "No entry has"
-        raise UsageError(f'{problem} an id that begins with "{rest}"; /tree shows all entries.')
+        raise UsageError(f'{problem} an id starting with "{rest}"; /tree shows all entries.')
     move = await session.goto(rest if rest in found else found[0])
     show_move(context, move)
 
 
 def show_move(context: CommandContext, move: Move) -> None:
-    """The screen after the session has gone elsewhere, or has not."""
+    """Update the screen after moving in the session tree."""
     if move.already_there:
         context.say("Already at this point.")
         return
     if move.cancelled:
-        context.say("The session stays where it is.")
+        context.say("Canceled; the session has not moved.")
         return
     context.transcript.rebuild()
     context.status_line.refresh()
     if not move.editor_text and not move.images:
-        context.say("The next message goes on from here.")
+        context.say("Your next message continues from here.")
         return
     context.sender.bring_back(move.editor_text or "", move.images)
-    context.say("Change the message and send it again; the way that was left stays in the session.")
+    context.say("Edit and resend the message; the old branch stays in the session.")
 
 
 async def fork(context: CommandContext, rest: str) -> None:
     path = context.require_session().log.path
     if path is None:
-        raise TauError("This session is kept in memory only, so it cannot be copied.")
+        raise TauError("This session is not saved, so it cannot be copied.")
     if not path.exists():
         raise TauError("There is nothing to copy yet.")
-    notice = "This is a copy of the session; what is said here stays here."
+    notice = "Continuing in a copy; the original session is unchanged."
     context.actions.leave(SessionSwitch("fork", session=str(path), notice=notice))

@@ -1,4 +1,4 @@
-"""What the commands share: the session, and texts that fit the screen."""
+"""Helpers shared by commands: text layout and session switching."""
 
 import asyncio
 from collections.abc import Collection, Sequence
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 NOTICE_INDENT = 2
 NARROW = 40
-"""Below this many columns, the last cell of a row stands below the others."""
+"""On narrower screens, the last cell of a row moves below the others."""
 NEXT_SESSION_S = 60.0
 
 
 def width_of(display: "Display") -> int:
-    """Columns that a line of a notice has."""
+    """Columns available to a line of a notice."""
     return max(display.terminal.columns - NOTICE_INDENT, 10)
 
 
@@ -36,10 +36,10 @@ def columns(
     cut: bool = True,
     least: int = 0,
 ) -> list[str]:
-    """Rows of cells below each other; the last cell of a row gets what is left, and is `cut` to it.
+    """Align rows of cells; the last cell gets the remaining width and is `cut` to it.
 
-    `least` is the width of the first column, at least. To a screen reader the cells are told one after the
-    other; on a narrow screen the last one has a line of its own.
+    `least` is the minimum width of the first column. A screen reader gets the cells one after another; on a
+    narrow screen the last one gets its own line.
     """
     cleaned = [[clean_line(cell) for cell in row] for row in rows]
     if display.theme.linear:
@@ -69,7 +69,7 @@ def columns(
 
 
 def bullet(display: "Display", text: str) -> list[str]:
-    """One thing of a list, in as many lines as it takes, each below the text of the first."""
+    """One list item, wrapped and indented below its first line."""
     first, *others = wrap(clean_line(text), max(width_of(display) - 2, 1)) or [""]
     return [f"- {first}", *(f"  {line}" for line in others)]
 
@@ -80,7 +80,7 @@ def count(number: int, noun: str) -> str:
 
 
 async def next_session(current: "CurrentSession", old: Session) -> Session:
-    """The session that takes the place of this one, which has been left. Raises TauError if none does."""
+    """The session that replaces this one. Raises TauError if there is none."""
     waited_s = 0.0
     while current.session is None or current.session is old:
         if waited_s > NEXT_SESSION_S:

@@ -1,4 +1,4 @@
-"""`/todo`: the list of tasks, shown and changed by the person."""
+"""`/todo`: shows and edits the todo list."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,11 +12,11 @@ from tau.modes.interactive.command_context import CommandContext
 from tau.modes.interactive.commands.shared_text import count
 from tau.modes.interactive.composer.clipboard import copied
 
-LEGEND = "Tasks: # a phase, - [ ] a task, - [/] under way, - [x] done"
+LEGEND = "Tasks: # phase, - [ ] task, - [/] in progress, - [x] done"
 FILE = "TODO.md"
 MAX_FILE_BYTES = 256 * KIB
 USAGE = (
-    "Write it as /todo, /todo edit, /todo append [PHASE:] TEXT, /todo start, done, drop or rm TASK, "
+    "Usage: /todo, /todo edit, /todo append [PHASE:] TEXT, /todo start, done, drop or rm TASK, "
     "/todo copy, /todo export [FILE], /todo import [FILE] or /todo clear; a task is its number or its text."
 )
 CLOSING: dict[str, tuple[TodoOpName, str]] = {
@@ -33,7 +33,7 @@ async def todo(context: CommandContext, rest: str) -> None:
     phases = context.require_session().todos.recorded
     match verb:
         case "" | "show":
-            context.say("\n".join(listed(phases)) or "There are no tasks; /todo append TEXT adds one.")
+            context.say("\n".join(listed(phases)) or "No tasks; add one with /todo append TEXT.")
         case "edit":
             await _edit(context, phases)
         case "copy":
@@ -46,18 +46,18 @@ async def todo(context: CommandContext, rest: str) -> None:
             _append(context, phases, words)
         case "start":
             task = _task(phases, words)
-            _change(context, TodoOp(op="start", task=task.content), f"At work: {task.content}")
+            _change(context, TodoOp(op="start", task=task.content), f"In progress: {task.content}")
         case "done" | "drop" | "rm":
             _close(context, phases, verb, words)
         case "clear":
             context.require_session().todos.edit(())
-            _show(context, "The list of tasks is empty.")
+            _show(context, "Todo list cleared.")
         case _:
             raise UsageError(USAGE)
 
 
 def listed(phases: Phases) -> list[str]:
-    """One line for each task, with the number by which it can be named."""
+    """One line per task, with its number."""
     lines: list[str] = []
     number = 0
     for phase in phases:
@@ -72,18 +72,18 @@ def listed(phases: Phases) -> list[str]:
 async def _edit(context: CommandContext, phases: Phases) -> None:
     text = await context.ui.editor(LEGEND, to_markdown(phases))
     if text is None or text.strip() == to_markdown(phases).strip():
-        context.say("The list of tasks stays as it was.")
+        context.say("Todo list unchanged.")
     else:
         _take(context, text)
 
 
 def _take(context: CommandContext, text: str) -> None:
-    """Another list, from its Markdown; lines that are none of it are told."""
+    """Replace the list from Markdown and report lines that do not parse."""
     parsed = from_markdown(text)
     if parsed.errors and not parsed.phases:
-        raise TauError(f"There are no tasks in it. {parsed.errors[0]}")
+        raise TauError(f"No tasks found. {parsed.errors[0]}")
     context.require_session().todos.edit(parsed.phases)
-    _show(context, f"The list has {count(len(list(tasks_of(parsed.phases))), 'task')} now.")
+    _show(context, f"The list now has {count(len(list(tasks_of(parsed.phases))), 'task')}.")
     if parsed.errors:
         context.say("\n".join(parsed.errors[:10]), "warning")
 
@@ -92,12 +92,12 @@ def _export(context: CommandContext, phases: Phases, words: str) -> None:
     force = words.startswith("--force")
     path = context.require_session().cwd / typed_path(words.removeprefix("--force").strip() or FILE)
     if mode_of(path) and not force:
-        raise UsageError(f"{path} is there already; name another file, or write /todo export --force FILE.")
+        raise UsageError(f"{path} already exists; choose another file or use /todo export --force FILE.")
     try:
         write_atomic(path, to_markdown(phases).encode("utf-8", "replace"))
     except OSError as error:
-        raise TauError(f"{path} cannot be written: {error.strerror or error}.") from error
-    context.say(f"The tasks are in {path}.")
+        raise TauError(f"Cannot write {path}: {error.strerror or error}.") from error
+    context.say(f"Exported the tasks to {path}.")
 
 
 def _read(path: Path) -> str:
@@ -105,16 +105,16 @@ def _read(path: Path) -> str:
         with open(path, "rb", opener=open_at_once) as file:
             data = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
-        raise TauError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise TauError(f"Cannot read {path}: {error.strerror or error}.") from error
     if len(data) > MAX_FILE_BYTES:
         raise TauError(f"{path} is larger than {format_bytes(MAX_FILE_BYTES)}.")
     return data.decode("utf-8", "replace")
 
 
 def _append(context: CommandContext, phases: Phases, words: str) -> None:
-    """To the phase that is named before a colon, or to the one that is under way."""
+    """Append to the phase named before a colon, or to the current one."""
     if not words:
-        raise UsageError("Write it as /todo append TEXT, or /todo append PHASE: TEXT.")
+        raise UsageError("Usage: /todo append TEXT or /todo append PHASE: TEXT.")
     named, colon, text = words.partition(":")
     found = [phase.name for phase in phases if phase.name.lower() == named.strip().lower()]
     if not colon or not found or not text.strip():
@@ -125,7 +125,7 @@ def _append(context: CommandContext, phases: Phases, words: str) -> None:
 
 
 def _close(context: CommandContext, phases: Phases, verb: str, words: str) -> None:
-    """One task, a whole phase, or all; without a name, `done` and `drop` mean the one at work."""
+    """Close a task, a phase, or all; without a name, `done` and `drop` mean the current task."""
     phase = next((one.name for one in phases if one.name.lower() == words.lower()), None)
     op, told = CLOSING[verb]
     if words == "all":
@@ -141,11 +141,11 @@ def _at_work(phases: Phases) -> TodoItem:
     for _, task in tasks_of(phases):
         if task.status == "in_progress":
             return task
-    raise TauError("No task is at work.")
+    raise TauError("No task is in progress.")
 
 
 def _task(phases: Phases, words: str) -> TodoItem:
-    """By its number, by its text, or by a part of it that no other task has."""
+    """Find a task by number, by text, or by a unique part of its text."""
     tasks = [task for _, task in tasks_of(phases)]
     if not words:
         raise UsageError(USAGE)
@@ -155,7 +155,7 @@ def _task(phases: Phases, words: str) -> TodoItem:
     found = exact or [task for task in tasks if words.lower() in task.content.lower()]
     if len(found) != 1 and not exact:
         problem = f"{len(found)} tasks have" if found else "No task has"
-        raise UsageError(f'{problem} "{words}" in its text; /todo shows them with their numbers.')
+        raise UsageError(f'{problem} "{words}" in its text; /todo lists them by number.')
     return found[0]
 
 

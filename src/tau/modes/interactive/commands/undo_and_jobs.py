@@ -1,4 +1,4 @@
-"""Commands about the agent's work: taking changes back, and what runs in the background."""
+"""Commands about the agent's work: undoing changes and managing background jobs."""
 
 from collections.abc import Callable, Sequence
 
@@ -15,16 +15,16 @@ from tau.modes.interactive.commands.shared_text import columns, count
 from tau.modes.interactive.tool_views.labels import duration
 
 SHOWN_LINES = 40
-UNDO_USAGE = "Write it as /undo [N] [PATH ...], /undo list, or /undo --force PATH ..."
+UNDO_USAGE = "Usage: /undo [N] [PATH ...], /undo list, or /undo --force PATH ..."
 
 
 async def undo(context: CommandContext, rest: str) -> None:
-    """Raises TauError. What is taken back can be brought again by /redo."""
+    """Undo file changes; /redo restores them. Raises TauError."""
     words = split_arguments(rest)
     history = await _history(context)
     if words == ["list"]:
         lines = turn_lines(history.turns(), context.require_session().cwd)
-        context.say("\n".join(lines) or "The agent has changed no file in this session.")
+        context.say("\n".join(lines) or "The agent has not changed any files in this session.")
         return
     force = "--force" in words
     words = [word for word in words if word != "--force"]
@@ -45,7 +45,7 @@ async def redo(context: CommandContext, rest: str) -> None:
 def _apply(context: CommandContext, history: Undo, make: Callable[[], UndoPlan]) -> None:
     try:
         plan = make()
-    except UsageError as error:  # what was typed is right, but there is nothing to do
+    except UsageError as error:  # the command was correct, but there is nothing to do
         raise TauError(str(error)) from error
     result = history.apply(plan)
     lines = (*result_lines(result, context.require_session().cwd), summary(plan, result))
@@ -55,13 +55,13 @@ def _apply(context: CommandContext, history: Undo, make: Callable[[], UndoPlan])
 async def _history(context: CommandContext) -> Undo:
     recorder = context.require_session().recorder
     if recorder is None:
-        raise TauError("This session keeps no history of files.")
+        raise TauError("This session has no file history.")
     await recorder.settle()
     return recorder.undo
 
 
 async def jobs(context: CommandContext, rest: str) -> None:
-    """All of them, what one says, or its end."""
+    """List jobs, show the output of one, or cancel it."""
     known = context.require_session().jobs
     verb, _, id = rest.partition(" ")
     if verb in ("", "list"):
@@ -71,21 +71,21 @@ async def jobs(context: CommandContext, rest: str) -> None:
         wanted = running if id.strip() == "all" else [id.strip()]
         for one in wanted:
             if known.cancel(one) == "not_found":
-                raise UsageError(f'There is no job "{one}"; /jobs shows all of them.')
+                raise UsageError(f'No job "{one}"; /jobs lists them.')
         context.say(f"{count(len(wanted), 'job').capitalize()} stopped.")
     else:
         job = known.get(verb)
         if job is None:
-            raise UsageError(f'There is no job "{verb}"; /jobs shows all of them.')
+            raise UsageError(f'No job "{verb}"; /jobs lists them.')
         _tell(context, job)
 
 
 def _list(context: CommandContext, known: Sequence[Job]) -> None:
     if not known:
-        context.say("Nothing runs in the background, and nothing has ended there lately.")
+        context.say("No background jobs are running or recently finished.")
         return
     rows = [(job.id, job.status, duration(job.duration_ms), job.label) for job in known]
-    note = "/jobs ID shows what one says, /jobs cancel ID stops it."
+    note = "/jobs ID shows a job's output, /jobs cancel ID stops it."
     context.say("\n".join([*columns(context.display, rows, right=(2,)), note]))
 
 
@@ -94,4 +94,4 @@ def _tell(context: CommandContext, job: Job) -> None:
     left_out = len(lines) - SHOWN_LINES
     head = f"{job.id} {job.status}, {duration(job.duration_ms)}: {job.label}"
     more = [f"({count(left_out, 'line')} before)"] if left_out > 0 else []
-    context.say("\n".join([head, *more, *(lines[-SHOWN_LINES:] or ["It has said nothing."])]))
+    context.say("\n".join([head, *more, *(lines[-SHOWN_LINES:] or ["No output."])]))

@@ -1,4 +1,4 @@
-"""Lines of the person's own: `!` runs one in the shell, `$` in Python; doubled, the model is not told."""
+"""The user's own lines: `!` runs shell, `$` runs Python; doubled, they stay out of the model's context."""
 
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ BESIDE = "lines"
 
 
 class UserExecutions:
-    """Runs any number of them beside each other; the activity line tells of them while one runs."""
+    """Runs any number of lines concurrently, shown on the activity line."""
 
     def __init__(
         self, current: "CurrentSession", activity: "ActivityLine", transcript: "EventController"
@@ -24,14 +24,14 @@ class UserExecutions:
         self._running: list[str] = []
 
     async def run(self, text: str) -> None:
-        """Run one to its end, with its output as it comes. Raises TauError."""
+        """Run a line to completion, streaming its output. Raises TauError."""
         session = self._current.require()
         sign = text[:1]
         exclude = text.startswith(sign * 2)
         code = text.lstrip(sign).strip()
         if not code:
             example = "!ls" if sign == "!" else "$1 + 1"
-            raise UsageError(f"There is nothing to run; type it behind the sign, as in {example}.")
+            raise UsageError(f"Nothing to run; type a command after the prefix, as in {example}.")
         run = session.bash if sign == "!" else session.python
         told = "Running your command" if sign == "!" else "Running your Python"
         self._begin(told)

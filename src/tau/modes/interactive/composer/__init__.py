@@ -1,1 +1,1 @@
-"""What the editor knows of its surroundings: completion, history, drafts, pictures, an editor outside."""
+"""The input area: editor, completion, prompt history, drafts, attachments, external editor."""

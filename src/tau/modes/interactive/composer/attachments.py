@@ -1,4 +1,4 @@
-"""Pictures in a message: each is a mark in the text, and its content goes along when the text is sent."""
+"""Images in a message: each is a placeholder in the text, and its content is sent with the text."""
 
 import asyncio
 from collections.abc import Sequence
@@ -30,9 +30,9 @@ _ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "ima
 
 
 class ImageAttachment:
-    """Where it is, and its content as soon as it was read; `problem` says why it cannot be.
+    """An image's file and its content once loaded; `problem` says why it cannot be sent.
 
-    `label` is what the editor shows for it.
+    `label` is what the editor shows.
     """
 
     __slots__ = ("_sent", "content", "label", "path", "problem", "reading")
@@ -46,23 +46,23 @@ class ImageAttachment:
         self._sent: int | None = None
 
     def let_go(self) -> None:
-        """It was sent: where there is a file, that is enough from here on."""
+        """Drop the content after sending, if there is a file."""
         if self.content is not None and self.path is not None:
             self._sent = hash(self.content.data)
             self.content = None
 
     def is_same(self, content: ImageContent) -> bool:
-        """Whether this content is that of the picture, which may have been let go."""
+        """Whether this is the image's content, even if it has been dropped."""
         if self.content is not None:
             return self.content.data == content.data
         return self._sent == hash(content.data)
 
 
 class Attachments:
-    """The mark `[Image #1: shot.png]` stands in the text that is sent, so that a model can speak of it.
+    """The placeholder `[Image #1: shot.png]` is part of the sent text, so that a model can refer to it.
 
-    It keeps its meaning while tau runs, also in a text that comes back from the queue or the history. The
-    content is let go when it was sent, and read again from its file if need be.
+    It stays valid while tau runs, even in text that returns from the queue or history. The content is
+    dropped after sending, and read from its file again if needed.
     """
 
     def __init__(
@@ -76,67 +76,66 @@ class Attachments:
         self._last_number = 0
 
     def attach(self, path: Path) -> bool:
-        """Put the picture in this file at the cursor; False if it is none."""
+        """Insert the image in this file at the cursor; False if it is not one."""
         if not is_picture(path):
             return False
         self._mark(path.name, path.stat().st_size, ImageAttachment(path))
         return True
 
     async def attach_data(self, data: bytes, name: str = "clipboard") -> None:
-        """Put a picture that has no file yet at the cursor. Raises TauError."""
+        """Insert an image that has no file yet at the cursor. Raises TauError."""
         images.check_size(len(data))
         info = images.read_header(data)
         if info is None:
-            raise TauError("What is in the clipboard is no picture that can be sent (PNG, JPEG, GIF, WEBP).")
+            raise TauError("The clipboard image has an unsupported format (use PNG, JPEG, GIF or WEBP).")
         folder = self._current.paths.cache / "pasted"
         path = await asyncio.to_thread(_saved, folder, data, _ENDINGS.get(info.mime_type, ".png"))
         self._mark(f"{name}{path.suffix if path else ''}", len(data), ImageAttachment(path), data)
 
     def remember(self, token: str, path: str) -> None:
-        """A mark of an earlier life of tau, as a draft has kept it."""
+        """Register a placeholder from an earlier run, restored from a draft."""
         self._note(token, ImageAttachment(Path(path)))
         self._last_number = max(self._last_number, _number(token))
 
     def marks(self, text: str) -> list[str]:
-        """The marks in a text, as they stand in it, each once."""
+        """The placeholders in a text, each once."""
         if "[Image #" not in text:
             return []
         found = [(text.find(token), token) for token in self._known]
         return [token for place, token in sorted(found) if place >= 0]
 
     def places(self, text: str) -> list[tuple[str, str]]:
-        """Marks in a text and the files that they stand for."""
+        """Placeholders in a text and their files."""
         return [(token, str(path)) for token in self.marks(text) if (path := self._known[token].path)]
 
     def ready(self, text: str) -> list[ImageContent] | None:
-        """The contents for a text; None if some are still to be read."""
+        """The images of a text; None if some are still loading."""
         contents = [self._known[token].content for token in self.marks(text)]
         return None if None in contents else [content for content in contents if content is not None]
 
     async def contents(self, text: str) -> list[ImageContent]:
-        """The contents for a text. Raises TauError where one cannot be sent."""
+        """The images of a text. Raises TauError if one cannot be sent."""
         found: list[ImageContent] = []
         for token in self.marks(text):
             picture = self._known[token]
             await self._read(picture)
             if picture.content is None:
-                raise TauError(f"{token} cannot be sent: {picture.problem} Delete its mark.")
+                raise TauError(f"Cannot send {token}: {picture.problem} Delete the placeholder.")
             found.append(picture.content)
         return found
 
     def let_go(self, text: str) -> None:
-        """It was sent: the files are enough from here on."""
+        """Drop the content after sending; the files are enough."""
         for token in self.marks(text):
             self._known[token].let_go()
 
     def come_back(self, text: str, contents: Sequence[ImageContent]) -> str:
-        """The text of a message that was sent before, with a mark for each of its pictures.
+        """The text of a sent message, with a placeholder for each of its images.
 
-        Marks of another session or of an earlier life of tau may be in use for other pictures by now: then
-        they get new numbers.
+        Placeholders of another session or run may be in use for other images; those get new numbers.
         """
         marks = _marks(text)
-        if len(marks) != len(contents):  # one that the person has typed stands for nothing
+        if len(marks) != len(contents):  # one typed by the user refers to nothing
             marks = self.marks(text)[: len(contents)]
         self._last_number = max(self._last_number, *map(_number, marks), 0)
         for mark, content in zip(marks, contents, strict=False):
@@ -155,7 +154,7 @@ class Attachments:
         return text
 
     def parts(self, text: str) -> "list[DraftPart]":
-        """A text for the editor, in which every mark is one unit; none is at the end, where one types on."""
+        """A text for the editor with each placeholder as one unit; never last, where typing continues."""
         parts: list[DraftPart] = []
         for token in self.marks(text):
             before, _, text = text.partition(token)
@@ -170,7 +169,7 @@ class Attachments:
         self._tasks.start(self._keep(picture, content))
 
     async def _keep(self, picture: ImageAttachment, content: ImageContent) -> None:
-        """Give it a file, so that a draft can name it and its content need not be held."""
+        """Save it to a file, so that a draft can refer to it and its content can be dropped."""
         try:
             data = base64.b64decode(content.data)
         except ValueError:
@@ -201,7 +200,7 @@ class Attachments:
             del self._known[next(iter(self._known))]
 
     async def _read(self, picture: ImageAttachment, data: bytes | None = None) -> None:
-        """Read and, if it is large, make it smaller, on a thread; once."""
+        """Load the image on a thread, once, downscaling it if it is large."""
         if picture.content is not None or (picture.path is None and data is None):
             return
         if picture.reading is not None:
@@ -227,7 +226,7 @@ def _label(name: str, size: int) -> str:
 
 
 def _marks(text: str) -> list[str]:
-    """What looks like a mark in a text, in order, each once."""
+    """What looks like a placeholder, in order, each once."""
     found: dict[str, None] = {}
     for piece in text.split("[Image #")[1:]:
         inside, end, _ = piece.partition("]")
@@ -243,7 +242,7 @@ def _number(token: str) -> int:
 
 
 def is_picture(path: Path) -> bool:
-    """Whether the content of the file is one that can be sent."""
+    """Whether the file holds a supported image."""
     try:
         with path.open("rb") as file:
             return images.read_header(file.read(images.HEADER_BYTES)) is not None
@@ -252,7 +251,7 @@ def is_picture(path: Path) -> bool:
 
 
 def _at_blank(editor: "Editor") -> bool:
-    """Whether the cursor stands at the start or behind a blank."""
+    """Whether the cursor is at the start or after a space."""
     draft = editor.draft()
     parts, cursor = draft["parts"], draft["cursor"]
     assert isinstance(parts, list) and isinstance(cursor, int)
@@ -269,7 +268,7 @@ def _loaded(path: Path | None, data: bytes | None, resize: bool) -> ImageContent
 
 
 def _saved(folder: Path, data: bytes, ending: str) -> Path | None:
-    """A file for what came from the clipboard, so that a draft can name it; the oldest ones go."""
+    """Save a clipboard image, so that a draft can refer to it; removes the oldest ones."""
     path = folder / f"{hashlib.sha256(data).hexdigest()[:16]}{ending}"
     try:
         make_private(folder)

@@ -1,4 +1,4 @@
-"""The clipboard of this machine: a picture or a text from it, a text into it."""
+"""The system clipboard: reads images and text, writes text."""
 
 import os
 import shutil
@@ -9,19 +9,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tau.base.late import late
 from tau.base.run import Limits, LocalRunner, Runner, capture
 from tau.base.sizes import MIB
 from tau.base.text import plain
 from tau.tui.terminal.port import Terminal
 
-sequences = late("tau.tui.terminal.clipboard")
-
 MAX_BYTES = 20 * MIB
 LIMITS = Limits(timeout=5.0, grace=0.2)
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _TEXTS = ("text/plain;charset=utf-8", "UTF8_STRING", "text/plain", "STRING")
-# What a program complains about is no part of the clipboard.
+# Errors of the program are not part of the clipboard.
 _QUIETLY = ("/bin/sh", "-c", 'exec "$0" "$@" 2>/dev/null')
 _POWERSHELL = (
     "Add-Type -AssemblyName System.Windows.Forms;"
@@ -36,7 +33,7 @@ _PNG_OF_MAC = "the clipboard as «class PNGf»"
 
 
 class Clip(NamedTuple):
-    """What was found: a picture, or a text, or neither; `problem` says why nothing could be looked for."""
+    """What was found: an image, a text, or neither; `problem` says why the clipboard is unreadable."""
 
     picture: bytes = b""
     text: str = ""
@@ -44,7 +41,7 @@ class Clip(NamedTuple):
 
 
 class Clipboard:
-    """Asks the programs that a desktop has for it; over ssh that desktop is not the person's own."""
+    """Uses the desktop's clipboard programs; over ssh, that desktop is not the user's."""
 
     def __init__(
         self,
@@ -58,11 +55,11 @@ class Clipboard:
 
     @property
     def is_local(self) -> bool:
-        """Whether the person sits at this machine, as far as one can tell."""
+        """Whether the user appears to sit at this machine."""
         return not (self._environ.get("SSH_CONNECTION") or self._environ.get("SSH_TTY"))
 
     async def read(self) -> Clip:
-        """A picture if there is one, else a text."""
+        """An image if there is one, else text."""
         if self._platform == "darwin":
             return await self._of_mac()
         if self._environ.get("WSL_DISTRO_NAME") and (program := self._found("powershell.exe")):
@@ -75,7 +72,7 @@ class Clipboard:
         return Clip(problem=self._missing())
 
     async def write(self, text: str) -> bool:
-        """Put a text there; False if no program for that is here."""
+        """Write text; False if there is no program for it."""
         argv = self._writer() if self.is_local else None
         if argv is None:
             return False
@@ -90,7 +87,7 @@ class Clipboard:
         return ended.code == 0
 
     def _writer(self) -> Sequence[str] | None:
-        # What these leave in the background holds the clipboard: it must not hold our pipe.
+        # Their background process holds the clipboard; it must not hold our pipe.
         background = ("/bin/sh", "-c", 'exec "$0" "$@" >/dev/null 2>&1')
         if self._platform == "darwin":
             return (*background, "pbcopy")
@@ -103,7 +100,7 @@ class Clipboard:
         return None
 
     async def _of_types(self, list_types: Sequence[str], ask: Sequence[str]) -> Clip:
-        """Where the clipboard tells what kinds of content it has, and gives one of them."""
+        """Where the clipboard lists its content types and returns one of them."""
         kinds = (await self._output(*list_types)).decode("utf-8", "replace").split("\n")
         kinds = [kind.strip() for kind in kinds]
         for kind in _PICTURES:
@@ -139,7 +136,7 @@ class Clipboard:
         return Clip(text=plain(content.decode("utf-8", "replace").replace("\r\n", "\n")))
 
     async def _output(self, *argv: str) -> bytes:
-        """What a program writes; nothing if it fails."""
+        """The output of a program; empty if it fails."""
         try:
             process = await self._run.start((*_QUIETLY, *argv), cwd=Path("/"), limits=LIMITS)
         except OSError:
@@ -154,31 +151,24 @@ class Clipboard:
     def _missing(self) -> str:
         if not self.is_local:
             return (
-                "Over ssh the clipboard cannot be read; paste with the key of your terminal, "
-                "or name a file with @."
+                "The clipboard is not available over ssh; paste with your terminal's key "
+                "or mention a file with @."
             )
         need = "wl-clipboard" if self._environ.get("WAYLAND_DISPLAY") else "xclip"
-        return f"The clipboard cannot be read: install {need}, or name a file with @."
+        return f"Cannot read the clipboard: install {need}, or mention a file with @."
 
 
 async def copy(text: str, terminal: Terminal, clipboard: Clipboard) -> bool:
-    """Through the terminal, which also works over ssh, and into the clipboard of this machine."""
-    through = getattr(terminal, "copy", None)
-    if through is not None:
-        sent: bool = through(text)
-    else:
-        sequence = sequences.copy_sequence(text)
-        sent = sequence is not None
-        if sequence is not None:
-            terminal.write(sequence)
+    """Copy through the terminal, which also works over ssh, and to the system clipboard."""
+    sent = terminal.copy(text)
     done = await clipboard.write(text)
     return sent or done
 
 
 async def copied(text: str, terminal: Terminal) -> str:
-    """Copy, and what to tell the person then."""
+    """Copy, and return what to tell the user."""
     if not text.strip():
         return "There is nothing to copy."
     if not await copy(text, terminal, Clipboard()):
-        return "The text is too long for the terminal, and no program for the clipboard was found."
+        return "The text is too long for the terminal, and there is no clipboard program."
     return f"Copied {len(text):,} characters."

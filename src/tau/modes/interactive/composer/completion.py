@@ -1,4 +1,4 @@
-"""How a text may go on: files behind `@`, commands behind `/`, paths where Tab is pressed."""
+"""Completions: files after `@`, commands after `/`, paths on Tab."""
 
 import asyncio
 import time
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 MAX_ITEMS = 50
 MAX_LINE_CHARS = 2_000
 _AS_TYPED = ("/", "~", "./", "../")
-"""A mention that begins so is looked for where it says, not in the index."""
+"""Mentions starting like this are resolved as paths, not in the index."""
 
 
 class Completion:
-    """Implements `Completions`. It answers at once with what it knows, and once more when it knows better."""
+    """Implements `Completions`. Answers at once with what is known, and again when more is."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Completion:
         self._mentioning = False
         self._offered = False
         self._path_start = -1
-        """Where the path begins that is being completed since Tab was pressed."""
+        """Start of the path being completed since Tab was pressed."""
         self._search: PathQuery | None = None
         self._search_over = True
         self._last: list[str] = []
@@ -51,7 +51,7 @@ class Completion:
         self._files.close()
 
     def complete(self, text: str, cursor: int, *, tabbed: bool = False) -> Answer:
-        """`tabbed`: somebody asks for it by Tab, and is offered what would be in the way otherwise."""
+        """`tabbed`: Tab requested it, so offer what would otherwise be in the way."""
         was_mentioning, self._mentioning = self._mentioning, False
         self._asked = (text, cursor)
         answer = self._answer(text, cursor, tabbed, was_mentioning)
@@ -59,7 +59,7 @@ class Completion:
         return answer
 
     def again(self) -> None:
-        """Ask anew, if the question still stands and nobody has begun to choose from the list."""
+        """Complete again if the text is unchanged and nobody is choosing from the list."""
         completing = self._editor.completing
         if not self._mentioning or completing.is_waiting or completing.at:
             return
@@ -90,7 +90,7 @@ class Completion:
         return Suggestions(line_start + word.start, items) if items else None
 
     def _mentioned(self, word: CursorWord, *, fresh: bool) -> tuple[Sequence[str], str]:
-        """Paths, and what is to be said about them."""
+        """Matching paths, and a note about them."""
         cwd, typed = self._current.cwd, word.text
         index = None
         if not typed.startswith(_AS_TYPED):
@@ -102,16 +102,16 @@ class Completion:
         if search.exact and not typed.endswith("/"):
             return [], ""
         found = search.best(MAX_ITEMS)
-        if not found and not is_over:  # what was offered before, as far as it fits, until more is known
+        if not found and not is_over:  # keep matching earlier results until more is known
             found = [path for path in self._last if score(typed, path) is not None]
         self._last = found
-        if not found and is_over:  # it may be there though git ignores it
+        if not found and is_over:  # it may exist although git ignores it
             folder, names = listed(typed, cwd)
             found = [folder + name for name in names[:MAX_ITEMS] if folder + name != typed]
         return found, index.cut
 
     def _looked_up(self, index: FileIndex, query: str) -> tuple[PathQuery, bool]:
-        """The search, and whether it is over. What takes longer than a key may wait goes on by itself."""
+        """The search, and whether it is done. A slow one continues in the background."""
         wanted = (index, index.settled, query)
         if self._search is None or self._searched != wanted:
             self._search, self._searched = PathQuery(index, query), wanted
@@ -135,7 +135,7 @@ class Completion:
             self.again()
 
     def _path(self, offset: int, line: str, tabbed: bool, *, shell: bool) -> Answer:
-        """Entries of the folder that the word names; only for somebody who has pressed Tab in this word."""
+        """Entries of the folder the word names; only after Tab was pressed in this word."""
         cut = max(len(line) - MAX_LINE_CHARS, 0)
         word = last_word(line[cut:], shell=shell)
         start = offset + cut + word.start
@@ -149,7 +149,7 @@ class Completion:
         if not items or (len(items) == 1 and items[0].value == line[cut + word.start :]):
             return None
         self._path_start = start
-        # A folder is not opened at once: Enter is to send the text, as in a shell.
+        # Do not descend into a folder at once: Enter sends the text, as in a shell.
         return Suggestions(start, [item._replace(more=False) for item in items])
 
     def _still_asked(self) -> bool:

@@ -1,4 +1,4 @@
-"""What belongs to the editor: earlier prompts, pictures, drafts, sending, stopping, an editor outside."""
+"""The editor's surroundings: history, images, drafts, sending, stopping, external editor."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING

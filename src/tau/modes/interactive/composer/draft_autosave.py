@@ -1,4 +1,4 @@
-"""Keeps what stands in the editor over a crash: when it is saved, brought back and forgotten."""
+"""Saves the editor's text across crashes: when to save, restore and discard it."""
 
 import time
 from typing import TYPE_CHECKING, Any
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 drafts = late("tau.modes.interactive.composer.drafts")
 
 PAUSE_S = 1.0
-"""A draft is saved so long after a change, and not more often."""
+"""Save a draft this long after a change, and no more often."""
 
 
 class DraftAutosave:
-    """Nothing is opened or made before there is something to keep or to bring back."""
+    """Creates nothing until there is something to save or restore."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class DraftAutosave:
         self._told = False
 
     def restore(self) -> None:
-        """Bring back what was being written here when tau was last ended without a word."""
+        """Restore the draft left here when tau last ended abruptly."""
         if not self._current.paths.drafts.is_dir():
             return
         kept = self._drafts.found()
@@ -57,32 +57,32 @@ class DraftAutosave:
         if below := _text(kept.draft.get("below")):
             self._recall.add(below)
         if self._editor.is_empty and self._editor.restore(kept.draft):
-            self._notices.hint(f"Your draft of {when} is back.", seconds=8)
+            self._notices.hint(f"Restored your draft from {when}.", seconds=8)
         elif text := _text(kept.draft.get("parts")):
-            # Something is being written already: the two do not mix.
+            # Something has been typed already: do not mix the two.
             self._recall.add(text)
             key = self._display.keys.label("tui.editor.cursorUp")
-            self._notices.hint(f"Your draft of {when} is in the history: {key} brings it back.", seconds=8)
+            self._notices.hint(f"Your draft from {when} is in the history; press {key}.", seconds=8)
         self._display.request_render()
         drafts_folder = self._drafts
         self._tasks.start(_cleaned(drafts_folder))
 
     def changed(self) -> None:
-        """The text is another one."""
+        """The text changed."""
         if self._editor.is_empty and not self._editor.draft()["parts"]:
             self.forget()
         elif self._due is None:
             self._due = self._display.timer.call_later(PAUSE_S, self._save)
 
     def forget(self) -> None:
-        """It was sent, or cleared."""
+        """It was sent or cleared."""
         self._cancel()
         if self._saved:
             self._saved = False
             self._drafts.remove()
 
     def save_now(self) -> None:
-        """Save at once what is not saved yet."""
+        """Save unsaved changes immediately."""
         self._cancel()
         if self._opened is None and not self._editor.draft()["parts"]:
             return
@@ -103,7 +103,7 @@ class DraftAutosave:
             self._tasks.start(self._drafts.put(data))
 
     def _data(self) -> bytes | None:
-        """What is to be in the file; nothing of it if nothing is being written."""
+        """The file content; empty if there is no draft."""
         draft = self._editor.draft()
         if not draft["parts"]:
             self._saved = False
@@ -113,7 +113,7 @@ class DraftAutosave:
         data: bytes | None = self._drafts.encoded(draft, named)
         if data is None and not self._told:
             self._told = True
-            self._notices.hint("This text is too long to be kept over a crash.", "warning")
+            self._notices.hint("This text is too long to autosave.", "warning")
         return data
 
     def _cancel(self) -> bool:
@@ -124,7 +124,7 @@ class DraftAutosave:
 
 
 def _text(parts: object) -> str:
-    """The text of the parts of a draft, as far as they are any."""
+    """The text of a draft's parts."""
     found: list[Any] = parts if isinstance(parts, list) else []
     texts = [part.get("text") if isinstance(part, dict) else part for part in found]
     return "".join(text for text in texts if isinstance(text, str))

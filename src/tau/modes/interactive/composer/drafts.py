@@ -1,4 +1,4 @@
-"""What is being written, kept on disk while it is written, and brought back after a crash."""
+"""Drafts, saved to disk while they are written and restored after a crash."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ from tau.coding.session.storage.last_session import this_terminal
 MAX_BYTES = 4 * MIB
 KEPT_S = 30 * 24 * 3600
 MAX_WINDOWS = 9
-"""So many tau at the same terminal in the same folder have drafts of their own."""
+"""How many tau processes on one terminal and folder can have separate drafts."""
 _ENDING = ".json"
 
 
@@ -32,7 +32,7 @@ class StoredAttachment(Struct, frozen=True):
 
 
 class StoredDraft(Struct, frozen=True, rename="camel"):
-    """What stands in the file. `pid` and `leader` say whose it is: the tau, and the shell it ran in."""
+    """The content of a draft file. `pid` and `leader` identify its owner: the tau process and its shell."""
 
     cwd: str
     pid: int
@@ -44,7 +44,7 @@ class StoredDraft(Struct, frozen=True, rename="camel"):
 
 
 class DraftStore:
-    """One small file for this folder and this terminal; none while nothing is being written.
+    """One small file per folder and terminal; none while there is no draft.
 
     `leader` is the process of the terminal's shell, `pid` our own.
     """
@@ -73,10 +73,9 @@ class DraftStore:
         self._written = 0
 
     def found(self) -> StoredDraft | None:
-        """The draft that was left here, taken over from who left it. One of a tau that still runs stays.
+        """Take over the draft left here, unless its tau is still running.
 
-        Where this terminal has none, that of a terminal which is gone since is as good: nobody else comes
-        back for it.
+        If this terminal has none, use one from a terminal that no longer exists: nobody else will.
         """
         for path in self._own_paths():
             kept = _read(path)
@@ -93,13 +92,13 @@ class DraftStore:
         return None
 
     def encoded(self, draft: Mapping[str, Any], pictures: Sequence[StoredAttachment] = ()) -> bytes | None:
-        """The draft as it is to be written; None if it is too long to be kept."""
+        """The encoded draft; None if it is too long."""
         kept = StoredDraft(str(self._cwd), self._pid, self._leader, now_ms(), dict(draft), list(pictures))
         data = msgspec.json.encode(kept)
         return data if len(data) <= MAX_BYTES else None
 
     async def put(self, data: bytes) -> None:
-        """Write it beside everything else; of what comes meanwhile, the last is written afterwards."""
+        """Write it in the background; of several pending writes, only the last is kept."""
         self._todo = data
         if self._working:
             return
@@ -112,7 +111,7 @@ class DraftStore:
             self._working = False
 
     def put_now(self, data: bytes) -> None:
-        """Write it, or remove the file if there is nothing. What goes wrong is logged."""
+        """Write it, or remove the file if empty. Errors are logged."""
         self._put(data, self._number())
 
     def _number(self) -> int:
@@ -121,7 +120,7 @@ class DraftStore:
 
     def _put(self, data: bytes, number: int) -> None:
         with self._writing:
-            if number > self._written:  # a thread may come late with what is old by now
+            if number > self._written:  # a slow thread may hold outdated data
                 self._written = number
                 self._write(data)
 
@@ -135,16 +134,16 @@ class DraftStore:
             elif self._path is not None and not self._is_lost(self._path):
                 self._path.unlink(missing_ok=True)
         except OSError as error:
-            log.warning("What is being written cannot be kept.", error)
+            log.warning("Could not save the draft.", error)
 
     def remove(self) -> None:
-        """It was sent, or cleared."""
+        """It was sent or cleared."""
         self._todo = b"" if self._working else None
         if not self._working:
             self.put_now(b"")
 
     def clean(self) -> None:
-        """Remove what nobody has come back for within a month."""
+        """Remove drafts unused for a month."""
         oldest = time.time() - KEPT_S
         for path in _files(self._folder, ""):
             with suppress(OSError):
@@ -157,12 +156,12 @@ class DraftStore:
             yield self._folder / f"{self._name}{suffix}{_ENDING}"
 
     def _free_path(self) -> Path:
-        """A name that no other tau uses at the moment."""
+        """A name no other tau is using."""
         paths = list(self._own_paths())
         return next((path for path in paths if not self._is_lost(path)), paths[-1])
 
     def _is_lost(self, path: Path) -> bool:
-        """Whether another tau that runs writes to this file."""
+        """Whether another running tau writes to this file."""
         kept = _read(path)
         return kept is not None and self._is_taken(kept)
 

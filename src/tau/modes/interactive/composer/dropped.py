@@ -1,4 +1,4 @@
-"""Paths of pictures in a text that was pasted: what a terminal types when a file is dropped on it."""
+"""Finds image paths in pasted text, as terminals type them when a file is dropped."""
 
 import os
 from pathlib import Path
@@ -15,12 +15,12 @@ MAX_PATHS = 20
 
 
 def pictures_in(text: str, cwd: Path) -> list[Path]:
-    """The files, if the text is nothing but paths or file:// URLs of pictures; else none."""
+    """The files, if the text is only paths or file:// URLs of images; else none."""
     text = text.strip()
     if not text or len(text) > MAX_CHARS or not any(ending in text.lower() for ending in ENDINGS):
         return []
     whole = _picture(text, cwd)
-    if whole is not None:  # also one with blanks that nobody has quoted
+    if whole is not None:  # also an unquoted one with spaces
         return [whole]
     found = [_picture(word, cwd) for word in _words(text)[: MAX_PATHS + 1]]
     files = [path for path in found if path is not None]
@@ -33,7 +33,7 @@ def _words(text: str) -> list[str]:
         return lines
     try:
         words = shlex.split(text)
-    except ValueError:  # a quotation mark that is not closed
+    except ValueError:  # an unclosed quote
         return text.split()
     return words
 
@@ -52,7 +52,7 @@ def _picture(name: str, cwd: Path) -> Path | None:
 
 
 def _path(name: str, cwd: Path) -> Path | None:
-    """Absolute, below the home folder, or a URL; a name alone may be anything."""
+    """Absolute, below home, or a URL; a bare name could be anything."""
     if name.lower().startswith("file://"):
         parsed = urls.urlsplit(name)
         if parsed.netloc not in ("", "localhost", os.uname().nodename):

@@ -1,4 +1,4 @@
-"""Runs an editor of the user's own in a terminal that is joined to ours while it runs."""
+"""Runs the user's editor in a terminal connected to ours."""
 
 import asyncio
 import os
@@ -21,12 +21,12 @@ shlex = late("shlex")
 
 MAX_BYTES = 16 * MIB
 CHUNK_BYTES = 64 * 1024
-# The first thing that runs tells us which terminal it has, so that we can tell that one our size.
+# First report which terminal it has, so that we can set that terminal's size.
 _TELLING = ("/bin/sh", "-c", 'tty >"$0" 2>/dev/null; exec "$@"')
 
 
 def chosen(environ: Mapping[str, str] = os.environ) -> list[str]:
-    """The command of the editor: VISUAL, EDITOR, or what is there. Raises TauError."""
+    """The editor command: VISUAL, EDITOR, or one that is installed. Raises TauError."""
     for name in ("VISUAL", "EDITOR"):
         text = environ.get(name, "").strip()
         if not text:
@@ -34,16 +34,16 @@ def chosen(environ: Mapping[str, str] = os.environ) -> list[str]:
         try:
             words: list[str] = shlex.split(text)
         except ValueError as error:
-            raise TauError(f"{name} cannot be understood: {error}.") from None
+            raise TauError(f"Cannot parse {name}: {error}.") from None
         return words
     for program in ("vi", "nano"):
         if shutil.which(program, path=environ.get("PATH")):
             return [program]
-    raise TauError("No editor was found; set VISUAL or EDITOR to one.")
+    raise TauError("No editor found; set VISUAL or EDITOR.")
 
 
 async def run(argv: Sequence[str], cwd: Path, runner: Runner | None = None) -> int:
-    """The exit code of a program that has the terminal meanwhile. Raises TauError if it cannot be started."""
+    """Run a program in the terminal; returns its exit code. Raises TauError if it cannot start."""
     columns, rows = _size()
     runner = runner or LocalRunner()
     with private_file("", "tty.txt") as told:
@@ -54,7 +54,7 @@ async def run(argv: Sequence[str], cwd: Path, runner: Runner | None = None) -> i
                 terminal=Pty(columns=columns, rows=rows, echo=True),
             )
         except OSError as error:
-            raise TauError(f"{argv[0]} cannot be started: {error.strerror or error}.") from None
+            raise TauError(f"Cannot start {argv[0]}: {error.strerror or error}.") from None
         async with process:
             with _joined(told) as typed:
                 async with asyncio.TaskGroup() as tasks:
@@ -64,12 +64,12 @@ async def run(argv: Sequence[str], cwd: Path, runner: Runner | None = None) -> i
                     passing.cancel()
             ended = await process.wait()
     if ended.code == 127:
-        raise TauError(f"{argv[0]} cannot be found; set VISUAL or EDITOR to your editor.")
+        raise TauError(f"{argv[0]} not found; set VISUAL or EDITOR to your editor.")
     return ended.code if ended.code is not None else 128 + (ended.signal or 0)
 
 
 async def _pass_on(typed: "asyncio.Queue[bytes]", process: Process) -> None:
-    """What is typed goes to the process; when the terminal is gone, the process goes too."""
+    """Pass typed keys to the process; kill it when the terminal is gone."""
     with suppress(OSError):
         while data := await typed.get():
             await process.write(data)
@@ -78,7 +78,7 @@ async def _pass_on(typed: "asyncio.Queue[bytes]", process: Process) -> None:
 
 @contextmanager
 def _joined(told: Path) -> "Iterator[asyncio.Queue[bytes]]":
-    """The keys of our terminal, as they are; a new size of the window is passed on."""
+    """Raw keys of our terminal; window size changes are passed on."""
     typed: asyncio.Queue[bytes] = asyncio.Queue()
     if not os.isatty(0):
         yield typed
@@ -120,7 +120,7 @@ def _resize(told: Path) -> None:
 
 
 def _show(data: bytes) -> None:
-    with suppress(OSError):  # a terminal that is gone is noticed by its keys
+    with suppress(OSError):  # reading keys detects a closed terminal
         os.set_blocking(1, True)
         write_all(1, data)
 
@@ -135,7 +135,7 @@ def _size() -> tuple[int, int]:
 
 @contextmanager
 def private_file(text: str, name: str) -> Iterator[Path]:
-    """A file that only we can read, in a folder of its own, which an editor may fill as it likes."""
+    """A private file in a separate folder, which an editor may fill as it likes."""
     folder = temporary_folder() / f"tau-edit-{os.urandom(6).hex()}"
     folder.mkdir(mode=0o700)
     file = folder / name
@@ -148,12 +148,12 @@ def private_file(text: str, name: str) -> Iterator[Path]:
 
 
 def text_in(file: Path, before: str) -> str:
-    """What the editor has left; most of them end a file with a newline that nobody typed. Raises TauError."""
+    """The edited text, without the final newline most editors add. Raises TauError."""
     try:
         size = file.stat().st_size
         if size > MAX_BYTES:
-            raise TauError(f"The text has {format_bytes(size)}, which is too long; the old one is kept.")
+            raise TauError(f"The text is too long ({format_bytes(size)}); keeping the old one.")
         text = file.read_bytes().decode("utf-8", "replace")
     except OSError as error:
-        raise TauError(f"The text cannot be read back: {error.strerror}; the old one is kept.") from None
+        raise TauError(f"Cannot read the text: {error.strerror}; keeping the old one.") from None
     return text if before.endswith("\n") else text.removesuffix("\n")

@@ -1,4 +1,4 @@
-"""Writes a text in an editor of the user's own."""
+"""Edits text in the user's external editor."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ editor_process = late("tau.modes.interactive.composer.editor_process")
 
 
 class ExternalEditor:
-    """`remember` puts a text into the history of prompts."""
+    """`remember` adds a text to the prompt history."""
 
     def __init__(
         self,
@@ -31,9 +31,9 @@ class ExternalEditor:
         self._is_open = False
 
     async def edit(self, text: str, name: str = "message.md") -> str:
-        """The text as the person has left it. Raises TauError; what was saved till then is in the history."""
+        """The edited text. Raises TauError; what the editor saved is then in the history."""
         argv, screen = editor_process.chosen(), self._display.screen
-        if self._is_open:  # the key was pressed twice before it could be opened
+        if self._is_open:  # the key was pressed twice before it opened
             return text
         with editor_process.private_file(text, name) as file:
             self._is_open = True
@@ -45,15 +45,15 @@ class ExternalEditor:
                 screen.resume()
                 screen.request_render(force=True)
             if code != 0:
-                how = f"was ended by signal {code - 128}" if code > 128 else f"ended with code {code}"
-                raise TauError(f"{argv[0]} {how}; the text is as it was.{self._rescued(file, text)}")
+                how = f"was killed by signal {code - 128}" if code > 128 else f"exited with code {code}"
+                raise TauError(f"{argv[0]} {how}; the text is unchanged.{self._rescued(file, text)}")
             after: str = editor_process.text_in(file, text)
         if "\ufffd" in after and "\ufffd" not in text:
-            self._notices.hint("What was not UTF-8 in the text is shown as \ufffd.", "warning")
+            self._notices.hint("Invalid UTF-8 in the text is shown as \ufffd.", "warning")
         return after
 
     def _rescued(self, file: Path, before: str) -> str:
-        """What an editor had saved before it failed goes into the history; a word to the person about it."""
+        """Add what a failed editor saved to the history; returns a note about it."""
         try:
             after = editor_process.text_in(file, before)
         except TauError:
@@ -62,4 +62,4 @@ class ExternalEditor:
             return ""
         self._remember(after)
         key = self._display.keys.label("app.history.search")
-        return f" What it had saved is in the history: {key} finds it."
+        return f" What it saved is in the history; press {key}."

@@ -1,4 +1,4 @@
-"""The index of the files below the working folder: made when it is first wanted, made anew when it is old."""
+"""The index of files below the working folder: built on first use, rebuilt when stale."""
 
 import asyncio
 from collections.abc import Callable
@@ -18,11 +18,11 @@ MAX_FILES = 300_000
 MAX_S = 20.0
 STALE_S = 5.0
 SLICE_S = 0.003
-"""Longer than this, no key waits for the index."""
+"""Keys never wait longer than this for the index."""
 
 
 class WorkspaceFiles:
-    """`on_news` is called when more is known than before."""
+    """`on_news` is called when more files are known."""
 
     def __init__(
         self, current: "CurrentSession", timer: "Timer", tasks: "Tasks", on_news: Callable[[], None]
@@ -39,15 +39,15 @@ class WorkspaceFiles:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all files are known that there were when they were last looked for."""
+        """Whether the last scan is complete."""
         return self._ready is not None
 
     def close(self) -> None:
-        """Nobody wants it any more."""
+        """Stop indexing."""
         self._closed = True
 
     def index(self, *, fresh: bool = False) -> FileIndex | None:
-        """What is known of the files; None if that is nothing yet. `fresh`: begin anew if it is old."""
+        """The index so far; None if there is none yet. `fresh`: rebuild it if stale."""
         if self._current.cwd != self._folder:
             self._folder, self._ready, self._building = self._current.cwd, None, None
         now = self._timer.time()
@@ -72,7 +72,7 @@ class WorkspaceFiles:
                     index.cut = _limit(index.count, timer.time() > end)
                     if index.cut:
                         break
-                    # What is there so far is shown whenever it has doubled.
+                    # Show partial results whenever they have doubled.
                     if self._ready is None and index.count >= 2 * index.settled:
                         await self._settle(index)
                     await asyncio.sleep(0)
@@ -96,5 +96,5 @@ class WorkspaceFiles:
 
 def _limit(count: int, late: bool) -> str:
     if count >= MAX_FILES:
-        return f"Only the first {MAX_FILES:,} files are known; name a folder for more."
-    return f"After {MAX_S:.0f} s only {count:,} files are known; name a folder for more." if late else ""
+        return f"Only the first {MAX_FILES:,} files are indexed; type a folder for more."
+    return f"Indexing stopped after {MAX_S:.0f} s at {count:,} files; type a folder for more." if late else ""

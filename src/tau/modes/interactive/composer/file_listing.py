@@ -1,4 +1,4 @@
-"""Lists the files below a folder for completion: with git, with ripgrep, or by walking, beside all else."""
+"""Lists the files below a folder for completion: with git, ripgrep, or a directory walk."""
 
 import asyncio
 import os
@@ -15,22 +15,22 @@ ripgrep = late("tau.coding.search.rg")
 trees = late("tau.coding.search.walk")
 
 LOOK_UP_S = 0.25
-"""So often it is asked whether the list is still wanted."""
+"""How often to check whether the list is still needed."""
 PIECE_FILES = 2_000
-# The errors of the program are none of the list: only its output is read.
+# Read only the program's output, not its errors.
 _QUIETLY = ("/bin/sh", "-c", 'exec "$0" "$@" 2>/dev/null')
-# A repository can name a program for git to start; what it names is not started here.
+# A repository can name programs for git to start; do not start them here.
 _GIT = ("git", "-c", "core.fsmonitor=false", "ls-files", "-z")
 _GIT_ENV = {"GIT_OPTIONAL_LOCKS": "0"}
 _RG = ("--no-config", "--files", "--hidden", "--null", "--no-messages", "--glob", "!.git")
 
 
 class ListingCancelled(TauError):
-    """Nobody wants the list any more."""
+    """The list is no longer needed."""
 
 
 class FileListing:
-    """`pieces` gives paths relative to the folder; `gone` are those that git knows but the folder lacks."""
+    """`pieces` yields paths relative to the folder; `gone` are tracked files missing from it."""
 
     def __init__(self, folder: Path, wanted: Callable[[], bool], run: Runner | None = None) -> None:
         self._folder = folder
@@ -39,7 +39,7 @@ class FileListing:
         self.gone: set[str] = set()
 
     async def pieces(self) -> AsyncGenerator[list[str], None]:
-        """Files that no ignore file leaves out, some at a time. Raises Unwanted."""
+        """Files not ignored, in batches. Raises ListingCancelled."""
         found = False
         if repo_root(self._folder) is not None:
             async with aclosing(self._tracked()) as tracked:
@@ -61,7 +61,7 @@ class FileListing:
         return self._records(*_GIT, "--cached", "--recurse-submodules")
 
     async def _untracked(self) -> AsyncGenerator[list[str], None]:
-        """New files; what the index names and the folder lacks goes to `gone`."""
+        """New files; tracked files missing from the folder go to `gone`."""
         async with aclosing(
             self._records(*_GIT, "-t", "--others", "--deleted", "--exclude-standard")
         ) as records:
@@ -70,7 +70,7 @@ class FileListing:
                 yield [row[2:] for row in piece if row.startswith("? ")]
 
     async def _records(self, *argv: str) -> AsyncGenerator[list[str], None]:
-        """What a program writes, split at NUL."""
+        """The output of a program, split at NUL."""
         try:
             process = await self._run.start((*_QUIETLY, *argv), cwd=self._folder, env=_GIT_ENV)
         except OSError:
@@ -82,7 +82,7 @@ class FileListing:
                 yield [os.fsdecode(row) for row in rows]
 
     async def _chunks(self, process: Process) -> AsyncGenerator[bytes, None]:
-        """Its output; every now and then it is asked whether somebody still wants it."""
+        """Its output, checking now and then whether it is still needed."""
         output = process.output()
         while True:
             try:
@@ -97,7 +97,7 @@ class FileListing:
             yield chunk
 
     async def _walked(self) -> AsyncGenerator[list[str], None]:
-        """By a thread of our own, which hands over what it has found."""
+        """Walk on a separate thread, which hands over what it finds."""
         loop = asyncio.get_running_loop()
         found: asyncio.Queue[list[str] | None] = asyncio.Queue()
         over = False
@@ -125,7 +125,7 @@ class FileListing:
 
     def _check(self) -> None:
         if not self._wanted():
-            raise ListingCancelled("The list of files is not wanted any more.")
+            raise ListingCancelled("The file list is no longer needed.")
 
 
 def _pieces(root: str) -> Iterator[list[str]]:

@@ -1,4 +1,4 @@
-"""Stopping, clearing and leaving: what Escape, Ctrl+C, Ctrl+D and Ctrl+Z do, and what they never lose."""
+"""Stopping, clearing and quitting: what Escape, Ctrl+C, Ctrl+D and Ctrl+Z do without losing text."""
 
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ TWICE_S = 0.5
 
 
 class Interrupts:
-    """Each method says whether the key meant something; if not, it is the editor's."""
+    """Each method says whether it handled the key; if not, the editor gets it."""
 
     def __init__(
         self,
@@ -40,21 +40,21 @@ class Interrupts:
         self._sending = sending
         self._keeper = keeper
         self._cleared = ""
-        """What stood in the editor before it was cleared for the last time."""
+        """The text of the last clear."""
         self._escaped_at = float("-inf")
         self._cleared_at = float("-inf")
 
     def escape(self) -> bool:
-        """Stop what runs; leave the shell's or Python's mode; twice on an empty editor: look around."""
+        """Stop the agent; leave shell or Python mode; twice on an empty editor: open the tree."""
         if self._editor.completing.is_open:
             return False
-        self._editor.completing.close()  # what is still asked for is not wanted either
+        self._editor.completing.close()  # pending requests are canceled too
         if self.stop():
             return True
         if mode_of(self._editor.first_line):
             self._editor.clear()
             self._notices.hint(
-                f"Cleared; {self._display.keys.label('tui.editor.undo')} brings it back.", seconds=2
+                f"Cleared; {self._display.keys.label('tui.editor.undo')} restores it.", seconds=2
             )
             return True
         if not self._editor.is_empty:
@@ -66,7 +66,7 @@ class Interrupts:
         return True
 
     def stop(self) -> bool:
-        """Stop the innermost thing that runs; if that is the agent, as `stop_agent` does."""
+        """Stop the innermost running activity; for the agent, see `stop_agent`."""
         session = self._current.session
         if session is None or not session.busy:
             return False
@@ -78,7 +78,7 @@ class Interrupts:
         return True
 
     def stop_agent(self) -> bool:
-        """Stop the agent; what waits in the queue comes back into the editor."""
+        """Stop the agent; queued messages return to the editor."""
         session = self._current.session
         if session is None or not session.activities.running:
             return False
@@ -89,9 +89,9 @@ class Interrupts:
         return True
 
     def clear(self) -> bool:
-        """Empty the editor, or stop what runs; twice: quit."""
+        """Clear the editor, or stop what is running; twice: quit."""
         if self._twice("_cleared_at"):
-            if self._cleared and self._editor.is_empty:  # meant was the end, and not to lose this
+            if self._cleared and self._editor.is_empty:  # the intent was to quit, not to lose this
                 self._recall.add(self._cleared)
             self._actions.quit()
             return True
@@ -101,7 +101,7 @@ class Interrupts:
         if not self._editor.is_empty:
             self._editor.clear()
             undo = self._display.keys.label("tui.editor.undo")
-            self._notices.hint(f"Cleared; {undo} brings it back. Press {key} again to quit.", seconds=2)
+            self._notices.hint(f"Cleared; {undo} restores it. Press {key} again to quit.", seconds=2)
         elif self.stop():
             self._notices.hint(f"Stopped. Press {key} again to quit.", seconds=2)
         else:
@@ -109,28 +109,25 @@ class Interrupts:
         return True
 
     def leave(self) -> bool:
-        """Quit, if nothing is being written."""
+        """Quit if the editor is empty."""
         if not self._editor.is_empty:
             return False
         self._actions.quit()
         return True
 
     def suspend(self) -> bool:
-        """Go into the background until the shell brings us back."""
-        stop = getattr(self._display.terminal, "suspend", None)
-        if stop is None:
-            return False
+        """Suspend until the shell resumes us."""
         screen = self._display.screen
-        self._keeper.save_now()  # who is put aside may never come back
+        self._keeper.save_now()  # a suspended process may never resume
         screen.suspend()
         try:
-            stop()
+            self._display.terminal.suspend()
         finally:
             screen.resume()
         return True
 
     def _twice(self, name: str) -> bool:
-        """Whether this is the second time within a moment; a third time begins anew."""
+        """Whether this is the second press within a moment; a third starts over."""
         now = self._display.timer.time()
         before: float = getattr(self, name)
         is_second = now - before < TWICE_S

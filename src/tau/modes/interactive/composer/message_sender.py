@@ -1,4 +1,4 @@
-"""From the editor to the session: in order, with pictures; what cannot be sent comes back."""
+"""Sends the editor's text to the session, in order and with images; returns what cannot be sent."""
 
 import asyncio
 from collections import deque
@@ -25,10 +25,9 @@ class Submission(NamedTuple):
 
 
 class MessageSender:
-    """`send` takes a text, or refuses it, and then it stays in the editor.
+    """`send` accepts a text, or rejects it and leaves it in the editor.
 
-    A message that needs a moment (its pictures are being read, there is no session yet) holds up those after
-    it: they arrive in the order in which they were sent.
+    A message that must wait (for images to load, or for a session) holds up later ones: they arrive in order.
     """
 
     def __init__(
@@ -57,7 +56,7 @@ class MessageSender:
         self._busy = False
 
     def send(self, text: str, *, follow_up: bool = False) -> bool:
-        """Whether it is on its way; else the person was told why not."""
+        """Whether it was accepted; otherwise the user sees why not."""
         self._notices.clear_error()
         if not text.strip():
             return True
@@ -65,13 +64,13 @@ class MessageSender:
         if problem:
             self._notices.show_error(problem)
             return False
-        self._keeper.changed()  # a draft may have been below what was sent
+        self._keeper.changed()  # a draft may have been below the sent text
         if text.strip() not in _NOT_REMEMBERED:
             self._recall.add(text)
         return self._deliver(Submission(text, follow_up))
 
     def early(self, texts: Sequence[str]) -> None:
-        """What was sent before there was a session: first that of the screen, then what waits here."""
+        """Send what was sent before the session existed: the screen's texts first, then those queued here."""
         for text in reversed(texts):
             if text.strip():
                 self._recall.add(text)
@@ -79,11 +78,11 @@ class MessageSender:
         self._go_on()
 
     def later(self, command: str) -> None:
-        """Run this as soon as there is a session. Nobody has typed it, so it is not remembered."""
+        """Run this once there is a session. It was not typed, so it is not in the history."""
         self._waiting.append(Submission(command))
 
     def take_back(self, messages: Sequence[UserMessage]) -> bool:
-        """Messages from the queue stand in the editor again, before what is being written."""
+        """Return queued messages to the editor, before the current text."""
         texts = []
         for message in messages:
             content = message.content
@@ -92,11 +91,11 @@ class MessageSender:
         return self.put_back(self._as_message("\n\n".join(text for text in texts if text)))
 
     def bring_back(self, text: str, images: Sequence[ImageContent] = ()) -> bool:
-        """An old message stands in the editor, to be changed and sent again."""
+        """Put an old message into the editor, to be edited and resent."""
         return self.put_back(self._as_message(self._pictures.come_back(text, images)))
 
     def put_back(self, text: str) -> bool:
-        """A text stands in the editor again; what is being written stays behind it."""
+        """Put a text into the editor, before the current text."""
         if not text:
             return False
         editor = self._display.editor
@@ -113,7 +112,7 @@ class MessageSender:
         return True
 
     def _as_message(self, text: str) -> str:
-        """With a blank before it where it would be run otherwise: text of a command file may begin anyhow."""
+        """Add a leading space if it would run otherwise: text of a command file can start with anything."""
         return f" {text}" if text and self._is_command(text) else text
 
     def _problem(self, session: "Session | None", text: str) -> str:
@@ -123,8 +122,8 @@ class MessageSender:
             return ""
         key = self._display.keys.label("app.model.select")
         return (
-            f"{session.model.name} takes no pictures. Choose another model ({key}), or delete the mark "
-            f"{marks[0]}; what you wrote is still here."
+            f"{session.model.name} does not accept images. Choose another model ({key}) or delete "
+            f"{marks[0]}; your text is still here."
         )
 
     def _deliver(self, sent: Submission) -> bool:
@@ -151,7 +150,7 @@ class MessageSender:
             self._tasks.start(self._pump())
 
     async def _pump(self) -> None:
-        """Each one begins before the next is looked at: a run that is about to begin is one to steer."""
+        """Each starts before the next is examined: a run about to start can be steered."""
         try:
             await asyncio.sleep(0)
             while self._waiting and self._current.session is not None:

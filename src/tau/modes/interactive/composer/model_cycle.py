@@ -1,4 +1,4 @@
-"""The next model and the next level of thinking, by one key."""
+"""Cycles models and thinking levels with one key."""
 
 import asyncio
 import os
@@ -26,18 +26,18 @@ class ModelAndThinking(NamedTuple):
 
 
 def levels(model: Model) -> tuple[ThinkingLevel, ...]:
-    """The levels that a model knows."""
+    """The levels a model supports."""
     return THINKING_LEVELS if model.reasoning else ("off",)
 
 
 def next_thinking(context: "CommandContext") -> str:
-    """Think more, or not at all after the most; what to tell the person."""
+    """Raise the thinking level, or turn thinking off after the highest; returns what to tell the user."""
     session = context.session
     if session is None:
         return "There is no session yet."
     known = levels(session.model)
     if len(known) == 1:
-        return f"{session.model.name} does not think."
+        return f"{session.model.name} does not support thinking."
     at = known.index(session.thinking) if session.thinking in known else -1
     level = known[(at + 1) % len(known)]
     session.use_thinking(level)
@@ -46,9 +46,9 @@ def next_thinking(context: "CommandContext") -> str:
 
 
 def choices(settings: "Settings", paths: "Paths") -> list[ModelAndThinking]:
-    """The models of the setting enabledModels that can be used here.
+    """The usable models of the setting enabledModels.
 
-    Without it: the default of each provider that has a key; if that is one only, all models of this provider.
+    Without it: the default of each provider that has a key; if there is only one, all its models.
     """
     file = load_models_file(paths.models)
     catalog = merge_models(load_catalog(), file)
@@ -69,7 +69,7 @@ def choices(settings: "Settings", paths: "Paths") -> list[ModelAndThinking]:
 
 
 async def next_model(context: "CommandContext", step: int) -> None:
-    """Go on with the model after (1) or before (-1) the one in use."""
+    """Switch to the next (1) or previous (-1) model."""
     session = context.session
     if session is None:
         return
@@ -77,7 +77,7 @@ async def next_model(context: "CommandContext", step: int) -> None:
     keys = [choice.model.key for choice in known]
     current = session.model.key
     if not [key for key in keys if key != current]:
-        context.hint("There is no other model to go to; the setting enabledModels names those.")
+        context.hint("No other model to switch to; list models in the setting enabledModels.")
         return
     at = keys.index(current) if current in keys else -1 if step > 0 else 0
     choice = known[(at + step) % len(known)]

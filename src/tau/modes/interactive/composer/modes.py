@@ -1,4 +1,4 @@
-"""What the text in the editor is for: a message, a line for the shell, or Python."""
+"""What the editor's text is: a message, a shell line, or Python."""
 
 from typing import TYPE_CHECKING, Literal
 
@@ -13,14 +13,14 @@ _WORDS: dict[ComposerMode, str] = {"": "", "bash": "Shell: ", "python": "Python:
 
 
 def mode_of(first_line: str) -> ComposerMode:
-    """`!` runs in the shell, `$` in Python; `${` is the start of a text."""
+    """`!` runs in the shell, `$` in Python; `${` starts a message."""
     if first_line.startswith("!"):
         return "bash"
     return "python" if first_line.startswith("$") and not first_line.startswith("${") else ""
 
 
 def show_mode(display: "Display", mode: ComposerMode) -> None:
-    """By the border and by a sign before the text."""
+    """Show the mode by the border and a sign before the text."""
     display.editor.border_token = _TOKENS[mode]
     display.editor.set_prompt((_WORDS if display.theme.linear else _SIGNS)[mode])
     display.request_render()

@@ -1,4 +1,4 @@
-"""Completes a path by looking into the folder that it names."""
+"""Completes a path by listing the folder it names."""
 
 import os
 import time
@@ -9,19 +9,19 @@ from tau.base.files import typed_path
 
 MAX_ENTRIES = 200
 MAX_S = 0.015
-"""For looking into one folder: somebody waits at the keyboard."""
+"""Time limit for listing one folder, since the user is waiting."""
 
 
 class PathListing(NamedTuple):
-    """What a typed path may become: `folder` as it was typed, and what is in it."""
+    """Completions of a typed path: `folder` as typed, and its entries."""
 
     folder: str
     names: list[str]
-    """Folders first, with a slash at the end."""
+    """Folders first, with a trailing slash."""
 
 
 def listed(typed: str, cwd: Path) -> PathListing:
-    """The entries that begin with the last part of what was typed; else those that contain it."""
+    """Entries that start with the last part of the typed path; else those that contain it."""
     if typed in ("~", "..", "."):
         typed = f"{typed}/"
     folder, _, part = typed.rpartition("/")
@@ -35,7 +35,7 @@ def listed(typed: str, cwd: Path) -> PathListing:
 
 
 def _names(folder: Path, *, hidden: bool) -> list[str]:
-    """As many as can be read in the time that there is."""
+    """As many as can be read in time."""
     names: list[str] = []
     end = time.monotonic() + MAX_S
     try:

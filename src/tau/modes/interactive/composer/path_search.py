@@ -1,4 +1,4 @@
-"""The paths below a folder, kept so that a few letters find the best of very many within milliseconds."""
+"""An in-memory path index that finds the best of very many paths within milliseconds."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -7,23 +7,23 @@ from typing import NamedTuple
 from tau.tui.widgets.fuzzy import score
 
 CLASS_CHARS = 4
-"""Paths whose lengths differ by less share a shelf; shorter ones are looked at first."""
+"""Paths of similar length share a bucket; shorter ones are searched first."""
 SHELF_CHARS = 64_000
-"""A shelf is looked through in one go; with more on it, the next one is begun."""
+"""A bucket is searched in one step; when it is full, the next one starts."""
 MAX_PATH_CHARS = 400
 MAX_QUERY_CHARS = 100
 _LAST_SEGMENT, _SEGMENT, _INITIALS, _ANYWHERE, _SCATTERED = 150, 100, 100, 100, 150
-"""So many candidates of each kind are compared closely."""
+"""How many candidates of each kind are ranked."""
 _MOST_HITS = 4_000
-"""So many hits are looked at for the first two kinds."""
+"""How many hits are examined for the first two kinds."""
 _BELOW = 8_000
-"""What it is worth that a path begins with a query that names a folder."""
+"""Bonus for a path that starts with a query naming a folder."""
 _ENOUGH = 40
-"""With so many candidates, less likely ones are not looked for."""
+"""With this many candidates, less likely ones are skipped."""
 
 
 class PathBucket:
-    """Paths of about the same length as one text, a line each, and the same in small letters."""
+    """Paths of similar length as one text, a line each, and the same in lowercase."""
 
     __slots__ = ("_new", "_room", "lower", "text")
 
@@ -34,13 +34,13 @@ class PathBucket:
         self._room = SHELF_CHARS
 
     def add(self, path: str) -> bool:
-        """One more path; False if that was the last one for which there is room."""
+        """Add a path; False if the bucket is now full."""
         self._new.append(path)
         self._room -= len(path)
         return self._room > 0
 
     def settle(self) -> bool:
-        """Make what was added ready to be searched; False if there was nothing to do."""
+        """Prepare added paths for searching; False if there was nothing to do."""
         if not self._new:
             return False
         text = "\n".join(self._new) + "\n"
@@ -54,22 +54,22 @@ class PathBucket:
 
 
 class FileIndex:
-    """Files and, with a slash at the end, folders; relative to one folder."""
+    """Files and folders (with a trailing slash), relative to one folder."""
 
     def __init__(self) -> None:
         self.count = 0
         self.settled = 0
-        """How many of them can be found."""
+        """How many are searchable."""
         self.cut = ""
-        """Why there are more files than these, if so."""
+        """Why the index is incomplete, if it is."""
         self.gone: set[str] = set()
-        """Paths that are not there any more."""
+        """Paths that no longer exist."""
         self._shelves: dict[int, list[PathBucket]] = {}
         self._folders: set[str] = set()
         self._folder = ""
 
     def add(self, paths: Iterable[str]) -> None:
-        """More files. The folders on the way to them are added too."""
+        """Add files and their parent folders."""
         last = ""
         for path in paths:
             if not path or path == last or len(path) > MAX_PATH_CHARS or not path.isprintable():
@@ -83,7 +83,7 @@ class FileIndex:
             self.count += 1
 
     def settle(self) -> Iterator[None]:
-        """Make all that was added ready to be searched, with a pause after each piece of the work."""
+        """Prepare all added paths for searching, pausing after each step."""
         count = self.count
         for shelf in self.shelves():
             if shelf.settle():
@@ -91,7 +91,7 @@ class FileIndex:
         self.settled = count
 
     def shelves(self) -> list[PathBucket]:
-        """Those with the shorter paths first."""
+        """Shorter paths first."""
         return [shelf for place in sorted(self._shelves) for shelf in self._shelves[place]]
 
     def _put(self, path: str) -> None:
@@ -114,9 +114,9 @@ class PathMatch(NamedTuple):
 
 
 class PathQuery:
-    """One question to an index. `steps` does the work in small pieces; `best` may be asked at any time.
+    """One query. `steps` does the work in small pieces; `best` can be read at any time.
 
-    A query with a capital letter is case-exact.
+    A query with a capital letter is case-sensitive.
     """
 
     def __init__(self, index: FileIndex, query: str) -> None:
@@ -127,16 +127,16 @@ class PathQuery:
         self._found: dict[str, int] = {}
         self._hits = 0
         self.exact = False
-        """Whether the query is a path of the index, letter by letter."""
+        """Whether the query is exactly a path of the index."""
 
     def best(self, limit: int) -> list[str]:
-        """The best paths found so far, the best one first."""
+        """The best paths so far, best first."""
         rows = [PathMatch(points, path) for path, points in self._found.items()]
         rows.sort(key=lambda row: (-row.points, len(row.path), row.path))
         return [row.path for row in rows[:limit]]
 
     def steps(self) -> Iterator[None]:
-        """From the likeliest places to the least likely; it ends early where enough is found."""
+        """Search from the likeliest places to the least likely, ending early once enough is found."""
         if not self._query:
             yield from self._top_level()
             return
@@ -154,7 +154,7 @@ class PathQuery:
             yield
 
     def _starts(self) -> Iterator[None]:
-        """Where a segment of the path begins with the query, above all the last one."""
+        """Where a path segment starts with the query, preferably the last one."""
         last = others = 0
         for shelf in self._shelves:
             text = self._hay(shelf)
@@ -172,11 +172,11 @@ class PathQuery:
             yield
 
     def _initials(self) -> Iterator[None]:
-        """Where the letters of the query begin words of the last segment: `tsl` in test_select_list."""
+        """Where the query's letters start words of the last segment: `tsl` in test_select_list."""
         if not 2 <= len(self._query) <= 6 or "/" in self._query:
             return
         first, *others = [re.escape(letter) for letter in self._query]
-        # A letter in front lets the search for it begin quickly.
+        # A literal first letter makes the search start quickly.
         pattern = rf"{first}(?<=[/_.\- \n]{first})" + "".join(rf"[^/\n]*?[_.\- ]{other}" for other in others)
         yield from self._by_pattern(rf"{pattern}[^/\n]*/?\n", _INITIALS)
 
@@ -190,7 +190,7 @@ class PathQuery:
             yield
 
     def _scattered(self) -> Iterator[None]:
-        """Where the letters stand in this order."""
+        """Where the letters occur in this order."""
         letters = [re.escape(letter) for letter in self._query]
         pattern = letters[0] + "".join(rf"[^\n{letter}]*+{letter}" for letter in letters[1:])
         yield from self._by_pattern(pattern, _SCATTERED)
@@ -201,7 +201,7 @@ class PathQuery:
             text, at = self._hay(shelf), 0
             while (match := compiled.search(text, at)) is not None:
                 start = text.rfind("\n", 0, match.start() + 1) + 1
-                at = max(text.find("\n", start), start)  # one hit in a line is enough
+                at = max(text.find("\n", start), start)  # one hit per line is enough
                 most -= self._take(shelf, start, at)
                 if most <= 0:
                     return
@@ -228,7 +228,7 @@ class PathQuery:
 
 
 def _hits(text: str, needle: str) -> Iterator[tuple[int, int, int]]:
-    """Start and end of each line with the needle, once, and where it stands in it."""
+    """Start and end of each line containing the needle, once, and its position."""
     at = text.find(needle)
     while at >= 0:
         start = at + 1 if needle[0] == "\n" else text.rfind("\n", 0, at) + 1

@@ -1,4 +1,4 @@
-"""Messages that wait to be sent, and the key that takes them back."""
+"""Queued messages, and the key to edit them."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -15,14 +15,14 @@ _LOOKED_AT_CHARS = 1000
 
 
 class PendingMessages(CachedComponent, LiveComponent):
-    """One row for each message. It puts itself on the screen while something waits."""
+    """One row per message; visible only while the queue is not empty."""
 
     def __init__(self, display: "Display") -> None:
         self._display = display
         self._waiting: list[tuple[str, str]] = []
 
     def show(self, steering: Sequence[str], follow_ups: Sequence[str]) -> None:
-        """What waits now: for the next step of the agent, and for its end."""
+        """Show queued messages: for the agent's next step, and for after it finishes."""
         display = self._display
         self._waiting = [("Next", text) for text in steering]
         self._waiting += [("Afterwards", text) for text in follow_ups]
@@ -47,8 +47,8 @@ class PendingMessages(CachedComponent, LiveComponent):
             rows.append(truncate(told, width, ellipsis))
         more = len(self._waiting) - MAX_ROWS
         key = self._display.keys.label("app.message.dequeue")
-        notes = [f"{more} more wait"] if more > 0 else []
-        notes += [f"{key} takes the last one back"] if key else []
+        notes = [f"{more} more queued"] if more > 0 else []
+        notes += [f"{key} edits the last one"] if key else []
         if notes:
             rows.append(truncate(theme["dim"]("; ".join(notes)), width, ellipsis))
         return rows

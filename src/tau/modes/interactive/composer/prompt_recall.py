@@ -1,4 +1,4 @@
-"""What was asked before: the prompts of this session first, then those of all sessions, a step at a time."""
+"""Prompt history: this session's prompts first, then those of all sessions, one step at a time."""
 
 import asyncio
 import os
@@ -25,14 +25,14 @@ secrets = late("tau.coding.export.secrets")
 
 MAX_PROMPTS = 2_000
 MAX_CHARS = 4_000_000
-"""Of all texts that are kept in memory."""
+"""Total size of the texts kept in memory."""
 MAX_OF_SESSION = 500
 
 
 class PromptRecall:
-    """Implements the editor's `History`. The data base is read when somebody first asks for more.
+    """Implements the editor's `History`. The database is read when older prompts are first needed.
 
-    Keys of what was sent here count up from 0, those of what was found count down: later ones are greater.
+    Keys of prompts sent here count up from 0, those of older prompts count down: later ones are greater.
     """
 
     def __init__(self, display: "Display", current: "CurrentSession", tasks: "Tasks") -> None:
@@ -45,20 +45,20 @@ class PromptRecall:
         self._loading = False
 
     def forget(self) -> None:
-        """Another session is shown: what is its own has to be found anew."""
+        """Another session is shown: look up its prompts again."""
         self._past = None
         self._sent = []
 
     def add(self, text: str) -> None:
-        """Something was sent: remember it here, and, without what looks like a secret, for other sessions."""
+        """Remember a sent prompt here and, with secrets masked, for other sessions."""
         self.note(text)
         current = self._current
-        # Also if that is the last thing that is sent here.
+        # Even if it is the last thing sent here.
         saving = asyncio.to_thread(_remember, self._path, text, current.cwd, current.paths.auth)
         self._tasks.start(shielded(saving))
 
     def note(self, text: str) -> None:
-        """Remember it here only."""
+        """Remember it only here."""
         text = text.strip()
         if text and self._sent[-1:] != [text]:
             self._sent = [*self._sent[-MAX_OF_SESSION + 1 :], text]
@@ -81,7 +81,7 @@ class PromptRecall:
         return HistoryEntry(at, past[-at - 1]) if -at <= len(past) else None
 
     def search(self, words: str, limit: int = 50) -> Sequence[HistoryEntry]:
-        """Among what is in memory; the list behind Ctrl+R looks further."""
+        """Search what is in memory; Ctrl+R searches everything."""
         wanted = words.casefold().split()
         known = [(at, self._sent[at]) for at in range(len(self._sent) - 1, -1, -1)]
         known += [(-place - 1, text) for place, text in enumerate(self._past or [])]
@@ -90,13 +90,13 @@ class PromptRecall:
         ]
 
     async def all(self) -> "list[PastPrompt]":
-        """All that can be found again, this session's first, each text once."""
+        """All known prompts, this session's first, without duplicates."""
         own = [*reversed(self._sent), *of_session(self._current.session)]
         past: list[PastPrompt] = await asyncio.to_thread(_recent, self._path)
         times = {prompt.text: prompt for prompt in reversed(past)}
         here, now = str(self._current.cwd), now_ms()
         found = {
-            # What was sent a moment ago may not be written yet.
+            # A prompt sent a moment ago may not be written yet.
             text: times.get(text) or prompt_history.PastPrompt(text, here, now if text in self._sent else 0)
             for text in own
         }
@@ -127,14 +127,14 @@ class PromptRecall:
             self._loading = False
 
     def _step_back(self) -> None:
-        """Older prompts are there now: the step that asked for them is made."""
+        """Older prompts have arrived: make the step that requested them."""
         if self._display.screen.focused is self._editor:
             self._editor.do("tui.editor.cursorUp")
             self._display.request_render()
 
 
 def of_session(session: "Session | None") -> list[str]:
-    """What the user has said in a session as far as it is in memory, the latest first."""
+    """The user's prompts of a session, as far as in memory, latest first."""
     messages = [] if session is None else session.log.context().messages
     texts = [typed_text(message).strip() for message in messages if isinstance(message, UserMessage)]
     return [text for text in reversed(texts) if text][:MAX_OF_SESSION]
@@ -151,7 +151,7 @@ def _bounded(texts: Iterable[str]) -> Iterable[str]:
 
 def _remember(path: Path, text: str, cwd: Path, auth: Path) -> None:
     if text.startswith("/login"):
-        text = "/login"  # whatever stands behind it may be a key
+        text = "/login"  # the rest may be a key
     known = secrets.known_secrets(os.environ, auth, lambda problem: None)
     history = prompt_history.PromptHistory(path)
     history.add(secrets.Masker(known).text(text), cwd)

@@ -1,4 +1,4 @@
-"""Keys and pastes that were meant for the editor when a question came up in between: they reach it."""
+"""Routes keys and pastes meant for the editor to it when a dialog opens meanwhile."""
 
 from typing import TYPE_CHECKING
 
@@ -8,17 +8,17 @@ if TYPE_CHECKING:
     from tau.modes.interactive.dialogs.dialog_host import Dialogs
     from tau.modes.interactive.ports import Display, Notices
 
-GOES_ON = "What you type still goes into the editor; pause for a moment to answer."
+GOES_ON = "Your typing still goes into the editor; pause for a moment to answer."
 PAUSE_S = 0.5
-"""Who pauses so long has seen the question."""
+"""After a pause this long, the user has seen the dialog."""
 _ERASING = ("tui.editor.deleteCharBackward", "tui.editor.deleteWordBackward")
 
 
 class TypeAhead:
-    """A person who types does not look at every letter: a question that comes up meanwhile is not answered.
+    """Keeps fast typing from answering a dialog that just opened.
 
-    Only the letters, their correction and the Enter of somebody who is in full flow are taken from a dialog.
-    One that a key or a command has opened gets all keys: the last one was not typed into a text then.
+    Only letters, corrections and Enter in full flow bypass the dialog. One opened by a key or command gets
+    all keys, since the last key was not part of a text.
     """
 
     def __init__(self, display: "Display", dialogs: "Dialogs", notices: "Notices") -> None:
@@ -28,13 +28,13 @@ class TypeAhead:
         self._typed_at = float("-inf")
 
     def written(self, event: InputEvent) -> None:
-        """A key or a paste went to the editor."""
+        """A key or paste went to the editor."""
         if isinstance(event, Paste) or event.kind != "release":
             goes_on = bool(event.text) or self._erases(event)
             self._typed_at = self._display.timer.time() if goes_on else float("-inf")
 
     def takes(self, event: InputEvent) -> bool:
-        """Give it to the editor if it belongs there, although a dialog has the keys."""
+        """Send it to the editor if it belongs there, although a dialog has the focus."""
         display = self._display
         if not self._dialogs.open or display.timer.time() - self._typed_at > PAUSE_S:
             return False
@@ -50,11 +50,11 @@ class TypeAhead:
         return True
 
     def left_over(self, event: InputEvent) -> None:
-        """A paste that means nothing to the dialog is not lost."""
+        """Keep a paste the dialog cannot use."""
         display = self._display
         if isinstance(event, Paste) and event.text and self._dialogs.open:
             display.editor.paste(event.text)
-            self._notices.hint("What you pasted is in the editor.")
+            self._notices.hint("Your paste is in the editor.")
 
     def _erases(self, event: InputEvent) -> bool:
         return any(self._display.keys.matches(event, action) for action in _ERASING)

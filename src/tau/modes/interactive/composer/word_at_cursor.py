@@ -1,25 +1,25 @@
-"""Which word stands before the cursor, as what may be meant by it: a mention of a file, or a path."""
+"""Finds the word before the cursor: a file mention or a path."""
 
 from typing import NamedTuple
 
 MAX_CHARS = 500
-"""A longer word is no path that somebody types."""
+"""Longer words are not typed paths."""
 _OPENERS = "([{<'\"`,;"
 _SHELL_BREAKS = " \t=<>|;&("
 _SHELL_SPECIAL = " \t\"'\\$`!&|;<>()[]{}*?#~"
 
 
 class CursorWord(NamedTuple):
-    """`start` counts from the start of the line; `text` is without quotes and backslashes."""
+    """`start` counts from the start of the line; `text` has quotes and backslashes resolved."""
 
     start: int
     text: str
     quote: str = ""
-    """The quotation mark that is open, if one is."""
+    """The open quote, if any."""
 
 
 def mention(line: str) -> CursorWord | None:
-    """The `@` word at the end of the line, which is the line up to the cursor: `@src/ma`, `@"my fi`."""
+    """The `@` word before the cursor, at the end of `line`: `@src/ma`, `@"my fi`."""
     quoted = line.rfind('@"')
     if quoted >= 0 and line.find('"', quoted + 2) < 0 and _may_begin(line, quoted):
         return CursorWord(quoted, line[quoted + 2 :], '"') if len(line) - quoted <= MAX_CHARS else None
@@ -31,13 +31,13 @@ def mention(line: str) -> CursorWord | None:
 
 
 def _may_begin(line: str, at: int) -> bool:
-    """Whether an `@` here is the start of a word, and not the middle of an address."""
+    """Whether an `@` here starts a word, and is not part of an address."""
     before = line[at - 1 : at]
     return not before or before.isspace() or before in _OPENERS or before == "\ufffc"
 
 
 def mentioned(path: str, *, behind: str = "") -> str:
-    """How a file is written into the text; `behind` is what follows the cursor."""
+    """How to write a mention; `behind` is the text after the cursor."""
     is_folder = path.endswith("/")
     end = "" if is_folder or behind[:1].isspace() else " "
     if not any(letter.isspace() for letter in path):
@@ -46,7 +46,7 @@ def mentioned(path: str, *, behind: str = "") -> str:
 
 
 def last_word(line: str, *, shell: bool) -> CursorWord:
-    """The last word of the line with its quotes and backslashes resolved; empty behind a blank."""
+    """The last word with quotes and backslashes resolved; empty after a space."""
     start, quote, escaped = 0, "", False
     letters: list[str] = []
     breaks = _SHELL_BREAKS if shell else " \t\ufffc"
@@ -71,7 +71,7 @@ def last_word(line: str, *, shell: bool) -> CursorWord:
 
 
 def written(path: str, quote: str, *, shell: bool) -> str:
-    """A path as it stands in the text: quoted where it has to be."""
+    """A path as written in the text, quoted if needed."""
     is_folder = path.endswith("/")
     if shell and not quote:
         head = "~/" if path.startswith("~/") else ""

@@ -1,1 +1,1 @@
-"""The debug menu: logs, the last answers as they came, the system, a report."""
+"""The debug menu: logs, raw responses, system info, reports."""

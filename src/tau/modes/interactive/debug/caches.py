@@ -1,4 +1,4 @@
-"""What takes room and can go: full outputs of old sessions, and files that can be made again."""
+"""Files that can be deleted: full outputs of old sessions, and caches."""
 
 import os
 import re
@@ -15,7 +15,7 @@ _OUTPUT = re.compile(r"[0-9]{1,9}\.[\w-]+\.log")
 
 
 class CacheFiles(NamedTuple):
-    """Files that may go, and what they weigh."""
+    """Deletable files and their total size."""
 
     outputs: list[Path]
     cache: list[Path]
@@ -23,9 +23,9 @@ class CacheFiles(NamedTuple):
 
 
 def find(sessions: Path, cache: Path, current: Path | None) -> CacheFiles:
-    """Full outputs of sessions that were not written to for 30 days, and all of the cache.
+    """Full outputs of sessions unchanged for 30 days, and the whole cache.
 
-    A session itself, its plans and what is needed to undo its changes stay; so does the session in use.
+    Keeps sessions, their plans and undo data, and everything of the current session.
     """
     oldest = time.time() - OLD_S
     outputs: list[Path] = []
@@ -44,7 +44,7 @@ def find(sessions: Path, cache: Path, current: Path | None) -> CacheFiles:
 
 
 def clear(found: CacheFiles) -> int:
-    """How many of them could not be removed."""
+    """Delete the files; returns how many failed."""
     failed = 0
     for path in found.outputs:
         try:

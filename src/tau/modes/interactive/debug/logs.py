@@ -1,4 +1,4 @@
-"""The log of tau: its last records, and older ones on demand."""
+"""The log viewer: the last records, and older ones on demand."""
 
 import os
 from collections.abc import Callable
@@ -20,7 +20,7 @@ FILES = ("tau.log.1", "tau.log")
 
 
 def records(folder: Path) -> list[str]:
-    """The last records, oldest first; each may have several lines."""
+    """The last records, oldest first; each may span lines."""
     data = b""
     for name in reversed(FILES):
         left = MAX_BYTES - len(data)
@@ -28,7 +28,7 @@ def records(folder: Path) -> list[str]:
             data = _tail(folder / name, left) + data
     found: list[str] = []
     for line in data.decode("utf-8", "replace").splitlines():
-        if found and line.startswith("    "):  # a record goes on in lines that are indented
+        if found and line.startswith("    "):  # indented lines continue a record
             found[-1] += f"\n{line}"
         else:
             found.append(line)
@@ -47,7 +47,7 @@ def _tail(path: Path, limit: int) -> bytes:
 
 
 async def show_logs(context: "CommandContext") -> None:
-    """Until the person closes it."""
+    """Show the log until closed."""
     shown = FIRST_RECORDS
     pid_only = False
 
@@ -62,26 +62,26 @@ async def show_logs(context: "CommandContext") -> None:
             nonlocal shown
             total = len(records(context.paths.logs))
             if shown >= total:
-                pager.refresh("There are no older records.")
+                pager.refresh("No older records.")
                 return
             shown = min(shown + MORE_RECORDS, MAX_RECORDS)
-            pager.refresh(f"The last {min(shown, total)} of {total} records.")
+            pager.refresh(f"Last {min(shown, total)} of {total} records.")
 
         def ours() -> None:
             nonlocal pid_only
             pid_only = not pid_only
-            pager.refresh("Only those of this tau." if pid_only else "Those of every tau.")
+            pager.refresh("This tau only." if pid_only else "All tau processes.")
 
         pager = Pager(
             context.display,
             f"Log: {context.paths.logs / FILES[-1]}",
             read,
             does=(
-                PagerAction("o", "loads older ones", older),
+                PagerAction("o", "loads older", older),
                 PagerAction("p", "this tau only", ours),
-                PagerAction("r", "reads again", lambda: pager.refresh("Read again.")),
+                PagerAction("r", "reloads", lambda: pager.refresh("Reloaded.")),
             ),
-            empty="The log is empty: nothing has gone wrong. TAU_DEBUG=1 writes more into it.",
+            empty="The log is empty. Set TAU_DEBUG=1 to log more.",
             tasks=context.tasks,
             on_close=lambda: done(None),
         )
@@ -91,5 +91,5 @@ async def show_logs(context: "CommandContext") -> None:
 
 
 def _is_ours(record: str) -> bool:
-    """A record begins with its time and the process that wrote it."""
+    """A record starts with its time and process id."""
     return record.split(" ", 2)[1:2] == [str(os.getpid())]

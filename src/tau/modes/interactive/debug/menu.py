@@ -1,4 +1,4 @@
-"""`/debug`: a menu for looking inside."""
+"""`/debug`: the debug menu."""
 
 import asyncio
 import os
@@ -29,11 +29,11 @@ system = late("tau.modes.interactive.debug.system")
 
 PROFILED_S = 10.0
 _Action = Callable[["CommandContext"], Awaitable[bool]]
-"""True: the menu is shown again."""
+"""True shows the menu again."""
 
 
 async def open_menu(context: "CommandContext") -> None:
-    """Until something was done that ends it, or the person closes it. Raises TauError."""
+    """Show the menu until an action ends it or the user closes. Raises TauError."""
     at = 0
     while True:
         chosen = await context.ask(_menu(context, at))
@@ -48,11 +48,11 @@ def _menu(context: "CommandContext", at: int) -> Callable[[Callable[[int | None]
     choices = [DialogChoice(place, label, about) for place, (label, about, _) in enumerate(_ACTIONS)]
     return lambda done: ChoicePanel(
         context.display,
-        "Look inside",
+        "Debug",
         "",
         choices,
         at=at,
-        cancels="closes it",
+        cancels="closes",
         on_answer=lambda choice: done(choice.value),
         on_cancel=lambda: done(None),
     )
@@ -79,17 +79,15 @@ async def _report(context: "CommandContext") -> bool:
         written = await reports.write_report(context)
     finally:
         context.activity.hide()
-    context.say(
-        f"The report is {written.path}. {written.told} Look through it before you send it to anybody."
-    )
+    context.say(f"Wrote {written.path}. {written.told} Review it before sharing.")
     return False
 
 
 async def _profile(context: "CommandContext") -> bool:
-    context.say(f"What tau does in the next {PROFILED_S:.0f} s is measured.")
+    context.say(f"Profiling for {PROFILED_S:.0f} s.")
     text = await profiling.measured(PROFILED_S)
     written = await reports.write_report(context, ("profile.txt", text))
-    context.say(f"The measurement is in the report {written.path}. {written.told}")
+    context.say(f"Wrote the profile to {written.path}. {written.told}")
     return False
 
 
@@ -99,18 +97,18 @@ async def _transcript(context: "CommandContext") -> bool:
 
 
 async def _artifacts(context: "CommandContext") -> bool:
-    """The folder of the session's files, in the file browser of a desktop that is here."""
+    """Open the session's folder in the file browser, if there is a desktop."""
     folder = None if context.session is None else context.session.log.artifacts_folder
     if folder is None or not folder.is_dir():
-        context.say("This session has no files of its own yet.")
+        context.say("This session has no files yet.")
         return False
     opened = await open_folder(folder)
-    context.say(f"The files of this session are in {folder}{', which is open now' if opened else ''}.")
+    context.say(f"The files of this session are in {folder}{' (opened)' if opened else ''}.")
     return False
 
 
 async def open_folder(folder: Path) -> bool:
-    """Whether a desktop could be asked to show it."""
+    """Whether a desktop could open it."""
     argv = opener(os.environ, sys.platform)
     if argv is None:
         return False
@@ -123,7 +121,7 @@ async def open_folder(folder: Path) -> bool:
 
 
 def opener(environ: "os._Environ[str] | dict[str, str]", platform: str) -> str | None:
-    """The program that shows a folder; None where no person sits at this machine's screen."""
+    """The program that opens a folder; None if no user sits at this machine."""
     if environ.get("SSH_CONNECTION") or environ.get("SSH_TTY"):
         return None
     if platform == "darwin":
@@ -140,11 +138,11 @@ async def _caches(context: "CommandContext") -> bool:
         context.say("There is nothing to clear.")
         return False
     message = (
-        f"Full outputs in sessions that are older than 30 days: {len(found.outputs):,}. "
-        f"Entries of the cache: {len(found.cache):,}. Together {format_bytes(found.bytes)}. "
-        "The sessions themselves stay, and so does what undo needs."
+        f"Full outputs of sessions older than 30 days: {len(found.outputs):,}. "
+        f"Cache entries: {len(found.cache):,}. Total: {format_bytes(found.bytes)}. "
+        "Sessions and undo data are kept."
     )
-    if not await context.ui.confirm("Remove what can be done without?", message):
+    if not await context.ui.confirm("Remove these files?", message):
         return True
     failed = await asyncio.to_thread(caches.clear, found)
     if failed:
@@ -154,12 +152,12 @@ async def _caches(context: "CommandContext") -> bool:
 
 
 _ACTIONS: tuple[tuple[str, str, _Action], ...] = (
-    ("Log", "What went wrong, with the details.", _logs),
-    ("Answers as they came", "The last events of model servers, with secrets masked.", _requests),
+    ("Log", "Errors with details.", _logs),
+    ("Raw responses", "Recent events from model servers, with secrets masked.", _requests),
     ("System", "Versions, terminal, machine.", _system),
     ("Write a report", "Log, session, settings and system in one file, with secrets masked.", _report),
-    ("Export the session", "As a page to read.", _transcript),
-    ("Files of this session", "Full outputs, plans, what undo needs.", _artifacts),
-    ("Clear caches", "Asks before it removes anything.", _caches),
-    ("Measure the next 10 s", "Where the time of tau goes, as a part of a report.", _profile),
+    ("Export the session", "As an HTML page.", _transcript),
+    ("Session files", "Full outputs, plans, undo data.", _artifacts),
+    ("Clear caches", "Asks before removing anything.", _caches),
+    ("Profile the next 10 s", "Adds a CPU profile to a report.", _profile),
 )

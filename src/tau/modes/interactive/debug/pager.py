@@ -1,4 +1,4 @@
-"""A long text to look through: scroll, follow its end, copy it, load more of it."""
+"""A pager for long text: scroll, follow, copy, load more."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,7 +20,7 @@ START, END = "tui.editor.cursorLineStart", "tui.editor.cursorLineEnd"
 
 
 class PagerAction(NamedTuple):
-    """A letter, what it does in words, and the doing."""
+    """A letter, its description, and its function."""
 
     letter: str
     words: str
@@ -28,7 +28,7 @@ class PagerAction(NamedTuple):
 
 
 class Pager(DialogFrame):
-    """`read` gives the text; it is asked again by `refresh`. The view begins at the end."""
+    """`read` returns the text; `refresh` calls it again. The view starts at the end."""
 
     def __init__(
         self,
@@ -37,13 +37,13 @@ class Pager(DialogFrame):
         read: Callable[[], str],
         *,
         does: Sequence[PagerAction] = (),
-        empty: str = "There is nothing to see.",
+        empty: str = "Nothing to show.",
         tasks: "Tasks",
         on_close: Callable[[], None],
     ) -> None:
         super().__init__(display, title)
         self._read = read
-        self._does = (*does, PagerAction("c", "copies it", self._copy))
+        self._does = (*does, PagerAction("c", "copies", self._copy))
         self._empty = empty
         self._tasks = tasks
         self._on_close = on_close
@@ -58,7 +58,7 @@ class Pager(DialogFrame):
         return self._text
 
     def refresh(self, message: str = "") -> None:
-        """Read the text again; the place in it stays, or its end does."""
+        """Reload the text, keeping the position or following the end."""
         self._message = message
         text = self._read()
         if text != self._text:
@@ -98,7 +98,7 @@ class Pager(DialogFrame):
     def _hints(self) -> list[str]:
         up, down = self.keys.label(PAGE_UP), self.keys.label(PAGE_DOWN)
         scrolls = f"{up} and {down} scroll" if up and down and self._text else ""
-        does = self._does if self._text else self._does[:-1]  # nothing is there to be copied
+        does = self._does if self._text else self._does[:-1]  # there is nothing to copy
         return [scrolls, *(f"{one.letter} {one.words}" for one in does), self.key(CANCEL, "goes back")]
 
     def _named(self, letter: str) -> PagerAction | None:

@@ -1,4 +1,4 @@
-"""Where the time of tau goes, for some seconds."""
+"""Profiles tau for a few seconds."""
 
 import asyncio
 import cProfile
@@ -9,7 +9,7 @@ MAX_ROWS = 60
 
 
 async def measured(seconds: float) -> str:
-    """What ran in this time, the most expensive first."""
+    """What ran in this time, most expensive first."""
     profile = cProfile.Profile()
     profile.enable()
     try:

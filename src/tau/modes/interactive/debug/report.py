@@ -1,4 +1,4 @@
-"""A report to send along with a fault: logs, session, settings and facts in one file, secrets masked."""
+"""Bug reports: logs, session, settings and system info in one file, with secrets masked."""
 
 import asyncio
 import os
@@ -26,28 +26,28 @@ if TYPE_CHECKING:
 MAX_SESSION_BYTES = 50 * MIB
 MAX_LOG_RECORDS = 1_000
 MAX_LISTED = 500
-README = """A report of tau about itself.
+README = """A tau debug report.
 
-system.txt    the machine, the terminal, the versions
-log.txt       the last records of the log
+system.txt    machine, terminal, versions
+log.txt       last log records
 session.jsonl the session, if there is one
-answers.txt   the last answers of model servers as they came
-settings.json and models.json as they are, without keys
-artifacts.txt names and sizes of the session's files; their content is not here
+answers.txt   last raw responses of model servers
+settings.json and models.json, without keys
+artifacts.txt names and sizes of the session's files, without content
 
-What looks like a secret is masked. Look through it before you send it to anybody: the session holds what
-you and the agent said, and what the agent read.
+Likely secrets are masked. Review the report before sharing it: the session contains your messages,
+the agent's answers and everything the agent read.
 """
 
 
 class ReportFile(NamedTuple):
     path: Path
     told: str
-    """What to say of it."""
+    """A note for the user."""
 
 
 class ReportContent(NamedTuple):
-    """What goes into a report, collected while nothing changes it."""
+    """The content of a report, collected while nothing changes it."""
 
     system: str
     answers: str
@@ -63,7 +63,7 @@ async def write_report(context: "CommandContext", *more: tuple[str, str]) -> Rep
     try:
         path = await asyncio.to_thread(_write, content, masker, more)
     except OSError as error:
-        raise TauError(f"The report cannot be written: {error.strerror or error}.") from error
+        raise TauError(f"Cannot write the report: {error.strerror or error}.") from error
     return ReportFile(path, masked_text(masker))
 
 
@@ -105,12 +105,12 @@ def _settings(path: Path, masker: Masker) -> str:
     try:
         value = json.decode(path.read_bytes())
     except (OSError, DecodeError, UnicodeDecodeError):
-        return "This file cannot be read as JSON and is left out.\n"
+        return "Omitted: not valid JSON.\n"
     return json.format(json.encode(masker.value(without_keys(value))), indent=2).decode() + "\n"
 
 
 def _session(path: Path, masker: Masker) -> str:
-    """Every line masked value by value; of a very long session, the last part."""
+    """Mask every line value by value; keep only the end of a very long session."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(size - MAX_SESSION_BYTES, 0))
@@ -139,4 +139,4 @@ def _listed(folder: Path) -> str:
         for path in sorted(folder.rglob("*"))[:MAX_LISTED]
         if path.is_file()
     ]
-    return "\n".join(rows) + "\n" if rows else "There are none.\n"
+    return "\n".join(rows) + "\n" if rows else "None.\n"

@@ -1,4 +1,4 @@
-"""What model servers answered last, event by event, with what looks like a secret masked."""
+"""Shows the last responses of model servers, event by event, with likely secrets masked."""
 
 import time
 from collections.abc import Callable
@@ -15,39 +15,39 @@ if TYPE_CHECKING:
     from tau.modes.interactive.ports import Display
 
 MIN_PAUSE_S = 0.5
-"""Between two looks while answers arrive: cutting and masking them costs time."""
+"""Refresh interval while responses arrive: cutting and masking them takes time."""
 
 
 def told(record: ExchangeLog | None, masker: "Masker") -> str:
-    """All that is kept, as one text."""
+    """All recorded responses as one text."""
     if record is None:
         return ""
     parts: list[str] = []
     events = record.events()
     for exchange in record.exchanges:
         moment = time.strftime("%H:%M:%S", time.localtime(exchange.time_ms / 1000))
-        status = exchange.status or "no answer yet"
+        status = exchange.status or "no response yet"
         head = f"=== {exchange.number}. {moment} {exchange.method} {exchange.url}: {status}"
         parts.append(f"{head}, {exchange.total_bytes:,} bytes ===")
         mine = [event.text for event in events if event.exchange == exchange.number]
         if not exchange.begun:
-            parts.append("[its beginning is no longer kept]")
+            parts.append("[beginning omitted]")
         parts += [masker.text(text) for text in mine]
     return "\n\n".join(parts)
 
 
 async def show_requests(context: "CommandContext") -> None:
-    """Until the person closes it; what arrives meanwhile is shown too."""
+    """Show responses until closed, including new ones."""
     record = kept()
     masker = masker_for(context.paths.auth)
 
     def make(done: Callable[[None], None]) -> Component:
         pager = Pager(
             context.display,
-            "Answers of model servers, as they came",
+            "Raw model responses",
             lambda: told(record, masker),
-            does=(PagerAction("r", "looks again", lambda: pager.refresh("Looked again.")),),
-            empty="No model has been asked yet.",
+            does=(PagerAction("r", "refreshes", lambda: pager.refresh("Refreshed.")),),
+            empty="No requests yet.",
             tasks=context.tasks,
             on_close=lambda: done(None),
         )
@@ -63,7 +63,7 @@ async def show_requests(context: "CommandContext") -> None:
 
 
 class _Soon:
-    """Refreshes the view a moment after something came, not at every byte."""
+    """Refreshes the view shortly after data arrives, not for every byte."""
 
     def __init__(self, display: "Display", pager: Pager) -> None:
         self._display = display

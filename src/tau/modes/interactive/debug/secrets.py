@@ -1,4 +1,4 @@
-"""What must not leave this machine with a report: the keys that we know of, and what looks like one."""
+"""What must not leave this machine in a report: known keys, and whatever looks like one."""
 
 import os
 from contextlib import suppress
@@ -9,7 +9,7 @@ from tau.base.errors import TauError
 from tau.coding.export.secrets import Masker, secret_variables
 from tau.config.json_file import read_json
 
-LEFT_OUT = "[left out]"
+LEFT_OUT = "[removed]"
 _PLAIN_FIELDS = frozenset({"type", "email", "expires"})
 _SECRET_FIELDS = frozenset(
     {"apikey", "key", "token", "secret", "password", "authorization", "headers", "env"}
@@ -17,9 +17,9 @@ _SECRET_FIELDS = frozenset(
 
 
 def masker_for(auth_file: Path) -> Masker:
-    """Masks the keys of the environment and of auth.json wherever they stand."""
+    """Masks the keys of the environment and auth.json everywhere."""
     values = secret_variables(os.environ)
-    with suppress(TauError):  # a damaged file: its keys cannot be used either
+    with suppress(TauError):  # a damaged file: its keys are unusable anyway
         values += _texts(read_json(auth_file).content)
     return Masker(values)
 
@@ -37,7 +37,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def without_keys(value: Any) -> Any:
-    """A settings or models file without what could hold a key."""
+    """A settings or models file without anything that could hold a key."""
     match value:
         case dict():
             return {

@@ -1,4 +1,4 @@
-"""Facts about this tau, its machine and its terminal, for a report of a fault."""
+"""Facts about this tau, its machine and its terminal, for bug reports."""
 
 import locale
 import os
@@ -20,7 +20,7 @@ _TERMINAL_VARIABLES = ("TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSIO
 
 
 def facts(context: "CommandContext") -> list[tuple[str, str]]:
-    """Names and values; no keys, no text of a conversation."""
+    """Names and values; no keys, no conversation text."""
     terminal = context.display.terminal
     capabilities = terminal.capabilities
     session = context.session
@@ -30,20 +30,20 @@ def facts(context: "CommandContext") -> list[tuple[str, str]]:
         ("system", f"{platform.system()} {platform.release()} {platform.machine()}"),
         ("processors", str(os.cpu_count() or "unknown")),
         ("memory", _memory()),
-        ("memory of tau", _own_memory()),
+        ("tau memory", _own_memory()),
         ("locale", f"{locale.getlocale()[0] or 'C'}, {sys.getfilesystemencoding()}"),
         ("shell", os.environ.get("SHELL", "unknown")),
         ("folder", str(context.cwd)),
         ("terminal", f"{terminal.columns} columns, {terminal.rows} rows"),
-        ("terminal can", ", ".join(f"{name} {value}" for name, value in capabilities._asdict().items())),
+        ("terminal features", ", ".join(f"{name} {value}" for name, value in capabilities._asdict().items())),
         ("environment", ", ".join(f"{name}={value}" for name, value in _environment())),
-        ("user's folder", str(context.paths.home)),
+        ("user folder", str(context.paths.home)),
     ]
     if session is not None:
         messages = session.log.context().messages
         found += [
             ("model", f"{session.model.key}, {session.model.api}, thinking {session.thinking}"),
-            ("session", str(session.log.path or "not kept")),
+            ("session", str(session.log.path or "not saved")),
             ("messages", str(len(messages))),
             ("tools", ", ".join(tool.name for tool in session.tools)),
             ("approvals", session.settings.tools.approval_mode),
@@ -71,7 +71,7 @@ def _memory() -> str:
 
 
 def _own_memory() -> str:
-    """The most that this process has used."""
+    """Peak memory of this process."""
     if sys.platform == "win32":
         return "unknown"
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

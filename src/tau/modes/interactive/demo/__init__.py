@@ -1,1 +1,1 @@
-"""`tau demo`: a bug fix that is played by a script, with the real tools on the real screen."""
+"""`tau demo`: a scripted bug fix with the real tools on the real screen."""

@@ -1,4 +1,4 @@
-"""Plays the demonstration: a home and a project in a temporary folder, a screen, a person who types."""
+"""Runs the demo: a home and project in a temporary folder, a screen, and simulated typing."""
 
 import asyncio
 import os
@@ -11,7 +11,6 @@ from typing import Protocol
 import msgspec
 
 from tau.agent.events import AgentEvent, AgentStart
-from tau.agent.ui import Ui
 from tau.ai.faux import FAUX_MODEL, Faux
 from tau.coding.session.session import Session
 from tau.config.layers import RunOverrides, load_settings
@@ -23,9 +22,10 @@ from tau.modes.interactive.demo.script import ENDING, OPENING, REQUEST, answers
 from tau.modes.interactive.early_screen import EarlyScreen, open_front
 from tau.modes.interactive.selectors.setting_changes import LIVE_GROUPS
 from tau.modes.interactive.session_switch import SessionSwitch
+from tau.modes.interactive.ui_controller import ScreenUi
 from tau.sdk import SessionOptions, create_session
 
-# It stands in the status line all the time, so that nobody takes it for a real one.
+# Always in the status line, so that nobody mistakes it for a real model.
 MODEL = msgspec.structs.replace(FAUX_MODEL, id="scripted-demo", name="scripted demo", provider="scripted")
 FLAGS = {
     "titles.enabled": False,
@@ -39,9 +39,9 @@ KEY_S, READ_S, PAUSE_S, LOOK_S = 0.06, 6.0, 0.6, 0.02
 
 
 class _SignalGuard(Protocol):
-    """Around the work: the first signal calls `stop`, or cancels the task while there is none.
+    """Around the work: the first signal calls `stop`, or cancels the task if there is none.
 
-    `code` is the exit code that a signal asks for.
+    `code` is the exit code a signal asks for.
     """
 
     code: int | None
@@ -52,9 +52,9 @@ class _SignalGuard(Protocol):
 
 
 def play(guard: Callable[[], _SignalGuard], *, fast: bool) -> int:
-    """Until the person leaves; with `fast` it runs at full speed and leaves by itself. The exit code.
+    """Run until the user quits; with `fast`, at full speed, then exit. Returns the exit code.
 
-    `guard` is made in the loop; nothing is on the disk before it is there.
+    `guard` is created inside the loop, before anything is written to disk.
     """
     return asyncio.run(_play(guard, fast=fast))
 
@@ -74,7 +74,7 @@ async def _play(guard: Callable[[], _SignalGuard], *, fast: bool) -> int:
 async def _show(folder: Path, signals: _SignalGuard, *, fast: bool) -> int:
     home, project = folder / "home", folder / "shop"
     home.mkdir()
-    # The look is the user's own; all that is written goes into the temporary folder.
+    # The theme is the user's own; everything written goes into the temporary folder.
     settings = load_settings(user_paths(), folder, flags=FLAGS).settings
     look = {key: value for key, value in setting_values(settings).items() if key.split(".")[0] in LIVE_GROUPS}
     given = RunOverrides(flags={**look, **FLAGS})
@@ -102,10 +102,11 @@ async def _run(
     environ = {**os.environ, "TAU_HOME": str(paths.home)}
 
     @asynccontextmanager
-    async def opening(change: SessionSwitch, ui: Ui) -> AsyncIterator[Session]:
+    async def opening(change: SessionSwitch, ui: ScreenUi) -> AsyncIterator[Session]:
         wanted = msgspec.structs.replace(
             options,
             ui=ui,
+            dialogs=ui,
             resume=change.session if change.kind == "resume" else None,
             fork=change.session if change.kind == "fork" else None,
         )
@@ -121,7 +122,7 @@ async def _run(
 
 
 async def _person(app: App, front: EarlyScreen, *, fast: bool) -> None:
-    """Types the request, sends it, and says at the end how to go on."""
+    """Type and send the request, and say at the end what to do next."""
     while app.current.session is None:  # noqa: ASYNC110
         await asyncio.sleep(LOOK_S)
     session = app.current.session
@@ -136,7 +137,7 @@ async def _person(app: App, front: EarlyScreen, *, fast: bool) -> None:
     if not fast:
         await asyncio.sleep(READ_S)
         await _type(front)
-    if not begun.is_set():  # else the person was faster
+    if not begun.is_set():  # otherwise the user was faster
         app.submit(REQUEST)
     await begun.wait()
     while app.current.running:  # noqa: ASYNC110
@@ -149,7 +150,7 @@ async def _person(app: App, front: EarlyScreen, *, fast: bool) -> None:
 
 
 async def _type(front: EarlyScreen) -> None:
-    """One key after the other, as long as nobody else types; what they have typed stays."""
+    """Type key by key unless the user types; keep what they typed."""
     typed = ""
     while typed != REQUEST and front.editor.text == typed:
         typed = REQUEST[: len(typed) + 1]

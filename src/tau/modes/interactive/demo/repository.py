@@ -1,4 +1,4 @@
-"""The small project of the demonstration: a package with a bug, a test that fails, a repository."""
+"""The demo project: a package with a bug, a failing test and a repository."""
 
 import asyncio
 from pathlib import Path
@@ -44,7 +44,7 @@ _STEPS = (("init", "-q"), ("add", "."), (*_PERSON, "commit", "-q", "-m", "A smal
 
 
 async def make_repository(folder: Path) -> None:
-    """Write the files and commit them; without git it is a folder like any other."""
+    """Write and commit the files; without git, it is a plain folder."""
     folder.mkdir()
     (folder / "prices.py").write_text(PACKAGE, encoding="utf-8")
     (folder / "test_prices.py").write_text(TEST, encoding="utf-8")
@@ -53,11 +53,11 @@ async def make_repository(folder: Path) -> None:
     try:
         async with asyncio.timeout(GIT_SECONDS):
             for words in _STEPS:
-                # The hooks and signatures of the user's own configuration have no part in this.
+                # Ignore the hooks and signing of the user's configuration.
                 env = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
                 async with await runner.start(["git", *words], cwd=folder, env=env) as git:
                     await capture(git)
     except (OSError, TimeoutError) as error:
-        log.error("The demonstration has no repository.", error)
+        log.error("The demo has no repository.", error)
     finally:
         runner.close()

@@ -1,4 +1,4 @@
-"""What the scripted model says and does, at the pace of a real one, and what its person asks."""
+"""What the scripted model says and does, at a realistic pace, and what its user asks."""
 
 import shlex
 import shutil
@@ -7,32 +7,32 @@ from collections.abc import Iterator, Sequence
 
 from tau.ai.faux import Count, FauxStep, Say, Think, Use, Wait
 
-REQUEST = "A test fails. Find out why, fix it, and show me that it works."
+REQUEST = "A test fails. Find out why, fix it, and show that it works."
 OPENING = (
-    "This is a demonstration: the model is a script, and so is the person who types. The screen, the tools, "
-    "the files and the tests are real; they are in a temporary folder, which goes when you leave."
+    "This is a demo: the model and the typing are scripted. The screen, the tools, "
+    "the files and the tests are real, in a temporary folder that is deleted when you quit."
 )
 READ_S, WORD_S, CALL_S = 4.0, 0.1, 1.0
 ENDING = (
-    "That was the demonstration; its folder goes when you leave ({quit}). "
-    "To start for real, go to the folder of your project and type tau; /login gives it a key."
+    "That was the demo; its folder is deleted when you quit ({quit}). "
+    "To start for real, run tau in your project folder; add an API key with /login."
 )
 ONLY_A_SCRIPT = (
-    "I am only a script, and my part is over. Leave with Ctrl+D, go to the folder of your project "
-    "and type `tau`: there a real model answers."
+    "I am only a script, and my part is over. Quit with Ctrl+D and run `tau` "
+    "in your project folder to talk to a real model."
 )
 
 _DONE = """\
 The test passes now.
 
 - **Cause**: `average([])` divided by the length of an empty list.
-- **Fix**: an empty shop has an average of 0, as `cheapest` has it already.
+- **Fix**: an empty shop has an average of 0, as `cheapest` already does.
 
-Nothing else changed: `/undo` takes it back, `Ctrl+O` shows all output."""
+Nothing else changed: `/undo` reverts it, `Ctrl+O` expands all output."""
 
 
 def answers(*, fast: bool) -> list[list[FauxStep]]:
-    """One list for each answer of the model; the last one is for whoever goes on to talk with it."""
+    """One list per answer; the last is for users who keep talking."""
     test = f"{_python()} -m unittest -q"
     old, new = (
         "    return total(prices) / len(prices)",
@@ -41,16 +41,16 @@ def answers(*, fast: bool) -> list[list[FauxStep]]:
     parts: list[Sequence[FauxStep]] = [
         (
             Think("A failing test: run the suite first, and read what it says before touching anything."),
-            Say("I run the tests to see what fails."),
+            Say("I'll run the tests to see what fails."),
             Use("bash", command=test),
         ),
         (
-            Say("`average` divides by zero when there are no prices. I read the code and its test."),
+            Say("`average` divides by zero when there are no prices. I'll read the code and its test."),
             Use("read", path="prices.py"),
             Use("read", path="test_prices.py"),
         ),
         (
-            Say("The test wants 0 for an empty shop, and `cheapest` does it like that already."),
+            Say("The test expects 0 for an empty shop, as `cheapest` already returns."),
             Use("edit", path="prices.py", old_text=old, new_text=new),
         ),
         (Say("Now the whole suite again."), Use("bash", command=test)),
@@ -62,7 +62,7 @@ def answers(*, fast: bool) -> list[list[FauxStep]]:
 
 
 def _paced(steps: Sequence[FauxStep], *, fast: bool) -> Iterator[FauxStep]:
-    """Words arrive one by one; before an answer there is time to read, before a call a moment of silence."""
+    """Words arrive one by one; pause before an answer for reading, and briefly before a call."""
     if not fast:
         yield Wait(READ_S)
     for step in steps:

@@ -1,4 +1,4 @@
-"""The face of the policy: what a call would do, in full, and the answers that a person can give."""
+"""The approval dialog: what a call would do, in full, and the possible answers."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -35,28 +35,28 @@ MAX_COLORED_CHARS = 20_000
 MAX_COMPARED_BYTES = 256 * KIB
 NO, WHY = "no", "why"
 DEAF_S = 0.3
-"""A key that was meant for the question before must not answer one that nobody has read."""
+"""Ignore keys this long, so that one meant for the previous dialog cannot answer an unread one."""
 LETTERS_DEAF_S = 0.4
-"""Nor must the letters of a word that someone was about to write when it came: the editor gets them."""
+"""Ignore letters this long; the editor gets those typed when the dialog opened."""
 _LANGUAGES = {"bash": "bash", "ssh": "bash", "eval": "python"}
-_WISHES = {"run": "run this", "write": "write", "connect": "connect"}
+_REQUESTS = {"run": "command", "write": "write", "connect": "connection"}
 
 
 def heading(request: ApprovalRequest) -> str:
-    """Who asks for what, in a few words."""
+    """What the user is asked to allow."""
     kinds = list(dict.fromkeys(question.kind for question in request.questions))
-    return f"{request.label} asks: may it {' and '.join(_WISHES[kind] for kind in kinds)}?"
+    return f"Allow this {' and '.join(_REQUESTS[kind] for kind in kinds)}?"
 
 
 def approval(
     display: "Display", notices: "Notices", request: ApprovalRequest, answered_at: float = float("-inf")
 ) -> Callable[[Callable[[ApprovalDecision | None], None]], Component]:
-    """Makes the dialog; `answered_at` is when the one before it was answered."""
+    """Make the dialog; `answered_at` is when the previous one was answered."""
     return lambda done: ApprovalPanel(display, notices, request, done, answered_at)
 
 
 class ApprovalPanel(ChoicePanel):
-    """The answer that is highlighted at first is no. A no may be explained to the agent."""
+    """Highlights "No" first. A refusal can carry a reason for the agent."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class ApprovalPanel(ChoicePanel):
             display.theme,
             display.keys,
             prompt="No, because: ",
-            placeholder="what the agent should know",
+            placeholder="tell the agent why",
             on_submit=lambda text: done(ApprovalDecision("no", text)),
             on_cancel=self._back,
         )
@@ -109,7 +109,7 @@ class ApprovalPanel(ChoicePanel):
         if not self._writes:
             return super().below(width)
         self._why.focused = self.focused
-        hints = [self.key("tui.input.submit", "says no"), self.key(CANCEL, "goes back")]
+        hints = [self.key("tui.input.submit", "declines"), self.key(CANCEL, "goes back")]
         return [*self._why.render(width), *self.hint_rows(hints, width)]
 
     def _answer(self, choice: DialogChoice) -> None:
@@ -123,42 +123,42 @@ class ApprovalPanel(ChoicePanel):
 
 
 def _choices(request: ApprovalRequest) -> list[DialogChoice]:
-    """Each has a letter of its own, the same in every question, whatever else is offered."""
+    """Each answer always has the same letter."""
     found = [DialogChoice("once", "Allow once", key="y")]
     if request.for_session:
         found.append(
             DialogChoice("session", "Allow for this session", _for_session(request.questions), key="s")
         )
     if request.patterns:
-        kept = "Kept in your settings as tools.allow; nothing that it covers is asked again."
+        kept = "Saved to tools.allow in your settings; matching calls will not ask again."
         found.append(DialogChoice("always", f"Always allow {', '.join(request.patterns)}", kept, key="a"))
     return [*found, DialogChoice(NO, "No", key="n"), DialogChoice(WHY, "No, and tell the agent why", key="w")]
 
 
 def _for_session(questions: Sequence[ApprovalItem]) -> str:
-    """What "for this session" would cover."""
+    """What "for this session" covers."""
     parts: dict[str, None] = {}
     for question in questions:
         match question.kind, question.patterned:
             case "run", _:
-                parts["this very command"] = None
+                parts["this exact command"] = None
             case "write", True:
                 parts[f"files in {Path(question.subject).parent}"] = None
             case "write", False:
                 parts["this file"] = None
             case "connect", _:
                 parts[f"connections to {question.subject}"] = None
-    return f"That is {', '.join(parts)}."
+    return f"Covers {', '.join(parts)}."
 
 
 def _shown(theme: Theme, request: ApprovalRequest) -> Iterator[Component]:
-    """What the call would do: each command in full, each effect in words, the change if it is known."""
+    """What the call would do: each command in full, each effect in words, the change if known."""
     language = _LANGUAGES.get(request.tool, "")
     for question in request.questions:
         if question.kind == "run":
             yield CodePreview(theme, question.subject, language)
             if question.reason.startswith("run: "):
-                yield Text(theme, f"It would run with your rights, in {request.cwd}.", "muted")
+                yield Text(theme, f"It would run with your permissions in {request.cwd}.", "muted")
             else:
                 yield Text(theme, f"It would {question.reason.partition(': ')[0]}.", "warning")
         else:
@@ -168,7 +168,7 @@ def _shown(theme: Theme, request: ApprovalRequest) -> Iterator[Component]:
 
 
 def _change(theme: Theme, request: ApprovalRequest) -> Iterator[Component]:
-    """The change that the call describes; for a file that is there, against what it holds now."""
+    """The change the call describes, compared with the file's current content if it exists."""
     old, new = _replaced(request)
     if old is not None:
         yield diffs.DiffView(theme, old, new)
@@ -194,7 +194,7 @@ def _replaced(request: ApprovalRequest) -> tuple[str | None, str]:
 
 
 class CodePreview(Component):
-    """A command or a piece of code, all of it, in its colours where it is not too long for them."""
+    """A command or piece of code in full, highlighted unless it is too long."""
 
     def __init__(self, theme: Theme, text: str, language: str) -> None:
         self._theme = theme
@@ -202,7 +202,7 @@ class CodePreview(Component):
         left_out = len(text) - MAX_COMMAND_CHARS
         if left_out > 0:
             half = MAX_COMMAND_CHARS // 2
-            text = f"{text[:half]}\n[{left_out:,} characters are not shown]\n{text[-half:]}"
+            text = f"{text[:half]}\n[{left_out:,} characters not shown]\n{text[-half:]}"
         self._text = clean(text).strip("\n")
         self._width = -1
         self._rows: list[str] = []
@@ -223,7 +223,7 @@ class CodePreview(Component):
         return highlighting.highlight(self._text, self._language, self._theme)
 
     def _wrapped(self, line: str, width: int) -> list[str]:
-        """Behind a mark, so that what a command says cannot pass for what tau says."""
+        """Prefix each row, so that a command's text cannot pass for tau's own."""
         if self._theme.linear or width < 8:
             return wrap(line, width)
         mark = self._theme["borderActive"](self._theme.symbols.quote)

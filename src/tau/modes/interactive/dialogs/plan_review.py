@@ -1,4 +1,4 @@
-"""The review of a plan: read it, change it, approve it here or in a new session, or send it back."""
+"""The plan review: read, edit, approve here or in a new session, or send it back."""
 
 import asyncio
 from collections.abc import Callable
@@ -29,14 +29,14 @@ HANDED_OVER = "Carry out this plan, which the user has approved:"
 
 
 class PlanResponse(NamedTuple):
-    """What the person wants, with their words where they send it back; None: they turned away."""
+    """The user's decision, with a comment if the plan goes back; None if canceled."""
 
     wish: ReviewChoice | None
     feedback: str = ""
 
 
 class PlanPanel(ChoicePanel):
-    """The plan as Markdown, and below it what can be done with it."""
+    """The plan as Markdown, and below it the possible actions."""
 
     def __init__(self, display: "Display", plan: Plan, done: Callable[[PlanResponse | None], None]) -> None:
         super().__init__(
@@ -44,12 +44,10 @@ class PlanPanel(ChoicePanel):
             f"Plan: {plan.title}",
             markdown.Markdown(display.theme, _below_title(plan)),
             [
-                DialogChoice("approve", "Approve it and go to work"),
-                DialogChoice(
-                    "new", "Approve it and go to work in a new session", "It begins with the plan alone."
-                ),
-                DialogChoice("edit", "Change it in your editor"),
-                DialogChoice("reject", "Send it back with a comment"),
+                DialogChoice("approve", "Approve and start"),
+                DialogChoice("new", "Approve and start in a new session", "Starts with only the plan."),
+                DialogChoice("edit", "Edit in your editor"),
+                DialogChoice("reject", "Send back with a comment"),
                 DialogChoice("keep", "Keep planning"),
             ],
             at=4,
@@ -62,8 +60,8 @@ class PlanPanel(ChoicePanel):
         self._comment = InputField(
             display.theme,
             display.keys,
-            prompt="What is to be different: ",
-            validate=lambda text: None if text.strip() else "Write what is to be different.",
+            prompt="What should change: ",
+            validate=lambda text: None if text.strip() else "Describe what should change.",
             on_submit=lambda text: done(PlanResponse("reject", text.strip())),
             on_cancel=self._back,
         )
@@ -90,14 +88,14 @@ class PlanPanel(ChoicePanel):
 
 
 def _below_title(plan: Plan) -> str:
-    """The plan without a first heading that says what the frame says."""
+    """The plan without a heading that repeats the frame title."""
     first, _, rest = plan.text.partition("\n")
     same = first.startswith("# ") and first[2:].strip() == plan.title
     return rest.strip("\n") if same and rest.strip() else plan.text
 
 
 class QuestionHost(Protocol):
-    """Shows a dialog that comes by itself, and ends the run that wanted it."""
+    """Shows an unprompted dialog and can stop the run that needs it."""
 
     async def show(
         self, make: Callable[[Callable[[PlanResponse | None], None]], Component], about: str
@@ -106,7 +104,7 @@ class QuestionHost(Protocol):
 
 
 class PlanDialog:
-    """Asks what the person says to a plan, until they have decided."""
+    """Asks for a decision on a plan until there is one."""
 
     def __init__(
         self,
@@ -125,9 +123,9 @@ class PlanDialog:
         self._host = host
 
     async def review(self, plan: Plan) -> PlanAnswer | None:
-        """What the person says to a plan. Where they turn away, the run that handed it in ends."""
+        """The user's decision on a plan; if they cancel, stop the run that submitted it."""
         while True:
-            shown = await self._host.show(self._make(plan), f"A plan waits: {plan.title}")
+            shown = await self._host.show(self._make(plan), f"Plan ready: {plan.title}")
             said = shown or PlanResponse(None)
             match said.wish:
                 case "approve":
@@ -149,20 +147,20 @@ class PlanDialog:
         return lambda done: PlanPanel(self._display, plan, done)
 
     async def _edited(self, plan: Plan) -> Plan:
-        """The plan as the person has left it, written to its file."""
+        """The plan as edited by the user, written to its file."""
         try:
             text = (await self._external_editor.edit(plan.text, "plan.md")).strip()
             if text == plan.text:
                 return plan
             data = text.encode("utf-8", "replace")
             if not text or len(data) > MAX_PLAN_BYTES:
-                raise TauError("The plan is empty or too long now; it stays as it was.")
+                raise TauError("The plan is empty or too long; keeping the old one.")
             file = self._file()
             await asyncio.to_thread(make_private, file.parent)
             await asyncio.to_thread(write_atomic, file, data + b"\n")
         except OSError as error:
             self._notices.show_error(
-                f"The plan cannot be written and stays as it was: {error.strerror or error}."
+                f"Cannot write the plan, keeping the old one: {error.strerror or error}."
             )
             return plan
         except TauError as error:
@@ -171,16 +169,16 @@ class PlanDialog:
         return Plan(title_of(text), text, plan.url)
 
     def _file(self) -> Path:
-        """Where the plan of this session is. Raises TauError where the session is not kept."""
+        """The plan file of this session. Raises TauError if the session is not saved."""
         folder = None if self._current.session is None else self._current.session.log.artifacts_folder
         if folder is None:
             raise TauError(
-                "This session is not kept, so its plan cannot be changed here; send it back instead."
+                "This session is not saved, so its plan cannot be edited here; send it back instead."
             )
         return folder / "local" / PLAN_FILE.removeprefix("local://")
 
     async def _hand_over(self, plan: Plan) -> None:
-        """Carry out the plan in a new session that knows nothing else; this one ends its planning."""
+        """Leave plan mode and carry out the plan in a new session that knows nothing else."""
         session = self._current.session
         if session is None:
             return
@@ -189,7 +187,7 @@ class PlanDialog:
             SessionSwitch(
                 "new",
                 prompt=f"{HANDED_OVER}\n\n{plan.text}",
-                notice=f'This session carries out the plan "{plan.title}".',
+                notice=f'Carrying out the plan "{plan.title}".',
             )
         )
         await self._host.stop_run()

@@ -1,9 +1,9 @@
-"""The questions of the agent: a tab for each, options with what they mean, and a line for another answer."""
+"""The agent's questions: a tab each, options with descriptions, and a line for another answer."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tau.coding.tools.ask import AskAnswer, AskQuestion, answer_of, fallback
+from tau.coding.questions import AskAnswer, AskQuestion, answer_of, fallback
 from tau.modes.interactive.dialogs.basic import CANCEL, CONFIRM, DOWN, PAGE_DOWN, PAGE_UP, UP
 from tau.modes.interactive.dialogs.parts import ChoiceRows, DialogChoice, DialogFrame, Window, long_text
 from tau.tui.component import Component
@@ -25,7 +25,7 @@ _Done = Callable[[list[AskAnswer] | None], None]
 
 
 class Draft:
-    """One question and the answer to it as it stands."""
+    """One question and its answer so far."""
 
     def __init__(self, display: "Display", question: AskQuestion) -> None:
         self.question = question
@@ -45,7 +45,7 @@ class Draft:
         self._height = 8
 
     def fit(self, rows: int) -> None:
-        """How much room the question may take."""
+        """Limit the height of the question."""
         self._height = rows
 
     @property
@@ -54,7 +54,7 @@ class Draft:
         return self.rows.chosen.value is None
 
     def settle(self) -> bool:
-        """Take what is highlighted, checked and typed as the answer; False if there is none."""
+        """Accept the highlighted, checked or typed answer; False if there is none."""
         options = self.question.options
         typed = self.field.text.strip()
         if self.question.multi:
@@ -72,7 +72,7 @@ class Draft:
 
 
 class Questionnaire(DialogFrame):
-    """Single questions are answered with one key; several are shown together before they are sent."""
+    """A single question is answered with one key; several are reviewed together before sending."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Questionnaire(DialogFrame):
 
     @property
     def _draft(self) -> Draft | None:
-        """The question of the active tab; None for the tab with all answers."""
+        """The question of the active tab; None on the review tab."""
         return self._drafts[self._at] if self._at < len(self._drafts) else None
 
     def handle_input(self, event: InputEvent) -> bool:
@@ -156,7 +156,7 @@ class Questionnaire(DialogFrame):
         count = min(len(draft.rows.choices), 9) if draft is not None else 2
         return [
             f"1-{count} and Space check" if multi else f"1-{count} answers",
-            self.key(CONFIRM, "goes on" if len(self._drafts) > 1 else "answers"),
+            self.key(CONFIRM, "continues" if len(self._drafts) > 1 else "answers"),
             self.key("tui.input.tab", "next question") if len(self._drafts) > 1 else "",
             self.key(CANCEL, "stops the agent"),
         ]
@@ -170,7 +170,7 @@ class Questionnaire(DialogFrame):
         return [*tabs, Tab(str(len(self._drafts)), "Send")]
 
     def _typed(self, draft: Draft, event: InputEvent) -> bool:
-        """A key for the line of another answer; those that move belong to the list."""
+        """Handle a key for the free-text line; movement keys belong to the list."""
         if any(self.keys.matches(event, action) for action in (UP, DOWN, CONFIRM, "tui.input.tab")):
             return False
         if (
@@ -246,7 +246,7 @@ class Questionnaire(DialogFrame):
 
     def _time_is_up(self) -> None:
         answers = [draft.answer or fallback(draft.question) for draft in self._drafts]
-        self._notices.say("Nobody answered in time, so the recommended options were taken.", "warning")
+        self._notices.say("No answer in time; using the recommended options.", "warning")
         self._finish(answers)
 
     def _finish(self, answers: list[AskAnswer] | None) -> None:
@@ -256,7 +256,7 @@ class Questionnaire(DialogFrame):
 
 
 class _Clock:
-    """Counts down in the open; the first key of the person stops it."""
+    """A visible countdown; the first key press stops it."""
 
     def __init__(
         self, display: "Display", seconds: float, on_end: Callable[[], None], shown: Component
@@ -274,8 +274,8 @@ class _Clock:
             return ""
         left = max(round(self._end - self._display.timer.time()), 0)
         if self._display.theme.linear or not self._display.theme.motion:
-            return "The recommended option is taken if nobody answers in time; any key stops that."
-        return f"In {left} s the recommended option is taken; any key stops that."
+            return "The recommended option is used if you do not answer in time; any key stops the countdown."
+        return f"Using the recommended option in {left} s; any key stops the countdown."
 
     def stop(self) -> None:
         if self._tick is not None:
@@ -308,5 +308,5 @@ def _words(draft: Draft) -> str:
 def questionnaire(
     display: "Display", notices: "Notices", questions: Sequence[AskQuestion], timeout_s: float | None
 ) -> Callable[[_Done], Component]:
-    """Makes the dialog."""
+    """Make the dialog."""
     return lambda done: Questionnaire(display, notices, questions, timeout_s, done)

@@ -1,4 +1,4 @@
-"""Goes back to one of the user's messages: a new session with all before it, the text in the editor."""
+"""Branches from one of the user's messages: a new session up to it, its text in the editor."""
 
 import asyncio
 from contextlib import closing
@@ -20,28 +20,28 @@ forks = late("tau.coding.session.storage.fork")
 snippets = late("tau.coding.session.snippets")
 
 SHOWN_CHARS = 300
-# A conversation begins with one of these: a copy that has none of them would be an empty session.
+# A conversation starts with one of these; a copy without any would be an empty session.
 _SAID = frozenset({"message", "custom_message", "compaction", "branch_summary"})
 
 
 async def choose_branch(context: "CommandContext") -> None:
-    """Ask for a message; the session that is left stays as it is."""
+    """Ask for a message; the old session stays unchanged."""
     session = context.session
     if session is None:
-        raise TauError("The session is still being opened; try again in a moment.")
+        raise TauError("The session is still opening; try again in a moment.")
     log = session.log
     points = session.tree.branch_points()
     if not points:
-        context.say("You have not said anything yet to go back to.")
+        context.say("There are no messages to go back to yet.")
         return
     if log.path is None:
-        raise TauError("This session is not kept in a file, so it has no copies; /tree goes back inside it.")
+        raise TauError("This session is not saved, so it cannot be copied; use /tree to go back.")
     active = {node.id for node in log.branch()}
     chosen = await pick(
         context,
-        "Branch: a new session from one of your messages on",
+        "Branch: start a new session from one of your messages",
         branch_items(points, active),
-        verb="go back there",
+        verb="branch here",
     )
     point = next((point for point in points if point.entry_id == chosen), None)
     if point is None or context.session is not session:
@@ -52,14 +52,14 @@ async def choose_branch(context: "CommandContext") -> None:
         context.actions.leave(switches.SessionSwitch("new", draft=text, images=tuple(images)))
         return
     new = await asyncio.to_thread(_copy, log.path, session.cwd, before, log.blobs)
-    notice = "This session has all that was said before; the other one is as it was (/resume)."
+    notice = "Branched into a new session; the original is unchanged (/resume)."
     context.actions.leave(
         switches.SessionSwitch("resume", str(new), draft=text, images=tuple(images), notice=notice)
     )
 
 
 def branch_items(points: "list[BranchPoint]", active: set[str]) -> list[SelectItem[str]]:
-    """The messages, the newest first; those of the branch in use before those of others."""
+    """Messages, newest first; the active branch before others."""
     items = []
     for number, point in reversed(list(enumerate(points, 1))):
         here = point.entry_id in active
@@ -70,11 +70,11 @@ def branch_items(points: "list[BranchPoint]", active: set[str]) -> list[SelectIt
 
 
 def _pictures(count: int) -> str:
-    return "(a picture)" if count == 1 else f"({count} pictures)"
+    return "(an image)" if count == 1 else f"({count} images)"
 
 
 def _parent(log: "SessionLog", id: str) -> str | None:
-    """The entry before this one, if a conversation ends there; None if nothing was said before."""
+    """The entry before this one, if a conversation can end there; None at the start."""
     node = log.node(id)
     parent = None if node is None else node.parent_id
     if parent is None or not any(node.type in _SAID for node in log.branch(parent)):
@@ -83,7 +83,7 @@ def _parent(log: "SessionLog", id: str) -> str | None:
 
 
 def _copy(source: Path, cwd: Path, leaf: str, blobs: Path | None) -> Path:
-    """The file of the new session, closed again. Raises SessionError where it cannot be written."""
+    """Write the new session file and close it. Raises SessionError on failure."""
     with closing(forks.fork(source, source.parent, cwd, leaf=leaf, blobs=blobs)) as log:
         assert log.path is not None
         return log.path

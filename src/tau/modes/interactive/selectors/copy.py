@@ -1,4 +1,4 @@
-"""Copies a part of the conversation: the last answer, a block of code in it, any message."""
+"""Copies part of the conversation: the last answer, a code block, any message."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 clipboard = late("tau.modes.interactive.composer.clipboard")
 
 MAX_MESSAGES = 300
-"""How far back one can go: so many messages that have a text."""
+"""Offer at most this many messages with text."""
 SHOWN_CHARS = 200
 _FENCE = r"^ {0,3}(`{3,}|~{3,})[ \t]*([^\n`]*)$"
 
 
 class CopyItem(NamedTuple):
-    """Something to copy: its name, what it is of, and the text itself."""
+    """Something to copy: its name, its origin and its text."""
 
     name: str
     group: str
@@ -43,11 +43,11 @@ class CodeBlock(NamedTuple):
 
 
 async def choose_copy(context: "CommandContext") -> None:
-    """Ask for a part of the conversation and put it on the clipboard."""
+    """Ask for a part of the conversation and copy it to the clipboard."""
     session = context.session
     parts = [] if session is None else list(copy_parts(newest_first(session.log)))
     if not parts:
-        context.say("Nothing has been said yet that could be copied.")
+        context.say("There is nothing to copy yet.")
         return
     items = [
         SelectItem(place, part.name, first_line(part.text), part.group, size(part.text))
@@ -59,14 +59,14 @@ async def choose_copy(context: "CommandContext") -> None:
 
 
 def newest_first(log: "SessionLog") -> Iterator[AppMessage]:
-    """What was said on the branch in use, also what a compaction has taken out of the model's sight."""
+    """Messages of the active branch, including those a compaction removed from context."""
     for node in reversed(log.branch()):
         if node.type == "message" and isinstance(entry := decode_known(log.line(node)), MessageEntry):
             yield entry.message
 
 
 def copy_parts(messages: Iterable[AppMessage], most: int = MAX_MESSAGES) -> Iterator[CopyItem]:
-    """From the newest message on: each as a whole, then the blocks of code in it."""
+    """Newest message first: the whole text, then its code blocks."""
     count = answers = 0
     for message in messages:
         spoken = words_of(message)
@@ -79,13 +79,13 @@ def copy_parts(messages: Iterable[AppMessage], most: int = MAX_MESSAGES) -> Iter
         answers += who == "Answer"
         last = who == "Answer" and answers == 1
         group = "Last answer" if last else "Earlier" if answers else "Since the last answer"
-        yield CopyItem("All of it" if last else who, group, text)
+        yield CopyItem("Everything" if last else who, group, text)
         for code in code_blocks(text) if who != "Command" else ():
             yield CopyItem(f"Code: {code.language}" if code.language else "Code", group, code.text)
 
 
 def words_of(message: AppMessage) -> tuple[str, str] | None:
-    """Who said it, and the text; None for what nobody says."""
+    """The speaker and the text; None if there is nothing to read."""
     match message:
         case UserMessage(content=content):
             return "You", content if isinstance(content, str) else text_of(content)
@@ -100,7 +100,7 @@ def words_of(message: AppMessage) -> tuple[str, str] | None:
 
 
 def code_blocks(text: str) -> list[CodeBlock]:
-    """The fenced blocks of a Markdown text; one that is never closed goes to its end."""
+    """Fenced code blocks of a Markdown text; an unclosed one extends to the end."""
     found: list[CodeBlock] = []
     fence = language = ""
     lines: list[str] = []
@@ -120,7 +120,7 @@ def code_blocks(text: str) -> list[CodeBlock]:
 
 
 def first_line(text: str) -> str:
-    """The first line that says something."""
+    """The first non-empty line."""
     return next((line.strip() for line in text.splitlines() if line.strip()), "")[:SHOWN_CHARS]
 
 

@@ -1,4 +1,4 @@
-"""Shows all keys: what they do, and what is wrong with those of the user's own file."""
+"""Shows all keyboard shortcuts and problems in the user's key bindings."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from tau.tui.input.bindings import Keymap
 
 SHOWN_KEYS = 1
-"""More of them stand behind what they do."""
+"""Further keys are listed after the description."""
 PROBLEMS = "Problems in keybindings.json"
 _GROUPS = (
     ("app.", "", "Screen"),
     ("tui.input.", "", "Editor"),
     ("tui.editor.", "", "Editor"),
     ("tui.select.", "", "Lists"),
-    ("", "sessions", "List of sessions"),
+    ("", "sessions", "Session list"),
     ("", "tree", "Session tree"),
-    ("", "models", "List of models"),
-    ("", "thinking", "List of levels"),
+    ("", "models", "Model list"),
+    ("", "thinking", "Thinking levels"),
     ("", "settings", "Settings"),
 )
 
 
 async def choose_hotkeys(context: "CommandContext") -> None:
-    """All keys, to be searched by what they do or by their names; nothing is changed."""
+    """Show all keys, searchable by description or name; read-only."""
 
     def make(done: Callable[[None], None]) -> Component:
         listed = PickList(
@@ -44,7 +44,7 @@ async def choose_hotkeys(context: "CommandContext") -> None:
         panel = Panel(context.display, "Keys", listed, hints=hints, fit=listed.fit)
 
         def name(item: SelectItem[str] | None) -> None:
-            """What the marked one is called in the file."""
+            """Show the action's name in the file."""
             action = "" if item is None or item.group == PROBLEMS else f"{item.value}, "
             panel.set_title(note=f"{action}{context.paths.keybindings.name}")
 
@@ -56,7 +56,7 @@ async def choose_hotkeys(context: "CommandContext") -> None:
 
 
 class ActionChoices(AllChoices[str]):
-    """Actions are found by their names too, which are not shown with them: rows have no room for them."""
+    """Actions also match by name, which rows have no room to show."""
 
     def matching(self, query: str) -> list[int]:
         found = super().matching(query)
@@ -66,7 +66,7 @@ class ActionChoices(AllChoices[str]):
 
 
 def hotkey_items(keys: "Keymap") -> list[SelectItem[str]]:
-    """First what is wrong, then every action in its group: keys, and what they do."""
+    """Problems first, then every action by group with its keys and description."""
     wrong = [*keys.problems, *map(str, keys.conflicts)]
     items = [SelectItem(f"problem {place}", text, "", PROBLEMS) for place, text in enumerate(wrong)]
     bindings = keys.bindings
@@ -84,7 +84,7 @@ def hotkey_items(keys: "Keymap") -> list[SelectItem[str]]:
 
 
 def group_of(action: str, scope: str) -> str:
-    """Where the action is looked up, as a person calls it."""
+    """The display name of the action's scope."""
     for start, of_scope, group in _GROUPS:
         if (scope and scope == of_scope) or (not scope and start and action.startswith(start)):
             return group

@@ -1,4 +1,4 @@
-"""The models that can be chosen here: those of the tables and of the user's file, which of them have keys."""
+"""Available models: from the catalog and the user's file, and which of them have keys."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,23 +23,23 @@ YOURS = "Your models (enabledModels)"
 
 
 class ModelList(NamedTuple):
-    """All models, and the providers whose models can be used at once."""
+    """All models, and the providers usable now."""
 
     catalog: Catalog
     keys: KeyCredentials
     usable: frozenset[str]
     names: Mapping[str, str]
-    """Of the providers, for people."""
+    """Display names of providers."""
 
     def model(self, key: str) -> Model | None:
         return next((model for model in self.catalog.models if model.key == key), None)
 
     def missing(self, model: Model) -> str:
-        """What to do so that this model can be used; nothing if it can."""
+        """What is needed to use this model; empty if nothing."""
         return "" if model.provider in self.usable else self.keys.describe_missing_key(model.provider)
 
     def with_more(self, models: Iterable[Model], names: Mapping[str, str]) -> "ModelList":
-        """These models can be used too: somebody serves them without a key, or they are in use."""
+        """Also allow these models: a server offers them without a key, or they are in use."""
         there = {model.key for model in self.catalog.models}
         more = [model for model in models if model.key not in there]
         usable = self.usable | {model.provider for model in more}
@@ -51,7 +51,7 @@ class ModelList(NamedTuple):
 
 
 def known_models(paths: "Paths", current: Model | None, environ: Mapping[str, str] = os.environ) -> ModelList:
-    """What is known without asking anybody. Raises ConfigError for a broken file."""
+    """What is known without network access. Raises ConfigError for a broken file."""
     file = load_models_file(paths.models)
     catalog = merge_models(load_catalog(), file)
     keys = KeyCredentials(catalog, AuthFile(paths.auth), LocalRunner(), environ, models=file.keys)
@@ -60,13 +60,13 @@ def known_models(paths: "Paths", current: Model | None, environ: Mapping[str, st
     known = ModelList(catalog, keys, frozenset(usable), names)
     if current is None:
         return known
-    # A key that was given with a flag is not in any file; that the model answers is proof enough.
+    # A key passed as a flag is in no file; that the model answers is proof enough.
     known = known._replace(usable=known.usable | {current.provider})
     return known.with_more([current], {current.provider: current.provider})
 
 
 async def served_models(environ: Mapping[str, str] = os.environ) -> tuple[list[Model], dict[str, str]]:
-    """The models of servers on this machine, and what those are called; none where nobody answers in time."""
+    """Models of local servers and the servers' names; empty if none answers in time."""
     http = HttpTransport(environ)
     try:
         found = await discovery.discover(http, environ)
@@ -79,7 +79,7 @@ async def served_models(environ: Mapping[str, str] = os.environ) -> tuple[list[M
 def model_items(
     known: ModelList, enabled: Sequence[str], *, scoped: bool, separator: str = " · "
 ) -> list[SelectItem[str]]:
-    """The user's own set first, then by provider; what lacks a key comes last. `scoped`: only the set."""
+    """Enabled models first, then by provider; those without a key last. `scoped`: only enabled ones."""
     own = models_in_order(known.catalog, enabled) if enabled else []
     own.sort(key=lambda model: model.provider not in known.usable)
     items = [_item(known, model, YOURS, separator)._replace(hint=_missing(known, model)) for model in own]
@@ -97,12 +97,12 @@ def model_items(
 
 def _item(known: ModelList, model: Model, group: str, separator: str) -> SelectItem[str]:
     usable = model.provider in known.usable
-    named = model.key if group == YOURS else model.id  # a provider's own group need not name it again
+    named = model.key if group == YOURS else model.id  # the group already names the provider
     return SelectItem(model.key, model.name, facts(model, separator, named), group, "", not usable)
 
 
 def _missing(known: ModelList, model: Model) -> str:
-    """Why it cannot be used, in a few words."""
+    """Briefly, why it is unusable."""
     if model.provider in known.usable:
         return ""
     row = known.catalog.provider(model.provider)
@@ -111,7 +111,7 @@ def _missing(known: ModelList, model: Model) -> str:
 
 
 def facts(model: Model, separator: str = " · ", named: str = "") -> str:
-    """What it takes, what it costs for a million tokens in and out, what it can do, and its id."""
+    """Context size, price per million tokens in and out, capabilities and id."""
     free = not model.cost.input and not model.cost.output
     parts = [
         tokens(model.context_window),
@@ -124,7 +124,7 @@ def facts(model: Model, separator: str = " · ", named: str = "") -> str:
 
 
 def tokens(count: int) -> str:
-    """A size as a person reads it: 200K, 1M."""
+    """A readable size: 200K, 1M."""
     if count >= 1_000_000:
         return f"{count / 1_000_000:.1f}".removesuffix(".0") + "M"
     return f"{count / 1000:.0f}K" if count >= 1000 else str(count)

@@ -1,4 +1,4 @@
-"""Chooses the model: by a few letters, by provider, from the user's own set or from all."""
+"""Chooses a model: by search, by provider, from the enabled set or from all."""
 
 import os
 from collections.abc import Callable
@@ -28,14 +28,14 @@ SCOPE, SAVE = "app.models.scope", "app.models.saveDefault"
 class ModelSelection(NamedTuple):
     model: Model
     default: bool = False
-    """Whether new sessions begin with it too."""
+    """Whether to use it for new sessions too."""
 
 
 async def choose_model(context: "CommandContext") -> None:
-    """Ask for a model and go on with it; what serves models on this machine is looked for meanwhile."""
+    """Ask for a model and switch to it, looking for local servers meanwhile."""
     session = context.session
     if session is None:
-        raise TauError("The session is still being opened; try again in a moment.")
+        raise TauError("The session is still opening; try again in a moment.")
     picker = ModelSelector(context, session.model)
     looking = context.start(picker.look_around()) if context.settings.local.discover else None
     try:
@@ -48,7 +48,7 @@ async def choose_model(context: "CommandContext") -> None:
 
 
 async def use(context: "CommandContext", session: "Session", wish: ModelSelection) -> None:
-    """Go on with a model, and begin with it from now on if that is the wish."""
+    """Switch to a model, and make it the default if requested."""
     model = wish.model
     if model.headers:
         with closing(LocalRunner()) as runner:
@@ -59,24 +59,24 @@ async def use(context: "CommandContext", session: "Session", wish: ModelSelectio
     if wish.default:
         save_setting(context, "defaultProvider", model.provider)
         loaded = save_setting(context, "defaultModel", model.id)
-        text = f"{model.name} answers from now on, in new sessions too."
+        text = f"Using {model.name}, also for new sessions."
         origin = loaded.origin("defaultModel")
         if origin.layer == "project":
-            text += f" In this folder {origin.path} names another model, which is used here."
+            text += f" In this folder, {origin.path} sets another model."
         context.say(text)
     else:
         context.hint(f"Model: {model.key}.")
     used = session.compaction.usage().tokens
     if used > model.context_window:
         context.say(
-            f"The conversation has about {used:,} tokens, and {model.name} takes {model.context_window:,}: "
-            "it will be compacted before the next answer, or do it now with /compact.",
+            f"The conversation has about {used:,} tokens; {model.name} accepts {model.context_window:,}. "
+            "It will be compacted before the next answer; /compact does it now.",
             "warning",
         )
 
 
 class ModelSelector:
-    """What the dialog shows; the list grows when servers of this machine have answered."""
+    """The dialog's state; the list grows as local servers answer."""
 
     def __init__(self, context: "CommandContext", current: Model) -> None:
         self._context = context
@@ -89,14 +89,14 @@ class ModelSelector:
         self._show_scope()
 
     def open(self, done: Callable[[ModelSelection | None], None]) -> "Component":
-        """The panel, which answers with a wish."""
+        """The panel, which returns a selection."""
         self._list.on_cancel = lambda: done(None)
         self._list.on_select = lambda item: self._take(item.value, done)
         self._panel.actions[SAVE] = lambda: self._save(done)
         return self._panel
 
     async def look_around(self) -> None:
-        """Ask the usual places of this machine for servers."""
+        """Look for local model servers."""
         models, names = await served_models()
         if models:
             self._known = self._known.with_more(models, names)
@@ -109,22 +109,22 @@ class ModelSelector:
         return model_items(self._known, self._enabled, scoped=self._scoped, separator=separator)
 
     def _hints(self) -> list[Hint]:
-        hints = [Hint(CONFIRM, "use here"), Hint(CANCEL, "leave"), Hint(SAVE, "use, and make it the default")]
+        hints = [Hint(CONFIRM, "use here"), Hint(CANCEL, "leave"), Hint(SAVE, "use and make default")]
         if self._enabled:
-            hints.append(Hint(SCOPE, "show all" if self._scoped else "show your set"))
+            hints.append(Hint(SCOPE, "show all" if self._scoped else "show enabled"))
         return hints
 
     def _toggle(self) -> None:
         if not self._enabled:
-            self._panel.tell("The setting enabledModels names the models of your set; it is empty.", "info")
+            self._panel.tell("No models enabled; list them in the setting enabledModels.", "info")
             return
         self._scoped = not self._scoped
         self._list.set_items(self._items())
         self._show_scope()
 
     def _show_scope(self) -> None:
-        note = "$ for a million tokens in/out"
-        self._panel.set_title(note=f"your set; {note}" if self._scoped else note)
+        note = "$ per million tokens in/out"
+        self._panel.set_title(note=f"enabled models; {note}" if self._scoped else note)
 
     def _take(
         self, key: str, done: Callable[[ModelSelection | None], None], *, default: bool = False
@@ -137,7 +137,7 @@ class ModelSelector:
             self._panel.tell(missing)
         elif default and self._known.catalog.provider(model.provider) is None:
             self._panel.tell(
-                f"{model.name} is served on this machine and is in no table, so it cannot be the default; "
+                f"{model.name} runs locally and is not in the catalog, so it cannot be the default; "
                 f"start tau with --model {model.key}."
             )
         else:

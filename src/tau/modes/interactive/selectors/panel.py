@@ -1,4 +1,4 @@
-"""The frame of every selector: a title, what there is to choose from, a word to the person, the keys."""
+"""The frame of every selector: title, content, message and key hints."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -21,14 +21,14 @@ CONFIRM, CANCEL = "tui.select.confirm", "tui.select.cancel"
 MIN_LIST_ROWS = 5
 MAX_MESSAGE_ROWS = 3
 ROWS_FOR_TWO = 16
-"""From this height of the terminal on, the keys may take two rows."""
+"""From this terminal height on, key hints may take two rows."""
 
 Fit: TypeAlias = Callable[[int, int], None]
-"""Takes the rows there are for the inside and their width, before it is drawn."""
+"""Receives the rows and width available to the content before it is drawn."""
 
 
 class Hint(NamedTuple):
-    """A key that works now, by the action it stands for, and what it does in a word or two."""
+    """An active key, by action, with a short description."""
 
     action: str
     text: str
@@ -38,9 +38,9 @@ Hints: TypeAlias = Sequence[Hint] | Callable[[], Sequence[Hint]]
 
 
 class Panel(LiveComponent):
-    """Never higher than the terminal. `actions` are looked up before the inside gets a key.
+    """Never taller than the terminal. `actions` handle keys before the content does.
 
-    `note` stands at the right end of the title. What `tell` says stays until the next key.
+    `note` is at the right end of the title. A `tell` message stays until the next key.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Panel(LiveComponent):
         self.inside = inside
         self.actions = dict(actions or {})
         self.on_key: Callable[[], object] | None = None
-        """Told after each key, whatever it did."""
+        """Called after each key."""
         self._display = display
         self._title = clean_line(title)
         self._note = clean_line(note)
@@ -72,7 +72,7 @@ class Panel(LiveComponent):
 
     @property
     def focused(self) -> bool:
-        """The focus is the inside's."""
+        """The content has the focus."""
         return self.inside.focused
 
     @focused.setter
@@ -80,12 +80,12 @@ class Panel(LiveComponent):
         self.inside.focused = focused
 
     def set_title(self, title: str | None = None, note: str | None = None) -> None:
-        """Another title, another note at its end, or both."""
+        """Change the title, the note, or both."""
         self._title = self._title if title is None else clean_line(title)
         self._note = self._note if note is None else clean_line(note)
 
     def tell(self, text: str, level: NoticeLevel = "warning") -> None:
-        """Say something above the keys, until the next one is pressed."""
+        """Show a message above the key hints until the next key press."""
         self._message = clean_line(text)
         self._level = level
         self._display.request_render()
@@ -116,7 +116,7 @@ class Panel(LiveComponent):
         changed = told != self._drawn_for
         above, below = (self._parts[0], self._parts[2]) if not changed else self._around(width, height, hints)
         if self._display.theme.linear and self._announced != (self._title, self._note, hints):
-            # A screen reader is told what is chosen, and nothing else that came with it: so the title first.
+            # A screen reader announces only the selection, so add the title first.
             self._announced = (self._title, self._note, hints)
             self._display.timer.call_soon(self._display.request_render)
             return [*above, *below]
@@ -141,13 +141,13 @@ class Panel(LiveComponent):
             below += [theme[token](row) for row in rows[:most]]
         keys = [(self._display.keys.label(hint.action), hint.text) for hint in hints]
         shown = [(key, text) for key, text in keys if key]
-        if not below or height >= ROWS_FOR_TWO:  # on a low screen, the word to the person stands there
+        if not below or height >= ROWS_FOR_TWO:  # on a short screen, the message goes here
             below += key_rows(theme, shown, width, 2 if height >= ROWS_FOR_TWO else 1)
         return [title_row(theme, self._title, self._note, width)], below
 
 
 def title_row(theme: "Theme", title: str, note: str, width: int) -> str:
-    """A line across with a title in it, and at its end as much of the note as there is room for."""
+    """A rule with the title, and as much of the note as fits at its end."""
     symbols = theme.symbols
     if theme.linear:
         return truncate(f"{title} ({note})" if note else title, width, symbols.ellipsis)
@@ -166,7 +166,7 @@ def title_row(theme: "Theme", title: str, note: str, width: int) -> str:
 
 
 def key_rows(theme: "Theme", keys: Sequence[tuple[str, str]], width: int, most: int) -> list[str]:
-    """Keys with what they do; what does not fit into so many rows is left out, the last ones first."""
+    """Key hints; those that do not fit into the rows are dropped, last ones first."""
     if theme.linear:
         words = ", ".join(f"{key} {text}" for key, text in keys)
         return wrap(f"Keys: {words}.", width) if words else []
@@ -187,7 +187,7 @@ def key_rows(theme: "Theme", keys: Sequence[tuple[str, str]], width: int, most: 
 
 
 def list_rows(display: "Display", room: int) -> int:
-    """How many rows a list shows that has this much room: at most half of the screen, or five."""
+    """How many rows a list gets in this space: at most half of the screen, or five."""
     return max(1, min(room, max(MIN_LIST_ROWS, display.terminal.rows // 2)))
 
 
@@ -200,7 +200,7 @@ async def ask_line(
     validate: Callable[[str], str | None] | None = None,
     verb: str = "save",
 ) -> str | None:
-    """One line of text in a panel; None where the person leaves it."""
+    """Ask for one line of text in a panel; None if canceled."""
 
     def make(done: Callable[[str | None], None]) -> Component:
         field = InputField(

@@ -1,4 +1,4 @@
-"""A list in a panel: as high as the terminal allows, and what cannot be taken can still be looked at."""
+"""A list in a panel: as tall as the terminal allows; disabled items can be highlighted."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class AllChoices(Choices[T]):
-    """What is disabled looks so, but is reached like all else: a person wants to know why it is."""
+    """Disabled items look disabled but can be reached, so that the panel can say why."""
 
     def at(self, place: int) -> SelectItem[T] | None:
         return self.items[self.order[place]] if 0 <= place < len(self.order) else None
@@ -29,13 +29,13 @@ class AllChoices(Choices[T]):
         return max(0, min(start, len(self.order) - 1))
 
     def matching(self, query: str) -> list[int]:
-        """What can be taken comes first, however well the rest matches."""
+        """Enabled items come first, however well the others match."""
         found = super().matching(query)
         return sorted(found, key=lambda index: self.items[index].disabled) if query.strip() else found
 
 
 class PickList(SelectList[T], Generic[T]):
-    """`on_select` may get an item that is disabled: it is for the owner to say what is missing."""
+    """`on_select` may get a disabled item; the owner says what is missing."""
 
     def __init__(self, display: "Display", items: Iterable[SelectItem[T]] = (), **options: Any) -> None:
         self._display = display
@@ -43,7 +43,7 @@ class PickList(SelectList[T], Generic[T]):
         super().__init__(display.theme, display.keys, items, **{"kind": AllChoices, **options})
 
     def fit(self, rows: int, width: int) -> None:
-        """Take no more rows than there are."""
+        """Limit the list to the available rows."""
         below = self.choices.has_descriptions and width < COLUMN_WIDTH and not self._display.theme.linear
         around = self._filterable + 1 + (DESCRIPTION_ROWS + 1 if below else 0)
         self.max_rows = list_rows(self._display, rows - around)
@@ -58,7 +58,7 @@ class PickList(SelectList[T], Generic[T]):
         return len(self.choices.items)
 
     def change(self, index: int, *, label: str | None = None, description: str | None = None) -> None:
-        """Other words for one of the items, by its place in what was set; it is found as before."""
+        """Change the label or description of an item by index; searching is unaffected."""
         items = self.choices.items
         if label is not None:
             items[index] = items[index]._replace(label=clean_line(label))
@@ -78,7 +78,7 @@ async def pick(
     note: str = "",
     **options: Any,
 ) -> T | None:
-    """The value that a person takes from a list, or None. `actions` get the panel and its list."""
+    """The value chosen from a list, or None. `actions` get the panel and its list."""
 
     def make(done: Callable[[T | None], None]) -> Component:
         chosen = PickList(context.display, items, on_cancel=lambda: done(None), **options)

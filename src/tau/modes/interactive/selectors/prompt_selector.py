@@ -1,4 +1,4 @@
-"""Ctrl+R: what was asked before, in this session and in all others, searched while one types."""
+"""Ctrl+R: searches prompt history, of this session and all others."""
 
 import time
 from collections.abc import Callable
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 MAX_FILTER_CHARS = 80
 LABEL_CHARS = 400
-HINTS = (Hint(CONFIRM, "put it into the editor"), Hint(CANCEL, "leave"))
+HINTS = (Hint(CONFIRM, "insert into the editor"), Hint(CANCEL, "leave"))
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
 async def choose_prompt(context: "CommandContext") -> None:
-    """Puts the chosen one into the editor; undo brings back what stood there."""
+    """Insert the chosen prompt into the editor; undo restores the previous text."""
     found = await context.recall.all()
     if not found:
-        context.hint("Nothing was asked before.")
+        context.hint("The prompt history is empty.")
         return
     now = now_ms()
     items = [_item(number, prompt, now) for number, prompt in enumerate(found)]
@@ -37,7 +37,7 @@ async def choose_prompt(context: "CommandContext") -> None:
             choices.set_filter(written)
             if choices.selected is None:
                 choices.set_filter("")
-        return Panel(context.display, "What was asked before", choices, hints=HINTS, fit=choices.fit)
+        return Panel(context.display, "Prompt history", choices, hints=HINTS, fit=choices.fit)
 
     chosen = await context.ask(make)
     if chosen is not None:
@@ -51,7 +51,7 @@ def _item(number: int, prompt: "PastPrompt", now: int) -> SelectItem[int]:
 
 
 def _age(time_ms: int, now: int) -> str:
-    """How long ago that was, in a few letters; a date if it was long ago."""
+    """The age in a few letters; a date if it is old."""
     if not time_ms:
         return ""
     seconds = max(now - time_ms, 0) // 1000

@@ -1,4 +1,4 @@
-"""What the list of sessions does with files and the index; each function runs on a thread of its own."""
+"""File and index operations of the session list; each function runs on a separate thread."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -30,12 +30,12 @@ SNIPPET_CHARS = 90
 
 
 class SessionLocation(NamedTuple):
-    """Where the sessions are, seen from a working folder."""
+    """Where sessions are stored, relative to a working folder."""
 
     index_file: Path
     root: Path
     folder: Path
-    """Of the sessions of this working folder."""
+    """Sessions of this working folder."""
     flat: bool
     cwd: str
     trash: Path
@@ -43,7 +43,7 @@ class SessionLocation(NamedTuple):
 
 
 class SessionItem(NamedTuple):
-    """A session as the list shows it: a title on one line, its working folder for people."""
+    """A session as listed: a one-line title and a readable working folder."""
 
     row: SessionRow
     title: str
@@ -51,7 +51,7 @@ class SessionItem(NamedTuple):
 
 
 def place_of(current: "CurrentSession") -> SessionLocation:
-    """The folders that this run keeps its sessions in, also where a flag has named another one."""
+    """The session folders of this run, including one set by a flag."""
     paths, cwd = current.paths, current.cwd
     file = None if current.session is None else current.session.log.path
     root, flat = paths.sessions, False
@@ -66,7 +66,7 @@ def place_of(current: "CurrentSession") -> SessionLocation:
 def list_sessions(
     place: SessionLocation, *, everywhere: bool, sort: Sort, progress: Callable[[int, int], None]
 ) -> tuple[list[SessionItem], list[str]]:
-    """The sessions in their order, and what there is to say about the index."""
+    """The sorted sessions, and warnings about the index."""
     with SessionIndex(place.index_file, place.root, flat=place.flat) as index:
         index.on_progress = progress
         rows = index.sessions(None if everywhere or place.flat else place.folder)
@@ -79,7 +79,7 @@ def list_sessions(
 
 
 def in_order(found: Iterable[SessionItem], sort: Sort) -> list[SessionItem]:
-    """By time: the latest first; by name; by size: the largest first."""
+    """By time: latest first; by name; by size: largest first."""
     if sort == "name":
         return sorted(found, key=lambda one: one.title.lower())
     if sort == "size":
@@ -88,7 +88,7 @@ def in_order(found: Iterable[SessionItem], sort: Sort) -> list[SessionItem]:
 
 
 def search_sessions(place: SessionLocation, text: str, *, everywhere: bool) -> dict[bytes, str]:
-    """The sessions in which all words were said, each with a piece of what was said."""
+    """Sessions containing all words, each with an excerpt."""
     words = text.split()
     if not words:
         return {}
@@ -103,13 +103,13 @@ def search_sessions(place: SessionLocation, text: str, *, everywhere: bool) -> d
 
 
 def preview(place: SessionLocation, file: bytes) -> SessionPreview:
-    """What the index has of a session."""
+    """The session's preview from the index."""
     with SessionIndex(place.index_file, place.root, flat=place.flat) as index:
         return previews.preview(index, file)
 
 
 def open_elsewhere(files: Iterable[bytes]) -> dict[bytes, bool]:
-    """Which of the sessions somebody is writing at this moment."""
+    """Which sessions another process is writing."""
     found = {}
     for file in files:
         try:
@@ -120,17 +120,17 @@ def open_elsewhere(files: Iterable[bytes]) -> dict[bytes, bool]:
         try:
             found[file] = not try_lock(fd)
         finally:
-            os.close(fd)  # and with it the lock
+            os.close(fd)  # this also releases the lock
     return found
 
 
 def rename(place: SessionLocation, file: bytes, name: str) -> None:
-    """Give a session another name; raises SessionError where another tau has it."""
+    """Rename a session. Raises SessionError if another tau has it open."""
     path = Path(os.fsdecode(file))
     try:
         log = SessionLog.open(path, blobs=place.blobs)
     except SessionLocked:
-        raise SessionLocked(f"{path.name} is open in another tau; name it there.") from None
+        raise SessionLocked(f"{path.name} is open in another tau; rename it there.") from None
     with closing(log):
         name = one_line(name, NAME_CHARS)
         if name != (log.name or ""):
@@ -138,7 +138,7 @@ def rename(place: SessionLocation, file: bytes, name: str) -> None:
 
 
 def delete(place: SessionLocation, file: bytes, title: str) -> str:
-    """Put a session into the trash; the id by which it can be brought back."""
+    """Move a session to the trash; returns the id to restore it by."""
     path = Path(os.fsdecode(file))
     try:
         return Trash(place.trash).put(path, title).id

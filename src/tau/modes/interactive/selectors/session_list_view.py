@@ -1,4 +1,4 @@
-"""The list of sessions on the screen: found by their titles and by what was said in them, with a preview."""
+"""The session list: searchable by title and content, with a preview."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 CLOSELY_RANKED = 300
 OPEN = "open elsewhere"
 SIDE_WIDTH = 100
-"""From this width on, the preview stands beside the list."""
+"""From this width on, the preview is beside the list."""
 BELOW_ROWS = 28
-"""From this height of the terminal on, it stands below, where it has no place beside."""
+"""From this terminal height on, it is below, if it does not fit beside."""
 MAX_BELOW = 7
 MIN_SAME_CHARS = 20
 
 
 class SessionChoices(AllChoices[bytes]):
-    """A title that holds the words counts most, then what was said, then letters that are scattered.
+    """Titles containing the words rank first, then content matches, then fuzzy ones.
 
-    To make it takes a while with thousands of sessions: not in the event loop.
+    Slow to build for thousands of sessions: keep it off the event loop.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class SessionChoices(AllChoices[bytes]):
         self.label_width = min(max((len(one.title) for one in found), default=0), MAX_LABEL_WIDTH)
         self.places = {one.row.file: place for place, one in enumerate(found)}
         self.said: Sequence[int] = ()
-        """Where all words were said, for the query at hand."""
+        """Sessions containing all words of the current query."""
         self._titles = Ranker([one.title for one in found], CLOSELY_RANKED)
         self._told = [f"{item.label} {item.group}".lower() for item in self.items]
         self.narrow("")
@@ -64,15 +64,15 @@ class SessionChoices(AllChoices[bytes]):
 
 
 class SessionList(PickList[bytes]):
-    """Items by the paths of their files."""
+    """Items keyed by file path."""
 
     def __init__(self, display: "Display", current: bytes | None) -> None:
         self._noted: list[int] = []
-        super().__init__(display, (), current=current, empty_text="Reading the sessions ...")
+        super().__init__(display, (), current=current, empty_text="Reading sessions ...")
         self.set_choices(SessionChoices())
 
     def show(self, sessions: SessionChoices, empty_text: str) -> None:
-        """These sessions in this order; the selection stays if it is among them."""
+        """Show these sessions in this order, keeping the selection if possible."""
         before = self.selected
         self.empty_text = empty_text
         self._noted = []
@@ -81,7 +81,7 @@ class SessionList(PickList[bytes]):
             self.select(self.current)
 
     def note_said(self, said: Mapping[bytes, str]) -> None:
-        """Where the words of the filter were said: these are shown too, with a piece of what was said."""
+        """Also show sessions whose content matches the filter, with an excerpt."""
         choices = self.choices
         assert isinstance(choices, SessionChoices)
         was_first = self.selected is None or choices.place_of(self.selected.value) == 0
@@ -89,7 +89,7 @@ class SessionList(PickList[bytes]):
             self.change(place, description="")
         found = {choices.places[file]: text for file, text in said.items() if file in choices.places}
         for place, text in found.items():
-            if choices.items[place].label[:MIN_SAME_CHARS] not in text:  # else the title says it
+            if choices.items[place].label[:MIN_SAME_CHARS] not in text:  # otherwise the title matches
                 self.change(place, description=text)
         self._noted = list(found)
         choices.said = self._noted
@@ -99,7 +99,7 @@ class SessionList(PickList[bytes]):
             self.select_first()
 
     def note_open(self, files: Iterable[bytes]) -> None:
-        """Say of these that another window has them."""
+        """Mark these as open in another window."""
         choices = self.choices
         assert isinstance(choices, SessionChoices)
         for file in files:
@@ -119,7 +119,7 @@ def session_item(one: SessionItem, sort: Sort, *, by_folder: bool) -> SelectItem
 
 
 class SessionBody(LiveComponent):
-    """The list, and beside it or below it what the highlighted session is about."""
+    """The list, with a preview of the highlighted session beside or below it."""
 
     def __init__(self, display: "Display", sessions: SessionList) -> None:
         self._display = display
@@ -139,7 +139,7 @@ class SessionBody(LiveComponent):
         self.sessions.focused = focused
 
     def show(self, found: SessionItem | None, preview: SessionPreview | None) -> None:
-        """What the preview tells; nothing while it is not known."""
+        """Update the preview; blank while it is unknown."""
         about = () if found is None or preview is None else tuple(self._lines(found, preview))
         if about != self._about:
             self._about = about
@@ -196,7 +196,7 @@ class SessionBody(LiveComponent):
         return [*rows, rule, *about, *[""] * (self._below - 1 - len(about))]
 
     def _wrapped(self, width: int, most: int) -> list[str]:
-        """As many rows as there is room for; each text gets a share of them."""
+        """As many rows as fit; each text gets a share."""
         theme, room = self._display.theme, max(width, 1)
         texts = self._about
         rows: list[str] = []
@@ -218,7 +218,7 @@ def preview_lines(found: SessionItem, preview: SessionPreview, separator: str = 
     lines = [separator.join(clean_line(part) for part in parts if part)]
     lines += [f"You: {clean_line(text)}" for text in preview.prompts]
     if preview.more > 0:
-        lines.append(f"and {preview.more:,} more of yours")
+        lines.append(f"and {preview.more:,} more prompts")
     if preview.answer:
         lines.append(f"Last answer: {clean_line(preview.answer)}")
     return lines

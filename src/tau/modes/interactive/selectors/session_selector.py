@@ -1,4 +1,4 @@
-"""Chooses a session to go on with: of this folder or of all, by title or by what was said in it."""
+"""Chooses a session to resume: from this folder or all, by title or content."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ trashes = late("tau.coding.session.storage.trash")
 PATH, SORT = "app.session.togglePath", "app.session.toggleSort"
 RENAME, DELETE = "app.session.rename", "app.session.delete"
 PAUSE_S = 0.12
-"""How long nobody must have typed before it is searched what was said."""
+"""Search the content after this pause in typing."""
 MANY_FILES = 500
 MAX_PREVIEWS = 200
 _BY = {"time": "by time", "name": "by name", "size": "by size"}
@@ -38,7 +38,7 @@ class SessionSelection(NamedTuple):
 
 
 async def choose_session(context: "CommandContext") -> None:
-    """Ask for a session and go on with it. Renaming and deleting lead back to the list."""
+    """Ask for a session and resume it. Renaming and deleting return to the list."""
     picker = SessionSelector(context)
     working = context.start(picker.work())
     try:
@@ -52,7 +52,7 @@ async def choose_session(context: "CommandContext") -> None:
 
 
 class SessionSelector:
-    """What the dialog shows. Everything slow happens in `work`, on threads, one thing after the other."""
+    """The dialog's state. Slow work runs in `work`, on threads, one task at a time."""
 
     def __init__(self, context: "CommandContext") -> None:
         self._context = context
@@ -75,7 +75,7 @@ class SessionSelector:
         self._panel.actions |= {PATH: self._toggle_path, SORT: self._toggle_sort}
 
     def open(self, done: Callable[[SessionSelection | None], None]) -> "Component":
-        """The panel, which answers with a wish."""
+        """The panel, which returns a selection."""
 
         def wish(kind: Literal["resume", "rename", "delete"]) -> None:
             item = self._list.selected
@@ -88,7 +88,7 @@ class SessionSelector:
         return self._panel
 
     async def work(self) -> None:
-        """List, search, look into what is shown: whatever the dialog needs, until it is cancelled."""
+        """List, search and preview as the dialog needs, until canceled."""
         self._wake.set()
         while True:
             await self._wake.wait()
@@ -129,17 +129,17 @@ class SessionSelector:
         sessions = await asyncio.to_thread(SessionChoices, found, self._sort, by_folder=self._everywhere)
         self._found = {one.row.file: one for one in found}
         self._locks, self._searched = {}, ""
-        where = "There are no sessions yet."
+        where = "No sessions yet."
         if not self._everywhere:
             key = self._context.display.keys.label(PATH)
-            where = f"There are no sessions of this folder yet; {key} shows those of all folders."
+            where = f"No sessions in this folder yet; {key} shows all folders."
         self._list.show(sessions, where)
         scope = "all folders" if self._everywhere else "this folder"
-        self._panel.set_title(note=f"{len(found):,} of {scope}, {_BY[self._sort]}")
+        self._panel.set_title(note=f"{len(found):,} in {scope}, {_BY[self._sort]}")
         self._context.display.request_render()
 
     async def _search(self) -> None:
-        """What was said, once nobody types any more."""
+        """Search the content once typing pauses."""
         text = self._list.filter_text
         if text.strip():
             await sleep(self._context.display.timer, PAUSE_S)
@@ -153,7 +153,7 @@ class SessionSelector:
             self._context.display.request_render()
 
     async def _look_at_view(self) -> None:
-        """Which of those in view are open elsewhere, and a preview of the highlighted one."""
+        """Check which visible sessions are open elsewhere, and preview the highlighted one."""
         unknown = [item.value for item in self._list.in_view if item.value not in self._locks]
         if unknown:
             self._locks |= await asyncio.to_thread(files.open_elsewhere, unknown)
@@ -169,7 +169,7 @@ class SessionSelector:
 
     def _hints(self) -> list[Hint]:
         return [
-            Hint(CONFIRM, "go on with it"),
+            Hint(CONFIRM, "resume"),
             Hint(CANCEL, "leave"),
             Hint(PATH, "this folder" if self._everywhere else "all folders"),
             Hint(SORT, "sort"),
@@ -191,24 +191,24 @@ class SessionSelector:
         self._wake.set()
 
     def resume(self, found: SessionItem) -> None:
-        """Leave the session for this one."""
+        """Switch to this session."""
         if found.row.file == self._current:
-            self._context.say("This is the session that you are in.")
+            self._context.say("You are already in this session.")
             return
         notice = ""
         cwd = found.row.summary.cwd
         if cwd and cwd != self._place.cwd:
-            notice = f"This conversation was held in {found.folder}; it goes on in {self._place.cwd}."
+            notice = f"This session was in {found.folder}; it continues in {self._place.cwd}."
         self._context.actions.leave(
             switches.SessionSwitch("resume", session=str(found.row.path), notice=notice)
         )
 
     async def rename(self, found: SessionItem) -> None:
-        """Ask for another name; an empty one takes the name away."""
+        """Ask for a new name; an empty one removes it."""
         session = self._context.session
         shown = found.row.summary.shown_name
         name = await ask_line(
-            self._context, f"Name of {found.title}", shown, placeholder="no name", verb="rename"
+            self._context, f"Rename {found.title}", shown, placeholder="no name", verb="rename"
         )
         if name is None:
             return
@@ -223,21 +223,21 @@ class SessionSelector:
         self._reload()
 
     async def delete(self, found: SessionItem) -> None:
-        """Ask, and move it to the trash."""
+        """Confirm, then move the session to the trash."""
         if found.row.file == self._current:
-            self._panel.tell("This is the session that you are in; begin another one first (/new).")
+            self._panel.tell("You are in this session; start another one first (/new).")
             return
         days = trashes.KEPT_DAYS
         items = [
-            SelectItem(False, "Keep it", "nothing is changed"),
-            SelectItem(True, "Move it to the trash", f"tau sessions restore brings it back, for {days} days"),
+            SelectItem(False, "Keep", "change nothing"),
+            SelectItem(True, "Move to trash", f"restore it with tau sessions restore within {days} days"),
         ]
         title = f"Delete {found.title}?"
-        if not await pick(self._context, title, items, verb="do it", filterable=False):
+        if not await pick(self._context, title, items, verb="confirm", filterable=False):
             return
         try:
             id = await asyncio.to_thread(files.delete, self._place, found.row.file, found.title)
-            self._panel.tell(f"It is in the trash: tau sessions restore {id} brings it back.", "info")
+            self._panel.tell(f"Moved to the trash; restore it with tau sessions restore {id}.", "info")
         except TauError as error:
             self._panel.tell(str(error))
         self._reload()

@@ -1,4 +1,4 @@
-"""Settings that a selector changes: written to the user's file, read again, and seen at once."""
+"""Setting changes from a selector: written to the user's file, reloaded and applied."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from tau.modes.interactive.command_context import CommandContext
 
 LIVE_GROUPS = frozenset({"theme", "statusLine", "display", "interaction", "branchSummary"})
-"""Groups that the screen reads whenever it needs them; a session keeps all others as it found them."""
+"""Groups the screen reads live; a session keeps all others as it loaded them."""
 NEEDS_RESTART = frozenset({"display.screenReader", "display.hardwareCursor", "display.tabWidth"})
 
 
 def read_settings(context: "CommandContext") -> LoadedSettings:
-    """The settings as the files are now, below what this run sets. Raises TauError."""
+    """The settings from the files plus this run's overrides. Raises TauError."""
     return load_settings(
         context.paths,
         context.cwd,
@@ -27,26 +27,26 @@ def read_settings(context: "CommandContext") -> LoadedSettings:
 
 
 def save_setting(context: "CommandContext", key: str, value: Any) -> LoadedSettings:
-    """Write one value to the user's file. Raises TauError where that cannot be done."""
+    """Write one value to the user's file. Raises TauError on failure."""
     set_setting(context.paths, key, json.encode(value).decode())
     return _read_again(context)
 
 
 def forget_setting(context: "CommandContext", key: str) -> LoadedSettings:
-    """Take one value out of the user's file."""
+    """Remove one value from the user's file."""
     reset_setting(context.paths, key)
     return _read_again(context)
 
 
 def _read_again(context: "CommandContext") -> LoadedSettings:
-    """The settings as the files are now, in force from here on."""
+    """Reload the settings and apply them."""
     loaded = read_settings(context)
     show(context, loaded.settings)
     return loaded
 
 
 def with_value(settings: Settings, key: str, value: Any) -> Settings:
-    """The same settings with one other value. Raises ValidationError where it does not fit."""
+    """The settings with one value changed. Raises ValidationError if it is invalid."""
     plain = to_builtins(settings)
     *groups, name = key.split(".")
     members = plain
@@ -57,19 +57,19 @@ def with_value(settings: Settings, key: str, value: Any) -> Settings:
 
 
 def is_live(key: str) -> bool:
-    """Whether the screen can show at once what another value means."""
+    """Whether the screen can preview another value."""
     return key.partition(".")[0] in LIVE_GROUPS and key not in NEEDS_RESTART
 
 
 def takes_effect(key: str) -> str:
-    """When a change is seen, if not at once."""
+    """When a change takes effect, if not at once."""
     if key in NEEDS_RESTART:
-        return "when tau is started again"
-    return "" if is_live(key) else "with the next session"
+        return "after restarting tau"
+    return "" if is_live(key) else "in the next session"
 
 
 def show(context: "CommandContext", settings: Settings) -> None:
-    """Let these settings be in force, and let the screen look like it."""
+    """Apply these settings to the screen."""
     before, context.current.settings = context.settings, settings
     now, was = settings.display, before.display
     if before.theme != settings.theme or was.reduced_motion != now.reduced_motion:
@@ -77,7 +77,7 @@ def show(context: "CommandContext", settings: Settings) -> None:
     if before.status_line != settings.status_line:
         context.status_line.refresh()
     if was.hide_thinking != now.hide_thinking and context.transcript.toggle_thinking() != now.hide_thinking:
-        context.transcript.toggle_thinking()  # a key had hidden it, or shown it, before
+        context.transcript.toggle_thinking()  # a key may have toggled it
     drawn = ("show_images", "max_inline_images", "hyperlinks", "show_token_usage")
     if any(getattr(was, name) != getattr(now, name) for name in drawn) and not context.current.running:
         context.transcript.rebuild(elsewhere=False)

@@ -1,4 +1,4 @@
-"""Settings as rows of a list: what kind each is, in which tab it stands, and how a typed text is meant."""
+"""Settings as list rows: their kind, their tab, and how typed text is parsed."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ _LAYERS = {
     "default": "the default",
     "user": "your settings.json",
     "project": "this project",
-    "file": "a file of --config",
+    "file": "a --config file",
     "flag": "this run (a flag or --config)",
 }
 
@@ -44,7 +44,7 @@ class SettingsTab(NamedTuple):
 
 
 def tabs() -> list[SettingsTab]:
-    """All settings by tab; what no tab names comes last."""
+    """All settings by tab; the rest come last."""
     by_head = {head: name for name, heads in TABS.items() for head in heads}
     found: dict[str, list[str]] = {name: [] for name in (*TABS, OTHER)}
     for declared in describe_settings():
@@ -53,13 +53,13 @@ def tabs() -> list[SettingsTab]:
 
 
 def setting_rows(loaded: LoadedSettings, choices: Mapping[str, Sequence[str]]) -> dict[str, SettingRow]:
-    """A row for every setting. `choices` names the values of texts that are no free texts, such as themes."""
+    """A row for every setting. `choices` lists the allowed values of text settings, such as themes."""
     values = setting_values(loaded.settings)
     return {one.key: row_of(one, values[one.key], choices.get(one.key, ())) for one in describe_settings()}
 
 
 def row_of(declared: Declared, value: Any, choices: Sequence[str] = ()) -> SettingRow:
-    """One setting with the value that it has."""
+    """One setting with its value."""
     kind, allowed = kind_of(declared.annotation.__origin__)
     (meta,) = declared.annotation.__metadata__
     if choices and kind == "text":
@@ -80,7 +80,7 @@ def row_of(declared: Declared, value: Any, choices: Sequence[str] = ()) -> Setti
 
 
 def kind_of(annotation: Any) -> tuple[SettingKind, tuple[Value, ...]]:
-    """How a value of this type is changed, and the values to choose from."""
+    """How a value of this type is edited, and its allowed values."""
     origin = get_origin(annotation)
     if annotation is bool:
         return "toggle", ()
@@ -104,7 +104,7 @@ def step_of(default: Any) -> float:
 
 
 def shown(value: Any) -> Value:
-    """A value as a row holds it: lists with commas, objects as JSON, nothing as nothing."""
+    """A value as shown in a row: lists with commas, objects as JSON, None as empty."""
     if value is None:
         return ""
     if isinstance(value, list):
@@ -116,7 +116,7 @@ def shown(value: Any) -> Value:
 
 
 def meant(declared: Declared, value: Value) -> Any:
-    """What a row's value is in the file; None: the setting is to be taken out."""
+    """The value to store in the file; None removes the setting."""
     annotation = declared.annotation.__origin__
     if get_origin(annotation) is list:
         return [part.strip() for part in str(value).split(",") if part.strip()]
@@ -126,16 +126,16 @@ def meant(declared: Declared, value: Value) -> Any:
 
 
 def facts(declared: Declared, loaded: LoadedSettings) -> str:
-    """Where the value comes from, what it would be otherwise, when a change is seen, who may set it."""
+    """Where the value comes from, its default, when a change takes effect, and who may set it."""
     origin = loaded.origin(declared.key)
     where = _LAYERS[origin.layer]
     parts = [f"From {where}" if origin.path is None or origin.layer == "user" else f"From {origin.path}"]
     if origin.layer != "default":
         parts.append(f"default {_default(declared.default)}")
     if effect := takes_effect(declared.key):
-        parts.append(f"a change is seen {effect}")
+        parts.append(f"changes take effect {effect}")
     if declared.scope == "user":
-        parts.append("only you can set it, a project cannot")
+        parts.append("projects cannot set it")
     return "; ".join(parts) + "."
 
 

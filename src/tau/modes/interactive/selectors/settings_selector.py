@@ -1,4 +1,4 @@
-"""Looks at the settings and changes them: by tab, by a few letters, each seen as soon as it is changed."""
+"""Shows and changes settings: by tab or search, applied immediately."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -42,15 +42,15 @@ HINTS = (
     Hint(CONFIRM, "change"),
     Hint(CANCEL, "leave"),
     Hint(NEXT, "next group"),
-    Hint(RESET, "back to the default"),
+    Hint(RESET, "reset to default"),
 )
-EDIT_HINTS = (Hint(CONFIRM, "take it"), Hint(CANCEL, "leave it as it was"))
+EDIT_HINTS = (Hint(CONFIRM, "apply"), Hint(CANCEL, "cancel"))
 READ_HINTS = (Hint(CANCEL, "close"),)
 INFO_ROWS = 2
 
 
 async def choose_settings(context: "CommandContext") -> None:
-    """Show all settings until the person has had enough; each change is in the file at once."""
+    """Show all settings until closed; each change is saved at once."""
     choosing = SettingsSelector(context)
     try:
         await context.ask(choosing.open)
@@ -59,7 +59,7 @@ async def choose_settings(context: "CommandContext") -> None:
 
 
 class SettingsSelector:
-    """The values that are in force, and what a change of one of them does."""
+    """The current values, and what changing one does."""
 
     def __init__(self, context: "CommandContext") -> None:
         self._context = context
@@ -78,7 +78,7 @@ class SettingsSelector:
         return self._panel
 
     def close(self) -> None:
-        """What was only tried out is over."""
+        """End any preview."""
         if self._context.settings != self._loaded.settings:
             show(self._context, self._loaded.settings)
 
@@ -101,7 +101,7 @@ class SettingsSelector:
         )
 
     def _change(self, key: str, value: Value) -> None:
-        """Write it, and say so if it does not count here."""
+        """Save the value, and say so if something overrides it."""
         declared = settings_by_key()[key]
         wanted = meant(declared, value)
         problem = None if wanted is None else value_problem(declared, wanted)
@@ -119,12 +119,12 @@ class SettingsSelector:
         origin = self._loaded.origin(key)
         if origin.layer not in ("user", "default"):
             by = origin.path or "a flag of this run"
-            self._panel.tell(f"It is in your settings now, but here {by} sets it, and wins.")
+            self._panel.tell(f"Saved to your settings, but {by} overrides it here.")
 
     def _reset(self, key: str) -> None:
         self._try(lambda: self._written(key, None))
         if self._loaded.origin(key).layer == "default":
-            self._panel.tell("This is the default again.", "info")
+            self._panel.tell("Reset to default.", "info")
         self._refresh()
 
     def _try(self, do: Callable[[], None]) -> None:
@@ -134,7 +134,7 @@ class SettingsSelector:
             self._panel.tell(str(error), "error")
 
     def _preview(self, key: str, value: Value) -> None:
-        """Let the screen look as it would with this value."""
+        """Preview this value on the screen."""
         if is_live(key):
             with suppress(ValidationError):
                 show(self._context, with_value(self._loaded.settings, key, value))
@@ -144,14 +144,14 @@ class SettingsSelector:
         lines = (
             f"Now: {setting.value or '{}'}",
             "",
-            f"It is an object with names of its own. Write it in {file}, or:",
+            f"This setting is an object. Edit it in {file}, or run:",
             f"tau config set {setting.key} '{{\"name\": ...}}'",
         )
         return HelpText(self._context.display, lines, lambda: done(None))
 
 
 class SettingsBody(LiveComponent):
-    """Tabs, the settings of one of them, and facts about the highlighted one. A search looks in all tabs."""
+    """Tabs, the settings of one, and details of the highlighted one. Search covers all tabs."""
 
     def __init__(self, display: "Display", facts_of: Callable[[str], str]) -> None:
         self._display = display
@@ -174,7 +174,7 @@ class SettingsBody(LiveComponent):
         self.list.focused = focused
 
     def set_rows(self, rows: dict[str, SettingRow]) -> None:
-        """The settings with their values of now."""
+        """Update the settings and their values."""
         self._all = rows
         self._fill()
 
@@ -238,14 +238,14 @@ class SettingsBody(LiveComponent):
         return [f"  {theme['dim'](row)}" if width > 2 else row for row in rows]
 
     def _example(self, width: int) -> list[str]:
-        """The line above the editor, whose place this is, while one sees to that."""
+        """The example line shown above the editor."""
         setting = self.list.selected
         is_wanted = setting is not None and setting.key.startswith("statusLine.")
         return self._display.editor.render(width)[:1] if is_wanted and self._info_rows else []
 
 
 class HelpText(LiveComponent):
-    """A text to read; a key closes it."""
+    """A text to read; any key closes it."""
 
     def __init__(self, display: "Display", lines: Sequence[str], close: Callable[[], None]) -> None:
         self._display = display

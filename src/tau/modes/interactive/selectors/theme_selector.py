@@ -1,4 +1,4 @@
-"""Chooses a theme, which is seen while one moves through the list."""
+"""Chooses a theme, previewed while moving through the list."""
 
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ GROUPS = {"dark": "For dark terminals", "light": "For light terminals", "any": "
 
 
 async def choose_theme(context: "CommandContext") -> None:
-    """Ask for a theme for the terminal as it is, dark or light; leaving brings the old one back."""
+    """Ask for a theme for the current background, dark or light; canceling restores the old one."""
     background = context.themes.background
     chosen = None
     try:
@@ -26,7 +26,7 @@ async def choose_theme(context: "CommandContext") -> None:
             context,
             f"Theme for {background} terminals",
             theme_items(background),
-            verb="keep it",
+            verb="use",
             current=getattr(context.settings.theme, background),
             on_change=lambda item: _try(context, item.value),
         )
@@ -40,20 +40,20 @@ async def choose_theme(context: "CommandContext") -> None:
     if origin.layer in ("user", "default"):
         context.hint(f"Theme: {chosen}.")
     else:
-        context.say(f"{chosen} is in your settings, but here {origin.path or 'a flag'} names another theme.")
+        context.say(f"Saved {chosen} to your settings, but {origin.path or 'a flag'} overrides it here.")
 
 
 def theme_items(background: "Background") -> list[SelectItem[str]]:
-    """All themes, those for this ground first; one that cannot be read says why."""
+    """All themes, those for this background first; unreadable ones say why."""
     items = []
     for name in appearance.theme_names():
         try:
             theme = appearance.load_theme(name)
         except ConfigError as error:
-            items.append(SelectItem(name, name, str(error), "Cannot be used", "", True))
+            items.append(SelectItem(name, name, str(error), "Unusable", "", True))
             continue
         items.append(SelectItem(name, name, theme.description, GROUPS[theme.kind]))
-    order = [GROUPS[background], GROUPS["any"], *GROUPS.values(), "Cannot be used"]
+    order = [GROUPS[background], GROUPS["any"], *GROUPS.values(), "Unusable"]
     return sorted(items, key=lambda item: order.index(item.group))
 
 
@@ -61,4 +61,4 @@ def _try(context: "CommandContext", name: str) -> None:
     try:
         context.themes.use(name)
     except TauError:
-        context.themes.restyle()  # the list says what is wrong with it
+        context.themes.restyle()  # the list shows the error

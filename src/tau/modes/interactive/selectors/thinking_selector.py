@@ -1,4 +1,4 @@
-"""Chooses how much the model thinks."""
+"""Chooses the thinking level."""
 
 from typing import TYPE_CHECKING
 
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     from tau.tui.component import Component
 
 SAVE = "app.thinking.saveDefault"
-HINTS = (Hint(CONFIRM, "use"), Hint(CANCEL, "leave"), Hint(SAVE, "use, and make it the default"))
+HINTS = (Hint(CONFIRM, "use"), Hint(CANCEL, "leave"), Hint(SAVE, "use and make default"))
 WORDS: dict[ThinkingLevel, str] = {
-    "off": "answers at once",
-    "minimal": "a moment's thought",
+    "off": "answers immediately",
+    "minimal": "thinks briefly",
     "low": "a little, for simple work",
     "medium": "for most work",
     "high": "for hard problems",
-    "xhigh": "as much as the model can: slow and dear",
+    "xhigh": "as much as possible: slow and expensive",
 }
 
 
 async def choose_thinking(context: "CommandContext") -> None:
-    """Ask for a level, and use it from the next request on."""
+    """Ask for a level and use it from the next request on."""
     session = context.session
     if session is None:
-        raise TauError("The session is still being opened; try again in a moment.")
+        raise TauError("The session is still opening; try again in a moment.")
     if not session.model.reasoning:
-        context.say(f"{session.model.name} does not think; /model shows models that do.")
+        context.say(f"{session.model.name} does not support thinking; /model shows models that do.")
         return
     items = [SelectItem(level, level, WORDS[level]) for level in THINKING_LEVELS]
 
@@ -57,6 +57,6 @@ async def choose_thinking(context: "CommandContext") -> None:
     context.status_line.refresh()
     if save:
         save_setting(context, "defaultThinkingLevel", level)
-        context.say(f"Thinking: {level}, in new sessions too.")
+        context.say(f"Thinking: {level}, also for new sessions.")
     else:
         context.hint(f"Thinking: {level}.")

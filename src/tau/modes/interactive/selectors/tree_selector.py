@@ -1,4 +1,4 @@
-"""Goes to another place of the session tree, with a summary of what is left behind if that is wanted."""
+"""Moves to another point of the session tree, optionally summarizing the branch left behind."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -38,17 +38,17 @@ class TreeSelection(NamedTuple):
 
 
 class SummaryChoice(NamedTuple):
-    """Whether what is left behind is summarised, and what the user asks of that."""
+    """Whether to summarize the branch left behind, with the user's instructions."""
 
     wanted: bool
     instructions: str | None = None
 
 
 async def choose_entry(context: "CommandContext") -> None:
-    """Show the tree until the person goes somewhere or leaves it."""
+    """Show the tree until the user moves or leaves."""
     session = context.session
     if session is None:
-        raise TauError("The session is still being opened; try again in a moment.")
+        raise TauError("The session is still opening; try again in a moment.")
     picker = TreeSelector(context, session)
     while (wish := await context.ask(picker.open)) is not None and context.session is session:
         if wish.kind == "label":
@@ -58,7 +58,7 @@ async def choose_entry(context: "CommandContext") -> None:
 
 
 class TreeSelector:
-    """The tree in its panel; it is the same one when the person comes back to it."""
+    """The tree in its panel, kept when the user returns to it."""
 
     def __init__(self, context: "CommandContext", session: "Session") -> None:
         self._context = context
@@ -69,7 +69,7 @@ class TreeSelector:
         self._count()
 
     def open(self, done: Callable[[TreeSelection | None], None]) -> "Component":
-        """The panel, which answers with a wish."""
+        """The panel, which returns a selection."""
 
         def label() -> None:
             row = self.view.selected
@@ -83,7 +83,7 @@ class TreeSelector:
         return self.panel
 
     async def label(self, id: str) -> None:
-        """Ask for the label of an entry; an empty one takes it away."""
+        """Ask for the label of an entry; an empty one removes it."""
         tree = self._session.tree
         text = await ask_line(
             self._context, "Label of this entry", tree.labels.get(id, ""), placeholder="empty: no label"
@@ -92,7 +92,7 @@ class TreeSelector:
             tree.label(id, text)
 
     async def go(self, id: str) -> bool:
-        """Go on from this entry; False: the person is not done with the tree."""
+        """Continue from this entry; False returns to the tree."""
         context, session = self._context, self._session
         if session.tree.is_at(id):
             context.say("Already at this point.")
@@ -110,7 +110,7 @@ class TreeSelector:
         if move is None or move.aborted:
             return False
         if move.cancelled:
-            context.say("The session stays where it is.")
+            context.say("Canceled; the session has not moved.")
         elif move.already_there:
             context.say("Already at this point.")
         else:
@@ -118,7 +118,7 @@ class TreeSelector:
         return True
 
     async def _move(self, id: str, summary: SummaryChoice) -> "Move | None":
-        """Go there at once, or behind a loader that can be stopped while the summary is written."""
+        """Move at once, or show a cancelable loader while the summary is written."""
         session = self._session
         if not summary.wanted:
             return await session.goto(id)
@@ -130,7 +130,7 @@ class TreeSelector:
         loader = CancellableLoader(
             context.display.theme,
             context.display.keys,
-            "Summarizing what is left behind",
+            "Summarizing the branch",
             timer=context.display.timer,
             request_render=context.display.screen.render_component,
             on_abort=abort.abort,
@@ -156,7 +156,7 @@ class TreeSelector:
             move = await context.ask(make)
         finally:
             loader.stop()
-            abort.abort()  # where somebody has closed the dialog, nobody waits for the summary
+            abort.abort()  # if the dialog was closed, nothing waits for the summary
         if problems:
             raise problems[0]
         return move
@@ -167,10 +167,10 @@ class TreeSelector:
 
 
 async def ask_summary(context: "CommandContext") -> SummaryChoice | None:
-    """Whether what is left is summarised; None leads back to the tree."""
+    """Whether to summarize the branch; None returns to the tree."""
     while True:
         answer = await pick(
-            context, "Summarize the branch that you leave?", SUMMARIES, filterable=False, verb="choose"
+            context, "Summarize the branch you are leaving?", SUMMARIES, filterable=False, verb="choose"
         )
         match answer:
             case None:
@@ -181,8 +181,8 @@ async def ask_summary(context: "CommandContext") -> SummaryChoice | None:
                 return SummaryChoice(True)
         instructions = await ask_line(
             context,
-            "What matters in the summary?",
-            placeholder="such as: the decisions on the database",
+            "What should the summary focus on?",
+            placeholder="e.g. the database decisions",
             verb="go",
         )
         if instructions is not None:
@@ -190,7 +190,7 @@ async def ask_summary(context: "CommandContext") -> SummaryChoice | None:
 
 
 def _arrive(context: "CommandContext", move: "Move") -> None:
-    """Show the conversation as it is there; what is to be edited stands before what was being written."""
+    """Show the conversation there; text to edit goes before the current draft."""
     context.transcript.rebuild()
     context.status_line.refresh()
     if move.editor_text is not None:

@@ -1,4 +1,4 @@
-"""The session tree on the screen: filters, search, folding, and the keys to walk in it."""
+"""The session tree: filters, search, folding and navigation keys."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, get_args
@@ -28,20 +28,20 @@ JUMPS: dict[str, TreeFilter] = {
 }
 _EMPTY = {
     "labeled-only": "No entry has a label.",
-    "user-only": "You have not said anything yet.",
+    "user-only": "You have not sent any messages yet.",
 }
 COLUMNS_PER_LEVEL = 6
-"""A level of branches is drawn for so many columns of the screen: the words need room too."""
+"""Draw one branch level per this many columns, to leave room for text."""
 _TOKENS = {"user": "accent", "assistant": "text", "toolResult": "muted", "custom": "accent"}
 _NAMES = {"toolResult": "result", "bashExecution": "you ran", "pythonExecution": "you ran", "custom": "note"}
-"""What stands before the words, where the name in the file is no word."""
+"""The prefix of the text, where the stored name is unsuitable."""
 
 
 class TreeView(LiveComponent):
-    """Rows as `coding/session/tree_rows.py` makes them; they are asked for again when a key has changed them.
+    """Shows the rows of `coding/session/tree_rows.py`, recomputed when a key changes them.
 
-    A fold hides all below an entry. Only an entry that begins a branch, or from which several go off, folds;
-    from any other the key leads up to the next one that does, and the other key down to it.
+    A fold hides everything below an entry. Only entries that start a branch or fork can fold; from any
+    other, the key moves up to the nearest one that can, and the opposite key down to it.
     """
 
     def __init__(self, display: "Display", session: "Session", filter: TreeFilter) -> None:
@@ -51,16 +51,16 @@ class TreeView(LiveComponent):
         self.on_select: Callable[[str], None] | None = None
         self.on_cancel: Callable[[], None] | None = None
         self.on_shown: Callable[[], None] | None = None
-        """Told when another filter or search has changed what is shown."""
+        """Called when a filter or search changes what is shown."""
         self._query = FilterLine(display.keys, "type to search")
         self._folded: set[str] = set()
         self._rows: list[TreeRow] = []
         self._children: list[int] = []
         self._shown: list[int] = []
-        """Places of the rows that no fold hides."""
+        """Indexes of rows not hidden by a fold."""
         self._at = 0
         self._id: str | None = None
-        """The entry that is selected, also while nothing is shown."""
+        """The selected entry, even while nothing is shown."""
         self._stale = True
         self._height = MIN_LIST_ROWS
         self._drawn: list[str] | None = None
@@ -85,7 +85,7 @@ class TreeView(LiveComponent):
             self._drawn = None
 
     def changed(self) -> None:
-        """The session has other entries or labels than before."""
+        """The session's entries or labels changed."""
         self._stale = True
         self._drawn = None
 
@@ -124,7 +124,7 @@ class TreeView(LiveComponent):
         return self._drawn
 
     def _step(self, event: InputEvent) -> int | None:
-        """By how many rows a key moves: the arrows to the sides turn pages."""
+        """How many rows a key moves; left and right turn pages."""
         keys = self._display.keys
         page = max(self._height, 2)
         if keys.matches(event, "tui.editor.cursorLeft"):
@@ -155,7 +155,7 @@ class TreeView(LiveComponent):
         return True
 
     def _refilter(self) -> None:
-        """What is shown is computed when it is needed: several letters at once cost as much as one."""
+        """Rows are computed lazily, so that several letters at once cost as much as one."""
         self._stale = True
         if self.on_shown is not None:
             self.on_shown()
@@ -172,7 +172,7 @@ class TreeView(LiveComponent):
         self._unhide()
 
     def _unhide(self) -> None:
-        """Which rows are shown, and the selection among them: the entry, or the nearest one above it."""
+        """Update the visible rows and select the same entry, or the nearest one above it."""
         rows, folded = self._rows, self._folded
         self._drawn = None
         if folded and not self._query.text.strip():
@@ -240,9 +240,9 @@ class TreeView(LiveComponent):
         theme, shown = self._display.theme, self._shown
         rows = [self._query.row(theme, width, self.focused)]
         if not shown:
-            text = _EMPTY.get(self.filter, "There is nothing yet.")
+            text = _EMPTY.get(self.filter, "The session is empty.")
             if self._query.text.strip():
-                text = f"Nothing has all of: {self._query.text}"
+                text = f"No matches for: {self._query.text}"
             return rows + [theme["muted"](row) for row in wrap(text, width)[:2]]
         height = min(self._height, len(shown))
         top = max(0, min(self._at - height // 2, len(shown) - height))
@@ -263,7 +263,7 @@ class TreeRowStyle(NamedTuple):
 
 
 def in_lines(theme: "Theme", rows: Sequence[TreeRow], place: int, look: TreeRowStyle) -> list[str]:
-    """Lines, a mark for a fold, a bullet on the active branch, a cross if it failed, label, words."""
+    """Lines, fold mark, active-branch bullet, failure cross, label, text."""
     symbols, row = theme.symbols, rows[place]
     lines = prefix(rows, place, min(MAX_LEVELS, max(look.width // COLUMNS_PER_LEVEL, 1)))
     for sign, own in (("├─", symbols.tree_branch), ("└─", symbols.tree_last), ("│ ", symbols.tree_line)):
@@ -286,7 +286,7 @@ def in_lines(theme: "Theme", rows: Sequence[TreeRow], place: int, look: TreeRowS
 def in_words(theme: "Theme", rows: Sequence[TreeRow], place: int, look: TreeRowStyle) -> list[str]:
     """The same for a screen reader."""
     row = rows[place]
-    notes = [f"level {row.depth + 1}", "on the way to here" if row.active else "on another branch"]
+    notes = [f"level {row.depth + 1}", "on the active branch" if row.active else "on another branch"]
     notes += ["failed"] if row.failed else []
     notes += ["folded"] if look.folded else []
     words = f"{'Selected: ' if look.selected else ''}{row.title} ({', '.join(notes)})"

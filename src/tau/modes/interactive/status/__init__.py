@@ -1,1 +1,1 @@
-"""What the screen says beside the conversation: status line, activity line, banner, todo panel."""
+"""Everything on the screen besides the conversation: status line, activity line, banner, todo panel."""

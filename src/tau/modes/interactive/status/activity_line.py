@@ -1,4 +1,4 @@
-"""The line that tells what runs now, for how long, and which key stops it."""
+"""The line that shows what is running, for how long, and which key stops it."""
 
 from typing import TYPE_CHECKING
 
@@ -16,9 +16,9 @@ _CHARS_PER_TOKEN = 4
 
 
 class ActivityLine:
-    """What the agent does (`begin`, `doing`, `end`), or what somebody else shows meanwhile (`show`, `hide`).
+    """Shows the agent's activity (`begin`, `doing`, `end`), or another one meanwhile (`show`, `hide`).
 
-    Nothing is scheduled while nothing runs.
+    Schedules nothing while idle.
     """
 
     def __init__(self, display: "Display", current: "CurrentSession") -> None:
@@ -26,9 +26,9 @@ class ActivityLine:
         self._current = current
         self._line: _Line | None = None
         self._shown: dict[str, tuple[str, str]] = {}
-        """What others show, and the action that stops it; the last one is to be seen."""
+        """Other activities and the actions that stop them; the last one is shown."""
         self._doing: str | None = None
-        """What the agent does; None while it rests."""
+        """The agent's activity; None while idle."""
         self._began = 0.0
         self._continues = False
         self._tokens = 0
@@ -39,21 +39,21 @@ class ActivityLine:
         self._tick: Handle | None = None
 
     def show(self, text: str, *, stop_key_action: str = INTERRUPT, beside: str = "") -> None:
-        """Tell this until `hide`, whatever the agent does; `beside` names what goes on beside the agent."""
+        """Show this until `hide`, whatever the agent does; `beside` names a concurrent activity."""
         if not self._shown and self._doing is None:
             self._began = self._display.timer.time()
         self._shown[beside] = (text, stop_key_action)
         self._draw()
 
     def hide(self, beside: str = "") -> None:
-        """What was shown is over; what else goes on comes back."""
+        """End an activity and show the remaining one."""
         self._shown.pop(beside, None)
         if self._is_stopping and not self._current.running:
             self._is_stopping, self._doing = False, None
         self._draw()
 
     def begin(self, text: str) -> None:
-        """The agent begins to work; after a failed attempt, or to make room, it goes on."""
+        """The agent starts working, or continues after a failed attempt or compaction."""
         if not self._continues:
             self._doing = None
             self._tokens = self._chars = self._next_chars = 0
@@ -62,7 +62,7 @@ class ActivityLine:
         self._continues = False
 
     def doing(self, text: str) -> None:
-        """What it does now; who waits for its end is not told of the way there."""
+        """Set the agent's current activity."""
         self._stop_counting_down()
         if self._doing is None and not self._shown and not self._continues:
             self._began = self._display.timer.time()
@@ -70,7 +70,7 @@ class ActivityLine:
         self._draw()
 
     def goes_on(self, text: str) -> None:
-        """Something between two attempts: the time and the tokens are counted on."""
+        """Show a step between attempts, keeping the time and token counts."""
         self._continues = True
         self.doing(text)
 
@@ -81,7 +81,7 @@ class ActivityLine:
         self._count_down(attempt)
 
     def stopping(self, *, agent: bool = True) -> None:
-        """The person wants it to stop; until it does. Without `agent`, only the last thing beside it."""
+        """Show that stopping was requested. Without `agent`, stop only the last concurrent activity."""
         beside = next(reversed(self._shown), "")
         if not agent:
             if beside:
@@ -93,25 +93,25 @@ class ActivityLine:
             self.doing(STOPPING)
 
     def end(self) -> None:
-        """The agent rests."""
+        """The agent is idle."""
         self._stop_counting_down()
         self._is_stopping = self._continues = False
         self._doing = None
         self._draw()
 
     def clear(self) -> None:
-        """Nothing runs at all."""
+        """Nothing is running."""
         self._shown.clear()
         self.end()
 
     def heard(self, chars: int) -> None:
-        """So much has arrived; the number is told now and then, never exactly."""
+        """Count received characters; the estimate is updated now and then."""
         self._chars += chars
         if self._chars >= self._next_chars and self._line is not None:
             self._tell_tokens()
 
     def used(self, tokens: int) -> None:
-        """An answer is complete and took so many tokens: better known than guessed."""
+        """A response is complete: replace the estimate with its token count."""
         self._tokens += tokens or self._chars // _CHARS_PER_TOKEN
         self._chars = 0
         self._tell_tokens()
@@ -125,7 +125,7 @@ class ActivityLine:
     def _count_down(self, attempt: str) -> None:
         timer = self._display.timer
         left = max(round(self._retry_at - timer.time()), 0)
-        self.doing(f"Trying again in {left} s, {attempt}" if left else f"Trying again, {attempt}")
+        self.doing(f"Retrying in {left} s, {attempt}" if left else f"Retrying, {attempt}")
         if left and not self._display.theme.linear:
             self._tick = timer.call_later(1.0, self._count_down, attempt)
 
@@ -159,7 +159,7 @@ class ActivityLine:
 
 
 class _Line(Loader):
-    """A loader whose time may have begun before it."""
+    """A loader whose clock can start earlier."""
 
     def __init__(self, display: "Display") -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Signs of others around the editor: lines above it, a few words below it."""
+"""Extension output around the editor: lines above it, a status below it."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ MAX_CHARS = 500
 
 
 class ExtensionWidgets:
-    """One line for every status together, some lines for each widget; both in the order of their keys."""
+    """One line for all statuses, several for each widget, ordered by key."""
 
     def __init__(self, display: "Display") -> None:
         self._display = display
@@ -27,7 +27,7 @@ class ExtensionWidgets:
         self._widgets: dict[str, list[str]] = {}
 
     def status(self, key: str, text: str | None) -> None:
-        """None or nothing takes it away."""
+        """None or an empty text removes it."""
         if not text:
             self._texts.pop(key, None)
         elif key in self._texts or len(self._texts) < MAX_SIGNS:
@@ -60,7 +60,7 @@ class ExtensionWidgets:
 
 
 class _Lines(LiveComponent):
-    """Each line in one row, cut where it is too long."""
+    """One row per line, truncated to fit."""
 
     def __init__(self, display: "Display") -> None:
         self._theme = display.theme

@@ -1,4 +1,4 @@
-"""The branch that is checked out, and whether anything is not committed, without letting anybody wait."""
+"""The checked-out branch and whether there are uncommitted changes, without blocking."""
 
 import asyncio
 from contextlib import suppress
@@ -10,19 +10,19 @@ from tau.config.paths import repo_root
 
 LONGEST_S = 5.0
 _HEAD_BYTES = 4096
-# A repository can name a program for git to start; what it names is not started here.
+# A repository can name programs for git to start; do not start them here.
 _STATUS = ("git", "-c", "core.fsmonitor=false", "status", "--porcelain", "--untracked-files=no")
 
 
 class GitCheckout(NamedTuple):
-    """`branch` is empty outside a repository; a commit without a branch is its short hash."""
+    """`branch` is empty outside a repository; a detached HEAD is a short hash."""
 
     branch: str = ""
     dirty: bool = False
 
 
 def branch_of(cwd: Path) -> str:
-    """What `.git/HEAD` says; reads two small files at most."""
+    """What `.git/HEAD` says; reads at most two small files."""
     root = repo_root(cwd)
     if root is None:
         return ""
@@ -36,7 +36,7 @@ def branch_of(cwd: Path) -> str:
 
 
 async def is_dirty(cwd: Path) -> bool:
-    """Whether a tracked file differs from the last commit; False where git cannot tell in time."""
+    """Whether a tracked file differs from the last commit; False if git does not answer in time."""
     runner = LocalRunner()
     try:
         async with asyncio.timeout(LONGEST_S):

@@ -1,4 +1,4 @@
-"""What tau tells the person beside the conversation."""
+"""Notices, errors and hints outside the conversation."""
 
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ _MAX_ERROR_CHARS = 4000
 
 
 class ScreenNotices:
-    """Implements `Notices`: the transcript has the lines, a banner the error, a stack of toasts the hints."""
+    """Implements `Notices`: lines in the transcript, errors in a banner, hints as toasts."""
 
     def __init__(self, display: "Display", transcript: "EventController") -> None:
         self._display = display
@@ -32,7 +32,7 @@ class ScreenNotices:
         self._transcript.notice(text, level)
 
     def show_error(self, text: str) -> None:
-        """What the transcript has just said is not said again."""
+        """Skip what the transcript has just shown."""
         if text != self._transcript.reported_failure:
             self._banner.show(text)
 
@@ -40,7 +40,7 @@ class ScreenNotices:
         self._banner.hide()
 
     def hint(self, text: str, level: NoticeLevel = "info", seconds: float | None = None) -> None:
-        """A line below the editor that goes away by itself."""
+        """A line below the editor that disappears after a while."""
         if self._hints is None:
             self._hints = toasts.ToastStack(
                 self._display.theme,
@@ -49,7 +49,7 @@ class ScreenNotices:
                 max_shown=MAX_HINTS,
             )
             self._display.screen.root.add(self._hints)
-        for toast in self._hints.toasts:  # the last word counts; what went wrong stays its time
+        for toast in self._hints.toasts:  # the latest hint wins; errors stay for their full time
             if toast.level == "info":
                 self._hints.dismiss(toast)
         self._hints.show(text, level, seconds)

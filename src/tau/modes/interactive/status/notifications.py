@@ -1,7 +1,7 @@
-"""For a person who looks elsewhere: the title of the window, and a sign when something is there for them."""
+"""Notifications for an inattentive user: the window title and an alert."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tau.agent.events import AgentEnd, AgentEvent, AgentStart
 from tau.base.text import clean_line, shortened
@@ -16,9 +16,9 @@ _WORKS = "…"
 
 
 class Notifications:
-    """The terminal says whether it has the focus; where it cannot, it counts as focused.
+    """The terminal reports focus; one that cannot counts as focused.
 
-    `on_return` is called when the person comes back to the window.
+    `on_return` is called when the user returns to the window.
     """
 
     def __init__(self, display: "Display", current: "CurrentSession", on_return: Callable[[], None]) -> None:
@@ -33,34 +33,29 @@ class Notifications:
         match event:
             case AgentStart():
                 self.title(working=True)
-            case AgentEnd():  # it may be tried again: who waits is called when the run is over
+            case AgentEnd():  # it may be retried: notify when the run is over
                 self.title()
 
     def title(self, text: str | None = None, *, working: bool = False) -> None:
-        """Name the window: by what an extension says, or by the session and the folder."""
+        """Set the window title: from an extension, or from the session and folder."""
         if text is not None:
             self._own_title = clean_line(text)
         session = self._current.session
         name = self._own_title or (_name(session) if session is not None else self._current.cwd.name)
-        self._tell("set_title", f"{_WORKS if working else ''}tau: {shortened(name, TITLE_CHARS)}")
+        self._terminal.set_title(f"{_WORKS if working else ''}tau: {shortened(name, TITLE_CHARS)}")
 
     def call(self, message: str) -> None:
-        """A sign that something waits for the person, as the settings want it."""
+        """Notify the user as the settings say."""
         when = self._current.settings.interaction.notify
         if when == "always" or (when == "unfocused" and not self._focused):
             session = self._current.session
-            self._tell("notify", "tau" if session is None else f"tau: {_name(session)}", message)
+            title = "tau" if session is None else f"tau: {_name(session)}"
+            self._terminal.notify(title, message)
 
     def _focus(self, focused: bool) -> None:
         self._focused = focused
         if focused:
             self._on_return()
-
-    def _tell(self, method: str, *words: Any) -> None:
-        """A terminal in memory has no window."""
-        tell = getattr(self._terminal, method, None)
-        if tell is not None:
-            tell(*words)
 
 
 def _name(session: Session) -> str:

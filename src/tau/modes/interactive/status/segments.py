@@ -1,4 +1,4 @@
-"""The parts of the status line: each from the state of a session to a few words and their token."""
+"""The segments of the status line: each turns session state into a few words and a theme token."""
 
 import time
 from collections.abc import Callable
@@ -37,7 +37,7 @@ class SegmentText(NamedTuple):
 
 
 def short_path(cwd: Path, home: str, ellipsis: str = "…") -> str:
-    """The folder with `~` for the user's own; of a long path only the last names."""
+    """The folder with `~` for home; only the last parts of a long path."""
     text = str(cwd)
     if home and (text == home or text.startswith(f"{home}/")):
         text = f"~{text[len(home) :]}"
@@ -48,7 +48,7 @@ def short_path(cwd: Path, home: str, ellipsis: str = "…") -> str:
 
 
 def tokens(count: int) -> str:
-    """1.2k, 15k, 2.3M: enough to compare."""
+    """1.2k, 15k, 2.3M: precise enough to compare."""
     if count < 1000:
         return str(count)
     if count < 100_000:
@@ -123,7 +123,7 @@ def _cost(facts: StatusFacts) -> SegmentText:
 
 def _queue(facts: StatusFacts) -> SegmentText:
     waiting = len(facts.session.queue)
-    return SegmentText(f"{waiting} waiting" if waiting else "")
+    return SegmentText(f"{waiting} queued" if waiting else "")
 
 
 def _jobs(facts: StatusFacts) -> SegmentText:
@@ -188,5 +188,5 @@ GIVE_WAY: tuple[Segment, ...] = (
     *("host", "elapsed", "time", "cacheWrite", "cacheRead", "cacheHit", "tokensIn", "tokensOut", "session"),
     *("path", "queue", "thinking", "jobs", "git", "cost", "contextTokens"),
 )
-"""What leaves a line without room for all, in this order: how full the window is stays longest."""
+"""The order in which segments are dropped for lack of room; context usage stays longest."""
 SEPARATORS = {"dot": " · ", "pipe": " | ", "slash": " / ", "powerline": " \ue0b1 ", "none": " "}

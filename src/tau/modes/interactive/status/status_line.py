@@ -1,4 +1,4 @@
-"""What the upper border of the editor tells: the model, the folder, how full the window is."""
+"""The status line in the editor's upper border: model, folder, context usage."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ _TELLING = (TurnEnd, AgentEnd, MessageEnd, Compacted, QueueChanged, ThinkingLeve
 
 
 class StatusLine:
-    """Made anew when something happens that it tells of; no clock runs for it."""
+    """Redrawn when something it shows changes; no timer runs."""
 
     def __init__(self, display: "Display", current: "CurrentSession", tasks: "Tasks") -> None:
         self._display = display
@@ -58,7 +58,7 @@ class StatusLine:
         self._stop = _nothing
 
     def refresh(self) -> None:
-        """Say how things stand now."""
+        """Update the line."""
         display, session = self._display, self._current.session
         if session is None:
             return
@@ -93,7 +93,7 @@ class StatusLine:
             self._tasks.start(self._look(self._current.session))
 
     async def _look(self, session: Session) -> None:
-        """Ask git, and tell if something has changed."""
+        """Ask git, and refresh if something changed."""
         branch = branch_of(session.cwd)
         found = GitCheckout(branch, bool(branch) and await is_dirty(session.cwd))
         if found != self._checkout and session is self._current.session:
@@ -105,12 +105,12 @@ def _part(name: Segment, facts: StatusFacts) -> SegmentText:
     try:
         return SEGMENTS[name](facts)
     except Exception as error:
-        log.warning(f"The part {name} of the status line failed.", error)
+        log.warning(f"The {name} segment of the status line failed.", error)
         return SegmentText("")
 
 
 def _narrower(texts: Mapping[Segment, str]) -> Iterator[dict[Segment, str]]:
-    """All texts, then ever fewer of them: what matters least goes first."""
+    """All texts, then ever fewer; the least important go first."""
     kept = {name: text for name, text in texts.items() if text}
     yield kept
     for name in GIVE_WAY:
@@ -120,4 +120,4 @@ def _narrower(texts: Mapping[Segment, str]) -> Iterator[dict[Segment, str]]:
 
 
 def _nothing() -> None:
-    """There is no session to stop listening to."""
+    """There is no session to unsubscribe from."""

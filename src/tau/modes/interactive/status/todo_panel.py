@@ -1,4 +1,4 @@
-"""The agent's tasks: those of the phase that is under way, or all of them."""
+"""The agent's tasks: those of the current phase, or all."""
 
 from typing import TYPE_CHECKING
 
@@ -16,14 +16,14 @@ FOLDED_TASKS = 6
 _LEAST_ROWS = 8
 _WORDS: dict[Status, str] = {
     "pending": "To do",
-    "in_progress": "At work",
+    "in_progress": "In progress",
     "completed": "Done",
     "abandoned": "Dropped",
 }
 
 
 class TodoPanel(CachedComponent, LiveComponent):
-    """`refresh` reads the list anew; an empty list takes no room. `toggle` is the person's wish to see it."""
+    """`refresh` rereads the list; an empty list takes no room. `toggle` shows or hides it."""
 
     def __init__(self, display: "Display", current: "CurrentSession") -> None:
         self._display = display
@@ -44,7 +44,7 @@ class TodoPanel(CachedComponent, LiveComponent):
             self._put()
 
     def toggle(self) -> bool:
-        """Show it, or hide it; whether it is to be seen now, as soon as there is a task."""
+        """Show or hide the panel; whether it is visible once there is a task."""
         self._wanted = not self._wanted
         self._put()
         return self._wanted
@@ -87,14 +87,14 @@ class TodoPanel(CachedComponent, LiveComponent):
 
 
 def _current(phases: Phases) -> TodoPhase:
-    """The phase with the task that is under way, or the first with an open one, or the last."""
+    """The phase with the task in progress, else the first with an open task, else the last."""
     found = [phase for phase, task in tasks_of(phases) if task.status == "in_progress"]
     found += [phase for phase, task in tasks_of(phases) if task.is_open]
     return found[0] if found else phases[-1]
 
 
 def _around_current(tasks: tuple[TodoItem, ...]) -> tuple[tuple[TodoItem, ...], int]:
-    """A few tasks: the one before the first open one, and what follows; how many are left out."""
+    """The task before the first open one and those after it; how many are left out."""
     first = next((place for place, task in enumerate(tasks) if task.is_open), len(tasks))
     start = max(min(first - 1, len(tasks) - FOLDED_TASKS), 0)
     shown = tasks[start : start + FOLDED_TASKS]

@@ -1,1 +1,1 @@
-"""Themes as data, the signs of the screen, and the way from a setting to colours."""
+"""Themes as data, the symbols of the screen, and the path from a setting to colors."""

@@ -1,4 +1,4 @@
-"""From settings and terminal to a look: colours, signs, motion."""
+"""Derives the appearance from settings and terminal: colors, symbols, motion."""
 
 import os
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from tau.tui.terminal.port import Background, Capabilities, ColorDepth
 log = late("tau.base.log")
 
 _DATA = Path(__file__).parent / "data"
-# Blue and orange stay apart for nearly everybody; on a dark ground and on a light one.
+# Nearly everyone can tell blue and orange apart, on dark and light backgrounds.
 _SAFE = {
     "dark": {
         "added": "#6fb5ff",
@@ -40,7 +40,7 @@ _SAFE = {
 
 
 class Appearance(NamedTuple):
-    """What the screen is made of before it shows anything."""
+    """What the screen needs before it shows anything."""
 
     tokens: Mapping[str, StyleSpec]
     depth: ColorDepth
@@ -58,7 +58,7 @@ def look_of(
     background: Background = "dark",
     theme: ThemeFile | None = None,
 ) -> Appearance:
-    """The look that the settings ask for; `theme` is the one they mean, if it has been read already."""
+    """The appearance the settings ask for; `theme` is their theme, if already loaded."""
     display = settings.display
     linear = display.screen_reader
     theme = theme or wanted_theme(settings, background)
@@ -74,7 +74,7 @@ def look_of(
 
 
 def _signs(settings: Settings, environ: Mapping[str, str]) -> str:
-    """Whose signs: the fonts of the Linux console lack most of them."""
+    """Which symbols: the fonts of the Linux console lack most of them."""
     wanted = settings.theme.symbols
     if wanted != "auto":
         return wanted
@@ -82,35 +82,35 @@ def _signs(settings: Settings, environ: Mapping[str, str]) -> str:
 
 
 def wanted_name(settings: Settings, background: Background) -> str:
-    """The name of the theme for this ground."""
+    """The name of the theme for this background."""
     chosen = settings.theme
     ground = background if chosen.background == "auto" else chosen.background
     return chosen.dark if ground == "dark" else chosen.light
 
 
 def wanted_theme(settings: Settings, background: Background) -> ThemeFile:
-    """The theme for this ground. One that cannot be read gives way to the usual one."""
+    """The theme for this background, or the default if it is unreadable."""
     name = wanted_name(settings, background)
     try:
         return load_theme(name)
     except ConfigError as error:
-        log.warning(f"The theme {name} cannot be used.", error)
+        log.warning(f"Cannot use the theme {name}.", error)
         return load_theme("dusk" if background == "dark" else "paper")
 
 
 def theme_names(environ: Mapping[str, str] = os.environ) -> list[str]:
-    """All themes by name: the user's own first, then ours."""
+    """All theme names: the user's first, then built-in ones."""
     own = theme_paths(user_paths(environ).themes)
     ours = sorted(path.stem for path in _DATA.glob("*.json"))
     return [*own, *(name for name in ours if name not in own)]
 
 
 def load_theme(name: str, environ: Mapping[str, str] = os.environ) -> ThemeFile:
-    """A theme by its name. Raises ConfigError where there is none, or where its file is wrong."""
+    """Load a theme by name. Raises ConfigError if it is missing or invalid."""
     path = theme_paths(user_paths(environ).themes).get(name) or _DATA / f"{name}.json"
     if not path.is_file():
         known = ", ".join(theme_names(environ))
-        raise ConfigError(f'There is no theme "{name}"; there are {known}.')
+        raise ConfigError(f'Unknown theme "{name}"; choose from {known}.')
     return read_theme(path, roles=ROLES, tokens=TOKENS)
 
 

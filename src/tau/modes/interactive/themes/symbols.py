@@ -1,4 +1,4 @@
-"""The signs of the screen in three presets: Unicode, a patched font, plain ASCII."""
+"""The symbols of the screen in three presets: Unicode, Nerd Font, plain ASCII."""
 
 from tau.tui.style import ASCII, UNICODE, Symbols
 

@@ -1,4 +1,4 @@
-"""The theme on the screen: chosen by the settings, the person or the terminal's background."""
+"""The active theme: set by the settings, the user or the terminal's background."""
 
 import os
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ThemeController:
-    """`on_change` is called when everything has other colors."""
+    """`on_change` is called when all colors change."""
 
     def __init__(
         self,
@@ -37,23 +37,23 @@ class ThemeController:
             on_problem=lambda text: notices.say(text, "warning"),
         )
         display.screen.on_background_changed = self._terminal_changed
-        if display.screen.background is not None:  # it was told before we were there
+        if display.screen.background is not None:  # it was reported before we existed
             self._terminal_changed(display.screen.background)
 
     @property
     def background(self) -> Background:
-        """Whether the terminal is dark or light, as far as it is known."""
+        """Whether the terminal is dark or light, as far as known."""
         wanted = self._current.settings.theme.background
         return self._background if wanted == "auto" else wanted
 
     def use(self, name: str) -> None:
-        """Show everything in this theme from now on. Raises ConfigError."""
+        """Switch to this theme. Raises ConfigError."""
         theme = load_theme(name)
         self.watch.follow(name, theme)
         self._apply(theme)
 
     def follow(self, background: Background | None = None) -> ThemeFile:
-        """The theme for this background. Its file is watched; a broken one counts as it last was."""
+        """The theme for this background. Watches its file; a broken one keeps its last good version."""
         background = background or self._background
         name = wanted_name(self._current.settings, background)
         try:
@@ -65,15 +65,15 @@ class ThemeController:
         return theme
 
     def check_file(self) -> None:
-        """Look at the theme's file now: the person may come back from an editor."""
+        """Check the theme file now: the user may return from an editor."""
         self.watch.look()
 
     def stop(self) -> None:
-        """No more looks at the theme's file."""
+        """Stop watching the theme file."""
         self.watch.stop()
 
     def restyle(self) -> None:
-        """Colors, symbols and motion as the settings want them now."""
+        """Apply colors, symbols and motion from the settings."""
         display, background = self._display, self.background
         look = look_of(
             self._current.settings,
@@ -87,13 +87,13 @@ class ThemeController:
         self._changed()
 
     def _terminal_changed(self, background: Background) -> None:
-        """The terminal told whether it is dark or light. What scrolled away keeps its colors."""
+        """The terminal reported its background. Scrolled-away rows keep their colors."""
         if background != self._background and self._current.settings.theme.background == "auto":
             self._background = background
             self._apply(self.follow(background))
 
     def _apply(self, theme: ThemeFile) -> None:
-        """Draw everything in these colors."""
+        """Redraw everything in these colors."""
         color_blind = self._current.settings.theme.color_blind
         self._display.theme.use(tokens_of(theme, color_blind=color_blind))
         self._changed()

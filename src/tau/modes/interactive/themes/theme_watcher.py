@@ -1,4 +1,4 @@
-"""A theme that the user is working on: its file is looked at once a second, and shown as it has become."""
+"""Watches the theme file a user is editing and applies changes once a second."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ EVERY_S = 1.0
 
 
 class Stamp(NamedTuple):
-    """What is another one after a file was saved."""
+    """What changes when a file is saved."""
 
     time_ns: int
     size: int
@@ -23,7 +23,7 @@ class Stamp(NamedTuple):
 
 
 class ThemeWatch:
-    """Follows the file of the theme that is shown, if that is the user's: a theme of ours costs nothing."""
+    """Watches the active theme's file if it is the user's; built-in themes cost nothing."""
 
     def __init__(
         self,
@@ -41,12 +41,12 @@ class ThemeWatch:
         self._stamp: Stamp | None = None
         self._next: Handle | None = None
         self._suspect = ""
-        """What is wrong with the file, which may be half written: told if the next look finds the same."""
+        """A problem in the file, which may be half written: reported if the next check finds the same."""
         self._told = ""
         self._good: dict[str, ThemeFile] = {}
 
     def follow(self, name: str, theme: ThemeFile | None = None) -> None:
-        """This theme is wanted from now on; `theme` is what it says, None where it cannot be used."""
+        """Watch this theme; `theme` is its content, None if unusable."""
         self.stop()
         self._path = self._folder / f"{name}.json"
         self._stamp = _stamp(self._path)
@@ -59,17 +59,17 @@ class ThemeWatch:
             self._wait()
 
     def last_good(self, name: str) -> ThemeFile | None:
-        """A theme as this run has last shown it, for when its file is broken or gone."""
+        """The last good version of a theme, for when its file is broken or gone."""
         return self._good.get(name)
 
     def stop(self) -> None:
-        """No more looks at a file."""
+        """Stop watching."""
         if self._next is not None:
             self._next.cancel()
             self._next = None
 
     def look(self) -> None:
-        """Look now, because the person comes back to this window, perhaps from an editor."""
+        """Check now, since the user returns to this window, perhaps from an editor."""
         if self._next is not None:
             self._next.cancel()
             self._look()
@@ -83,7 +83,7 @@ class ThemeWatch:
         assert path is not None
         stamp = _stamp(path)
         if stamp is None or not stamp.size:
-            return  # it is gone, or about to be written: what is shown stays
+            return  # missing or about to be written: keep the current look
         if stamp != self._stamp:
             self._stamp = stamp
             self._read(path.stem)
@@ -101,15 +101,15 @@ class ThemeWatch:
         self._on_theme(theme)
 
     def _tell(self) -> None:
-        """Once for each mistake, not for each time that the file is saved with it."""
+        """Once per problem, not once per save."""
         if self._suspect != self._told:
             self._told = self._suspect
-            self._on_problem(f"{self._suspect} The screen keeps the look that it has.")
+            self._on_problem(f"{self._suspect} Keeping the current theme.")
         self._suspect = ""
 
 
 def _stamp(path: Path) -> Stamp | None:
-    """None where there is no such file."""
+    """None if there is no such file."""
     try:
         found = path.stat()
     except OSError:

@@ -1,1 +1,1 @@
-"""How the calls of each tool look: from arguments and details to components, also for unknown tools."""
+"""Tool views: turn the arguments and details of each tool's calls into components, also for unknown tools."""

@@ -1,9 +1,10 @@
-"""ask: questions with their options, and what a person chose or typed."""
+"""ask: questions with their options, and the user's answers."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from tau.coding.tools.ask import AskAnswer, AskDetails
+from tau.coding.questions import AskAnswer
+from tau.coding.tools.ask import AskDetails
 from tau.modes.interactive.tool_views.body_parts import (
     HEAD_ROWS,
     MAX_ROWS,
@@ -25,7 +26,7 @@ MAX_QUESTIONS = 50
 MAX_OPTIONS = 50
 MAX_TYPED_CHARS = 4_000
 SHORT_CHARS = 60
-"""A question that the title has room for."""
+"""Length of a question that fits the title."""
 
 
 class QuestionView(NamedTuple):
@@ -41,13 +42,13 @@ def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     questions = _questions(view, details)
     title = f"{theme['strong']('Ask')} {theme['accent'](_title(questions)) or theme.symbols.ellipsis}"
     body: list[Component] = []
-    if questions and (view.state != "running" or view.expanded):  # then, the dialog shows them
+    if questions and (view.state != "running" or view.expanded):  # while waiting, the dialog shows them
         body.append(LazyRows(theme, lambda width: _paint(view, theme, questions, width)))
     body += unhappy(view, theme)
     if view.state == "done" and details is None and view.text.strip():
         body.append(head(theme, view.text, rows_limit(view, HEAD_ROWS), token="text"))
-    waiting = "waits for an answer" if view.state == "running" else ""
-    unanswered = "nobody answered in time" if details and any(a.timed_out for a in details.answers) else ""
+    waiting = "waiting for an answer" if view.state == "running" else ""
+    unanswered = "no answer in time" if details and any(a.timed_out for a in details.answers) else ""
     return RenderedCall(title, body, ending(view, theme, waiting, unanswered))
 
 
@@ -58,7 +59,7 @@ def _title(questions: list[QuestionView]) -> str:
 
 
 def _questions(view: ToolCallView, details: AskDetails | None) -> list[QuestionView]:
-    """What was asked; each answer belongs to the question in its place."""
+    """The questions; answers are matched by position."""
     found: list[QuestionView] = []
     for each in list_arg(view, "questions")[:MAX_QUESTIONS]:
         if isinstance(each, Mapping):
@@ -104,7 +105,7 @@ def _paint(view: ToolCallView, theme: Theme, questions: list[QuestionView], widt
 
 
 def _answered(view: ToolCallView, theme: Theme, question: QuestionView, width: int) -> list[str]:
-    """The options, those that were chosen marked; once there is an answer, only these unless expanded."""
+    """The options with the chosen ones marked; once answered, only those unless expanded."""
     answer = question.answer
     chosen = [] if answer is None else answer.selected
     rows: list[str] = []
@@ -121,7 +122,7 @@ def _answered(view: ToolCallView, theme: Theme, question: QuestionView, width: i
         typed = f"Typed: {one_line(answer.text, MAX_TYPED_CHARS)}"
         rows += [theme["success"](row) for row in wrap(typed, width)]
     elif not chosen:
-        rows.append(theme["muted"](truncate("Nothing was chosen.", width, theme.symbols.ellipsis)))
+        rows.append(theme["muted"](truncate("Nothing chosen.", width, theme.symbols.ellipsis)))
     return rows
 
 

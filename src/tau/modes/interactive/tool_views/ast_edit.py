@@ -1,4 +1,4 @@
-"""ast_edit: what would be replaced by what, as a preview that waits for resolve."""
+"""ast_edit: a preview of the replacements, pending a resolve call."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -89,20 +89,20 @@ def _told(view: ToolCallView, theme: Theme, details: AstEditDetails | None) -> l
     parts = diff_of_files(theme, details, rows_limit(view, TAIL_ROWS))
     broken = [shown_path(file.path, view.cwd) for file in details.files if file.broken]
     if broken:
-        parts.append(remark(theme, f"{', '.join(broken[:5])} would have a syntax error.", "warning"))
+        parts.append(remark(theme, f"This would cause a syntax error in {', '.join(broken[:5])}.", "warning"))
     if details.state == "preview":
-        parts.append(remark(theme, "Nothing is written yet: resolve applies or discards this preview."))
+        parts.append(remark(theme, "Not written yet: resolve applies or discards this preview."))
     return parts
 
 
 def diff_of_files(theme: Theme, details: AstEditDetails, max_rows: int) -> list[Component]:
-    """The changes of all files, one below the other."""
+    """The diffs of all files."""
     texts = [file.diff for file in details.files[:MAX_ROWS]]
     return [diff_body.diff(theme, texts, max_rows, named=True)] if any(texts) else []
 
 
 def file_list(view: ToolCallView, theme: Theme, details: AstEditDetails) -> Component:
-    """A row for each file with its counts."""
+    """A row per file with its counts."""
     limit = rows_limit(view, HEAD_ROWS)
 
     def paint(width: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""ast_grep: code of a certain structure, found like the matches of a search."""
+"""ast_grep: structural code matches, shown like search results."""
 
 from msgspec import UNSET
 

@@ -1,8 +1,8 @@
-"""bash: the command behind its prompt, the end of its output, how it ended."""
+"""bash: the command after its prompt, the end of its output, how it ended."""
 
 from msgspec import UNSET
 
-from tau.coding.tools.bash import BashDetails
+from tau.coding.shell.details import BashDetails
 from tau.modes.interactive.tool_views.command_body import (
     CommandView,
     command_body,
@@ -51,5 +51,5 @@ def _ending(view: ToolCallView, details: BashDetails) -> str:
     if details.timed_out:
         return "timed out"
     if details.signal is not UNSET:
-        return f"ended by {one_line(details.signal, 20)}"
+        return f"killed by {one_line(details.signal, 20)}"
     return f"exit {details.exit_code}" if details.exit_code else ""

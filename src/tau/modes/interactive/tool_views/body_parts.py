@@ -1,6 +1,6 @@
-"""What bodies are made of: the end of an output, the beginning of a text, remarks.
+"""Building blocks of tool bodies: the end of an output, the start of a text, remarks.
 
-All of them clean what they are given when they draw it, and only as much of it as they show.
+Each sanitizes its text when drawn, and only as much as it shows.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ _SQUEEZED_COLUMNS = 10
 
 
 def squeezed(line: str, width: int) -> str:
-    """A line that is a little too long, with fewer blanks or dashes: reports are made for 80 columns."""
+    """Shrink runs of spaces or dashes in a slightly overlong line: reports are made for 80 columns."""
     over = len(line) - width
     if not 0 < over <= _SQUEEZED_COLUMNS or not line.isascii():
         return line
@@ -32,7 +32,7 @@ def squeezed(line: str, width: int) -> str:
 
 
 def last_lines(text: str, most: int) -> tuple[list[str], int]:
-    """The last lines of a text, without the empty ones at its end, and how many are above them."""
+    """The last lines of a text without trailing empty ones, and how many precede them."""
     end = len(text)
     while end and text[end - 1] in "\r\n":
         end -= 1
@@ -47,7 +47,7 @@ def last_lines(text: str, most: int) -> tuple[list[str], int]:
 
 
 def first_lines(text: str, most: int) -> tuple[list[str], int]:
-    """The first lines of a text, and how many are below them; empty ones at its end do not count."""
+    """The first lines of a text and how many follow, ignoring trailing empty ones."""
     at = 0
     for _ in range(most):
         at = text.find("\n", at) + 1
@@ -63,7 +63,7 @@ MAX_CHARS = 100_000
 
 
 def prose(view: ToolCallView, theme: Theme, text: str) -> list[Component]:
-    """The text, or its beginning; nothing where there is none."""
+    """The text, or its beginning; nothing if empty."""
     if not text.strip():
         return []
     shown = markdown.Markdown(theme, text.strip()[:MAX_CHARS])
@@ -71,21 +71,21 @@ def prose(view: ToolCallView, theme: Theme, text: str) -> list[Component]:
 
 
 TAIL_ROWS = 20
-"""Of an output, while its block is collapsed."""
+"""Output rows in a collapsed block."""
 HEAD_ROWS = 12
-"""Of what is written or told, while its block is collapsed."""
+"""Rows of written or reported text in a collapsed block."""
 LIVE_ROWS = 100
-"""Of an expanded output that still grows: it is drawn again and again."""
+"""Rows of an expanded output that still grows, since it is redrawn often."""
 MAX_ROWS = 2_000
-"""Of anything, however far it is expanded."""
+"""Rows of anything, however far expanded."""
 MAX_LINE_ROWS = 40
-"""Of one line."""
+"""Characters of one line."""
 
 Paint = Callable[[int], list[str]]
 
 
 class LazyRows(Component):
-    """Rows that a function makes for a width, once for each width. What goes wrong in it becomes a row."""
+    """Rows computed once per width. An exception becomes a row."""
 
     def __init__(self, theme: Theme, paint: Paint) -> None:
         self._theme = theme
@@ -98,9 +98,9 @@ class LazyRows(Component):
             self._width = width
             try:
                 self._rows = self._paint(max(width, 1))
-            except Exception as error:  # a frame must not end because of what a tool sent
-                fault_log.log_once("A part of a tool's block could not be drawn.", error)
-                words = "This part could not be drawn; the log says why."
+            except Exception as error:  # tool output must never break a frame
+                fault_log.log_once("Could not draw part of a tool block.", error)
+                words = "Could not draw this part; see the log."
                 self._rows = [self._theme["error"](row) for row in wrap(words, max(width, 1))]
         return self._rows
 
@@ -123,7 +123,7 @@ def more_row(theme: Theme, count: int, what: str, width: int, *, at_least: bool 
 
 
 def remark(theme: Theme, text: str, token: str = "muted") -> Component:
-    """A sentence of ours, or of a tool, in as many rows as it needs."""
+    """A sentence of ours or of a tool, wrapped."""
 
     def paint(width: int) -> list[str]:
         rows = wrap(clean(text[: MAX_ROWS * width]), width)[:MAX_ROWS]
@@ -133,13 +133,13 @@ def remark(theme: Theme, text: str, token: str = "muted") -> Component:
 
 
 class HiddenLines(NamedTuple):
-    """Lines of an output that are not in its text."""
+    """Output lines missing from the text."""
 
     lines: int = 0
     inside: bool = False
-    """They are missing in its middle, where a row says so: they count only if that row is not shown."""
+    """Missing in the middle, where a row says so; counted only if that row is hidden."""
     at_least: bool = False
-    """There may be more than is known of."""
+    """There may be more than known."""
 
 
 NOTHING_HIDDEN = HiddenLines()
@@ -148,7 +148,7 @@ NOTHING_HIDDEN = HiddenLines()
 def tail(
     theme: Theme, text: str, max_rows: int, hidden: HiddenLines = NOTHING_HIDDEN, *, token: str = "muted"
 ) -> Component:
-    """The last rows of an output. The cost is that of the rows, not of the text."""
+    """The last rows of an output. The cost depends on the rows, not on the text."""
 
     def paint(width: int) -> list[str]:
         lines, above = last_lines(text, max_rows)
@@ -168,20 +168,18 @@ def tail(
         if not hidden.inside:
             missing += hidden.lines
         elif missing and hidden.lines:
-            missing += hidden.lines - 1  # the row in the middle that stands for them is no line
+            missing += hidden.lines - 1  # the row for the omitted middle is not a line
         if missing > 0:
             out.insert(0, more_row(theme, missing, "earlier line", width, at_least=hidden.at_least))
         elif hidden.at_least:
-            out.insert(
-                0, theme["dim"](truncate("Earlier output is not shown.", width, theme.symbols.ellipsis))
-            )
+            out.insert(0, theme["dim"](truncate("Earlier output not shown.", width, theme.symbols.ellipsis)))
         return out
 
     return LazyRows(theme, paint)
 
 
 def head(theme: Theme, text: str, max_rows: int, *, token: str = "", first_token: str = "") -> Component:
-    """The first rows of a text, wrapped by word; the first line may have a look of its own."""
+    """The first rows of a text, word-wrapped; the first line may have a separate style."""
 
     def paint(width: int) -> list[str]:
         lines, below = first_lines(text, max_rows)
@@ -201,7 +199,7 @@ def head(theme: Theme, text: str, max_rows: int, *, token: str = "", first_token
 
 
 class IndentedRows(Component):
-    """Another component, some columns to the right; not for a screen reader, nor where it is narrow."""
+    """Indents a component, except on narrow screens or for a screen reader."""
 
     def __init__(self, theme: Theme, child: Component, columns: int = 2) -> None:
         self._theme = theme
@@ -225,7 +223,7 @@ class IndentedRows(Component):
 
 
 class BoundedRows(Component):
-    """The first rows of another component, and how many more it has."""
+    """The first rows of a component, and how many more it has."""
 
     def __init__(self, theme: Theme, child: Component, max_rows: int) -> None:
         self._theme = theme

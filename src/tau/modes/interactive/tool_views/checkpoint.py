@@ -1,4 +1,4 @@
-"""checkpoint: what is to be found out from here on."""
+"""checkpoint: the goal of the exploration that starts here."""
 
 from tau.coding.ports import Checkpoint
 from tau.modes.interactive.tool_views.body_parts import MAX_ROWS, head
@@ -9,7 +9,7 @@ from tau.tui.component import Component
 from tau.tui.style import Theme
 
 SHORT_CHARS = 60
-"""A goal that the title has room for."""
+"""Length of a goal that fits the title."""
 
 
 def draw(view: ToolCallView, theme: Theme) -> RenderedCall:

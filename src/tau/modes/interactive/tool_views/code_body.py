@@ -1,4 +1,4 @@
-"""Code in a block: lines with their numbers, in their colours, from the beginning or the end of a text."""
+"""Code in a block: numbered, highlighted lines from the start or end of a text."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -22,22 +22,22 @@ from tau.tui.text.wrap import wrap_hard
 highlighting = late("tau.tui.widgets.highlight")
 
 COLORED_CHARS = 8_000
-"""The end of a longer text has no colours: what it is a part of would be costly to know in each frame."""
+"""The end of a longer text is not highlighted: its context is too costly to parse in each frame."""
 _LEAST_ROOM = 8
-"""Columns of text beside line numbers; with less, the numbers go."""
+"""Minimum text columns beside line numbers; with less, the numbers are dropped."""
 
 
 class CodeLine(NamedTuple):
-    """A line and what stands before it: its number, mostly."""
+    """A line and its label, usually its number."""
 
     label: str
     text: str
     is_remark: bool = False
-    """Not code: something that is said among the lines."""
+    """A remark between lines, not code."""
 
 
 class CodeBody(NamedTuple):
-    """Lines in a language. `known_before` are not shown, but tell what the first ones are a part of."""
+    """Lines in a language. `known_before` are hidden but provide context for highlighting."""
 
     lines: Sequence[CodeLine]
     language: str = ""
@@ -47,14 +47,14 @@ class CodeBody(NamedTuple):
 
 
 def numbered(text: str, language: str, max_lines: int) -> CodeBody:
-    """The first lines of a text with their numbers."""
+    """The first lines of a text, numbered."""
     lines, below = first_lines(text, max_lines)
     rows = [CodeLine(str(number), line) for number, line in enumerate(lines, 1)]
     return CodeBody(rows, language, below=below)
 
 
 def arriving(text: str, language: str, max_lines: int, label: str = "") -> CodeBody:
-    """The last lines of a text that still grows, with their numbers or all with the same label."""
+    """The last lines of a growing text, numbered or with the same label."""
     lines, above = last_lines(text, max_lines)
     rows = [CodeLine(label or str(number), line) for number, line in enumerate(lines, above + 1)]
     if len(text) > COLORED_CHARS:
@@ -63,7 +63,7 @@ def arriving(text: str, language: str, max_lines: int, label: str = "") -> CodeB
 
 
 def code(theme: Theme, shown: CodeBody, max_rows: int = MAX_ROWS, *, wrapped: bool = True) -> Component:
-    """Code in its colours. Without `wrapped`, each line has one row."""
+    """Highlighted code. Without `wrapped`, each line takes one row."""
 
     def paint(width: int) -> list[str]:
         styled = _colored(theme, shown)

@@ -1,4 +1,4 @@
-"""Shell commands and their output, as the blocks of bash and ssh show them."""
+"""Shell commands and their output, shared by bash and ssh blocks."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -30,39 +30,39 @@ from tau.tui.text.wrap import wrap_hard
 highlighting = late("tau.tui.widgets.highlight")
 
 COMMAND_LINES = 5
-"""Of a command of many lines, while its block is collapsed."""
+"""Rows of a multi-line command in a collapsed block."""
 MAX_COMMAND_LINES = 200
 SIGN_COLUMNS = 2
 """What a block puts before the title."""
 MAX_REMARKS = 6
 _TAIL_CHARS = 7_000
 """A partial output of this length is most likely the end of a longer one."""
-# How the lines begin that tools put below an output.
+# The starts of lines that tools append to an output.
 _REMARKS = ("[Showing ", "[Exit code ", "[Ended by ", "[Stopped: ", "[Could not be stopped", "[No output]")
 _IN_BACKGROUND = "[Runs in the background"
 _OTHER_REMARKS = (_IN_BACKGROUND, "[The connection was lost", "[Ignored unknown ")
 _ENDINGS = ("[Exit code ", "[Ended by ", "[Stopped: ")
-"""What they say stands behind the title, if the tool's details are known."""
+"""Shown after the title instead, if the tool's details are known."""
 
 
 class CommandView(NamedTuple):
-    """A command as it stands: what is known about how it ended."""
+    """A command and how it ended, as far as known."""
 
     command: str
     host: str = ""
     ending: str = ""
-    """`exit 1`, `timed out`; nothing for a good end and for none."""
+    """`exit 1`, `timed out`; empty on success or while running."""
     duration_ms: int | None = None
     aside: str = ""
-    """Where it runs, if that is not where one would think."""
+    """Where it runs, if not in the expected place."""
     in_background: bool = False
     meta: OutputMeta | UnsetType = UNSET
     is_known: bool = False
-    """Whether the tool told all this itself."""
+    """Whether the tool reported this itself."""
 
 
 def command_title(theme: Theme, ran: CommandView) -> str:
-    """The first line of the command in its colours, behind the prompt."""
+    """The first line of the command, highlighted, after the prompt."""
     first = ran.command.lstrip()[: MAX_TITLE_CHARS * 4].partition("\n")[0][:MAX_TITLE_CHARS]
     shown = _colored(theme, [clean_line(first)])[0] if first else theme.symbols.ellipsis
     return f"{theme['accent'](_prompt(theme, ran))} {shown}"
@@ -90,7 +90,7 @@ def command_note(view: ToolCallView, theme: Theme, ran: CommandView) -> str:
 
 
 def command_body(view: ToolCallView, theme: Theme, ran: CommandView) -> list[Component]:
-    """The rest of the command, the end of the output, and what has to be said about it."""
+    """The rest of the command, the end of the output, and remarks."""
     parts = _rest_of_command(view, theme, ran)
     if view.state == "declined":
         return parts + not_allowed(view, theme)
@@ -110,14 +110,14 @@ def command_body(view: ToolCallView, theme: Theme, ran: CommandView) -> list[Com
 
 
 def truncation_of(meta: OutputMeta | UnsetType) -> Truncation | None:
-    """What was left out of the output, if anything was."""
+    """What was cut from the output, if anything."""
     if isinstance(meta, UnsetType) or isinstance(meta.truncation, UnsetType):
         return None
     return meta.truncation
 
 
 def _hidden(view: ToolCallView, text: str, ran: CommandView) -> HiddenLines:
-    """The lines before the text that are not in it."""
+    """The lines missing before the text."""
     truncation = truncation_of(ran.meta)
     if truncation is not None:
         known = sum(last - first + 1 for first, last in truncation.ranges)
@@ -131,7 +131,7 @@ def _hidden(view: ToolCallView, text: str, ran: CommandView) -> HiddenLines:
 
 
 def _without_remarks(text: str) -> tuple[str, list[str]]:
-    """The output without the lines that a tool put below it, and these."""
+    """The output without the lines a tool appended, and those lines."""
     found: list[str] = []
     while len(found) < MAX_REMARKS:
         body = text.rstrip("\n")
@@ -145,7 +145,7 @@ def _without_remarks(text: str) -> tuple[str, list[str]]:
 
 
 def _rest_of_command(view: ToolCallView, theme: Theme, ran: CommandView) -> list[Component]:
-    """What of the command the title has no room for."""
+    """The part of the command that does not fit the title."""
     command = ran.command.strip()
     most = (MAX_COMMAND_LINES if view.over else LIVE_ROWS) if view.expanded else COMMAND_LINES
     lines, below = first_lines(command, most)

@@ -1,4 +1,4 @@
-"""Changes of files in a block: diffs with the words that changed, and patches that are being written."""
+"""File changes in a block: word-level diffs, and patches being written."""
 
 from collections.abc import Iterable, Sequence
 
@@ -17,7 +17,7 @@ _HEADERS = ("*** ", "+++ ", "--- ", "diff ", "@@")
 
 
 def diff(theme: Theme, texts: Iterable[str], max_rows: int, *, named: bool) -> Component:
-    """Unified diffs, one for each file. Without `named`, the name is left out: it stands in the title."""
+    """Unified diffs, one per file. Without `named`, the name is omitted: it is in the title."""
     hunks = [hunk for text in texts for hunk in diff_hunks.parse_unified_diff(text)]
     if not named:
         hunks = [hunk._replace(path="") for hunk in hunks]
@@ -25,7 +25,7 @@ def diff(theme: Theme, texts: Iterable[str], max_rows: int, *, named: bool) -> C
 
 
 def replacement(theme: Theme, old: str, new: str, max_rows: int) -> Component:
-    """One piece of text in the place of another, without line numbers: nobody knows where it is yet."""
+    """A replacement without line numbers: its position is not known yet."""
     if len(old) + len(new) > MAX_COMPARED_CHARS:
         return written(theme, new, max_rows)
     hunks = [
@@ -36,7 +36,7 @@ def replacement(theme: Theme, old: str, new: str, max_rows: int) -> Component:
 
 
 def written(theme: Theme, text: str, max_rows: int, *, sign: str = "+", from_end: bool = False) -> Component:
-    """Lines that come, or that go, as they are written down."""
+    """Added or removed lines while they are written."""
 
     def paint(width: int) -> list[str]:
         lines, more = last_lines(text, max_rows) if from_end else first_lines(text, max_rows)
@@ -46,7 +46,7 @@ def written(theme: Theme, text: str, max_rows: int, *, sign: str = "+", from_end
 
 
 def patch(theme: Theme, text: str, max_rows: int, *, from_end: bool = False) -> Component:
-    """A patch in any of its languages, as the model writes it."""
+    """A patch in any format, as the model writes it."""
 
     def paint(width: int) -> list[str]:
         lines, more = last_lines(text, max_rows) if from_end else first_lines(text, max_rows)
@@ -58,7 +58,7 @@ def patch(theme: Theme, text: str, max_rows: int, *, from_end: bool = False) -> 
 def _framed(
     theme: Theme, lines: Sequence[str], more: int, width: int, max_rows: int, from_end: bool
 ) -> list[str]:
-    """The rows of styled lines within the limit, and what is missing above or below them."""
+    """The rows of styled lines within the limit, and how many are missing above or below."""
     rows = [row for line in lines for row in wrap_hard(line, width)]
     rows = rows[-max_rows:] if from_end else rows[:max_rows]
     if more and from_end:
@@ -87,7 +87,7 @@ def _marked(theme: Theme, sign: str, text: str) -> str:
 
 
 def patch_files(text: str) -> tuple[str, int]:
-    """The first file that a patch names, and how many it names. Cheap: it is asked again and again."""
+    """The first file a patch names and how many it names. Cheap, since it is called often."""
     places = []
     count = 0
     for mark in ("¶", "*** Update File: ", "*** Add File: ", "*** Delete File: ", "+++ "):

@@ -1,4 +1,4 @@
-"""edit: the files that changed, with a diff; while the call is being written, what it says so far."""
+"""edit: the changed files with a diff; while streaming, the call so far."""
 
 from msgspec import UNSET
 
@@ -61,7 +61,7 @@ def _progress(view: ToolCallView) -> str:
 
 
 def _intended(view: ToolCallView, theme: Theme) -> list[Component]:
-    """What the call would do, as far as it is written down."""
+    """What the call would do, as far as written."""
     limit = rows_limit(view, TAIL_ROWS)
     streaming = view.state == "streaming"
     text = text_arg(view, "input")

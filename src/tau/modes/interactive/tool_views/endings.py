@@ -1,4 +1,4 @@
-"""What is said of calls that failed, were stopped or were not allowed."""
+"""Text for calls that failed, were stopped or were declined."""
 
 from tau.agent.calls import NOT_STARTED, SKIPPED, STOPPED, UNFINISHED
 from tau.coding.approval.hook import declined
@@ -7,26 +7,26 @@ from tau.modes.interactive.tool_views.view import ToolCallView
 from tau.tui.component import Component
 from tau.tui.style import Theme
 
-_MAY_HAVE = "Stopped; it may have done part of its work."
+_MAY_HAVE = "Stopped; it may have partly run."
 INTERRUPTED = {
     STOPPED: _MAY_HAVE,
-    UNFINISHED: "Stopped before it ended.",
-    NOT_STARTED: "Stopped before it began.",
+    UNFINISHED: "Stopped before it finished.",
+    NOT_STARTED: "Stopped before it started.",
     SKIPPED: "Not run: your new message comes first.",
 }
-"""What the model is told of calls that did not run to their end, and what people are told."""
+"""Maps what the model sees for incomplete calls to what users see."""
 
 
 def failure(view: ToolCallView, theme: Theme) -> list[Component]:
-    """What went wrong in the tool's words; its first line stands out."""
-    text = view.text.strip() or "It failed without a word."
+    """The tool's error message, with its first line emphasized."""
+    text = view.text.strip() or "Failed without a message."
     if text in INTERRUPTED:
         return [remark(theme, INTERRUPTED[text], "warning")]
     return [head(theme, text, rows_limit(view, HEAD_ROWS), token="muted", first_token="error")]
 
 
 def stopped(view: ToolCallView, theme: Theme) -> list[Component]:
-    """What is known of a call that a person ended: what it said so far, and that it was stopped."""
+    """The output of a stopped call so far, and that it was stopped."""
     text = view.text.strip()
     limit = rows_limit(view, HEAD_ROWS)
     if text in INTERRUPTED:
@@ -38,12 +38,12 @@ def stopped(view: ToolCallView, theme: Theme) -> list[Component]:
 
 
 def not_allowed(view: ToolCallView, theme: Theme) -> list[Component]:
-    """What the person said when they were asked about it."""
-    return [remark(theme, declined(view.text) or "You said no.", "warning")]
+    """The user's answer to the approval request."""
+    return [remark(theme, declined(view.text) or "You declined.", "warning")]
 
 
 def unhappy(view: ToolCallView, theme: Theme) -> list[Component]:
-    """The sentence about a call that did not end well; nothing for one that did, or that goes on."""
+    """A sentence about a call that did not succeed; nothing for others."""
     if view.state == "declined":
         return not_allowed(view, theme)
     if view.state == "failed":

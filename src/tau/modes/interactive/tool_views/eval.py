@@ -1,4 +1,4 @@
-"""eval: cells of code, each with what it printed, showed or failed with."""
+"""eval: code cells, each with its output, displays or error."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -26,7 +26,7 @@ from tau.tui.text.cut import truncate
 COLLAPSED_CELLS = 3
 CODE_ROWS = 5
 OUTPUT_ROWS = 6
-"""Of each cell; a single one has more."""
+"""Rows of each cell; a single one has more."""
 SINGLE_CODE_ROWS = 8
 SINGLE_OUTPUT_ROWS = 12
 MAX_CELLS = 100
@@ -56,7 +56,7 @@ _WORDS = {
 
 
 class EvalCell(NamedTuple):
-    """A cell, wherever it comes from: the arguments, or what the tool tells."""
+    """A cell, from the arguments or from the tool's details."""
 
     language: str
     code: str
@@ -171,7 +171,7 @@ def _cell(view: ToolCallView, theme: Theme, cell: EvalCell, *, single: bool) -> 
 
 
 def _code(view: ToolCallView, theme: Theme, cell: EvalCell, max_rows: int) -> Component:
-    """Code that still arrives shows its end, all other its beginning."""
+    """Streaming code shows its end, other code its start."""
     if view.state == "streaming":
         shown = arriving(cell.code, cell.language, max_rows, _mark(theme))
         return code(theme, shown, max_rows + 1, wrapped=False)
@@ -181,12 +181,12 @@ def _code(view: ToolCallView, theme: Theme, cell: EvalCell, max_rows: int) -> Co
 
 
 def _mark(theme: Theme) -> str:
-    """What tells code from output where there are no colours."""
+    """Distinguishes code from output without colors."""
     return theme.symbols.quote
 
 
 def _truncated(view: ToolCallView, theme: Theme) -> list[Component]:
-    """Where all of the output is, if it was too much."""
+    """Where the full output is, if it was too long."""
     for line in reversed(view.text[-2_000:].split("\n")):
         if line.startswith("[Showing ") and line.endswith("]"):
             return [remark(theme, line[1:-1])]

@@ -1,4 +1,4 @@
-"""The log of drawing faults: a block is drawn again and again, its fault is noted once."""
+"""Logs drawing errors once, although blocks are redrawn often."""
 
 from tau.base import log
 
@@ -7,7 +7,7 @@ _told: set[tuple[str, str]] = set()
 
 
 def log_once(message: str, error: Exception) -> None:
-    """Note a fault, unless one of its kind was noted before."""
+    """Log an error unless one of its kind was logged before."""
     kind = (message, repr(error)[:200])
     if kind not in _told and len(_told) < MAX_KINDS:
         _told.add(kind)

@@ -30,7 +30,7 @@ ARGUMENT_LINES = 8
 MAX_ARGUMENTS = 100
 MAX_VALUE_CHARS = 2_000
 MAX_JSON_CHARS = 200_000
-# What says most about a call, in this order.
+# The most telling arguments, in order.
 TELLING = ("command", "path", "file_path", "url", "query", "pattern", "name", "title", "id", "text", "prompt")
 PATHS = ("path", "file_path")
 
@@ -85,7 +85,7 @@ def _value(view: ToolCallView, name: str, value: Any, max_chars: int) -> str:
         return shown_path(value, view.cwd) if name in PATHS else one_line(value, max_chars)
     try:
         return one_line(msgspec.json.encode(value, enc_hook=str).decode("utf-8", "replace"), max_chars)
-    except Exception:  # what a model sent may be too deep, too large or no text at all
+    except Exception:  # a model may send something too deep, too large or not text at all
         return type(value).__name__
 
 
@@ -105,7 +105,7 @@ def _result(view: ToolCallView, theme: Theme) -> list[Component]:
 
 
 def _pretty(text: str) -> str:
-    """JSON with a line for each value; nothing for all else."""
+    """Pretty-printed JSON; empty for anything else."""
     start = text.lstrip()[:1]
     if start not in ("{", "[") or len(text) > MAX_JSON_CHARS:
         return ""
@@ -118,6 +118,6 @@ def _pretty(text: str) -> str:
 
 
 def bare(view: ToolCallView, theme: Theme) -> RenderedCall:
-    """A look that nothing can spoil: for what even the above cannot draw."""
+    """A minimal view that cannot fail, for what the above cannot draw."""
     name = clean_line(str(view.name)[:200])[:80] or "tool"
     return RenderedCall(theme["strong"](name), (), theme["muted"](str(view.state)))

@@ -1,4 +1,4 @@
-"""Pictures in a block: drawn where the terminal can, told in words elsewhere."""
+"""Images in a block: drawn if the terminal can, described otherwise."""
 
 from binascii import Error as Base64Error
 from binascii import a2b_base64
@@ -28,9 +28,9 @@ MAX_PICTURES = 20
 
 
 class ResultImage(Component):
-    """A picture of a result. Nothing is decoded before it is drawn.
+    """An image of a result, decoded only when drawn.
 
-    Its block says what the terminal can do (`use`), and closes it when it draws something else.
+    Its block sets the terminal capabilities (`use`), and closes it before drawing something else.
     """
 
     def __init__(self, theme: Theme, content: ImageContent, alt: str = "", max_rows: int = 12) -> None:
@@ -43,13 +43,13 @@ class ResultImage(Component):
         self._image: Image | None = None
 
     def use(self, capabilities: Capabilities, budget: "ImageBudget | None" = None) -> None:
-        """The terminal that it will be drawn on."""
+        """Set the terminal it will be drawn on."""
         if capabilities != self._capabilities or budget is not self._budget:
             self.close()
             self._capabilities, self._budget = capabilities, budget
 
     def close(self) -> None:
-        """It is not shown any more: the terminal may forget it."""
+        """No longer shown: the terminal may forget it."""
         if self._image is not None:
             self._image.close()
             self._image = None
@@ -83,27 +83,27 @@ class ResultImage(Component):
 
 
 def pictures(view: ToolCallView, theme: Theme, alt: str = "") -> list[Component]:
-    """All pictures of a result, or the first ones."""
+    """All images of a result, or the first ones."""
     images = view.images
     most = MAX_PICTURES if view.expanded else COLLAPSED_PICTURES
     rows = EXPANDED_ROWS if view.expanded else COLLAPSED_ROWS
     parts: list[Component] = [ResultImage(theme, image, alt, rows) for image in images[:most]]
     if len(images) > most:
-        parts.append(remark(theme, f"{counted(len(images) - most, 'more picture')}.", "dim"))
+        parts.append(remark(theme, f"{counted(len(images) - most, 'more image')}.", "dim"))
     return parts
 
 
 def show_pictures(
     drawn: RenderedCall, capabilities: Capabilities, budget: "ImageBudget | None" = None
 ) -> None:
-    """Say what the terminal can do, to all pictures of a block."""
+    """Set the terminal capabilities for all images of a block."""
     for part in drawn.body:
         if isinstance(part, ResultImage):
             part.use(capabilities, budget)
 
 
 def close_pictures(drawn: RenderedCall) -> None:
-    """The block is drawn anew or goes away: the terminal may forget its pictures."""
+    """Before a block is redrawn or removed: the terminal may forget its images."""
     for part in drawn.body:
         if isinstance(part, ResultImage):
             part.close()

@@ -1,4 +1,4 @@
-"""inspect_image: a question about a picture, and the answer of a model that sees."""
+"""inspect_image: a question about an image, and the answer of a vision model."""
 
 from tau.coding.tools.inspect_image import InspectImageDetails
 from tau.modes.interactive.tool_views.body_parts import HEAD_ROWS, head, prose, rows_limit

@@ -1,4 +1,4 @@
-"""job: background jobs, how each of them stands, and what those that ended have to say."""
+"""job: background jobs, their states, and the output of finished ones."""
 
 from msgspec import UNSET
 
@@ -21,7 +21,7 @@ from tau.tui.style import Theme
 from tau.tui.text.cut import truncate
 
 OUTPUT_ROWS = 4
-"""Of each job that has ended, while the block is collapsed."""
+"""Rows of each finished job in a collapsed block."""
 COLLAPSED_JOBS = 6
 MAX_JOBS = 200
 _LOOKS = {"completed": "success", "failed": "error", "cancelled": "warning", "running": "info"}

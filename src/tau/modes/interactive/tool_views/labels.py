@@ -1,4 +1,4 @@
-"""Words of titles and notes: arguments, paths, counts and times in a form that is short and safe to show."""
+"""Text of titles and notes: arguments, paths, counts and times in a short, safe form."""
 
 import os
 from collections.abc import Mapping
@@ -10,13 +10,13 @@ from tau.tui.style import Theme
 from tau.tui.text.clean import clean_line
 
 MAX_TITLE_CHARS = 400
-"""More of a text never stands in a title; the block cuts it to the width."""
+"""Titles never contain more of a text; the block cuts it to the width."""
 _LOOKED_AT = 4
-"""Of how many times as many characters a line is made: blanks and controls go away."""
+"""A line is made from this many times more characters, since spaces and controls are dropped."""
 
 
 def text_arg(view: ToolCallView, *names: str) -> str:
-    """The first of these arguments that is a text or a number; nothing for all else that a model may send."""
+    """The first of these arguments that is a text or number; empty for anything else."""
     args: Any = view.args
     if isinstance(args, Mapping):
         for name in names:
@@ -29,7 +29,7 @@ def text_arg(view: ToolCallView, *names: str) -> str:
 
 
 def list_arg(view: ToolCallView, *names: str) -> list[Any]:
-    """The first of these arguments that is a list; one text is a list of one."""
+    """The first of these arguments that is a list; a text becomes a list of one."""
     args: Any = view.args
     if isinstance(args, Mapping):
         for name in names:
@@ -48,17 +48,17 @@ def flag_arg(view: ToolCallView, *names: str) -> bool:
 
 
 def one_line(text: str, max_chars: int = MAX_TITLE_CHARS) -> str:
-    """Text from outside as one line of a bounded length."""
+    """Untrusted text as one line of bounded length."""
     return clean_line(text[: max_chars * _LOOKED_AT])[:max_chars]
 
 
 def first_line(text: str) -> str:
-    """The first line that says something."""
+    """The first non-empty line."""
     return one_line(text.lstrip()[: MAX_TITLE_CHARS * _LOOKED_AT].partition("\n")[0])
 
 
 def shown_path(path: str, cwd: Path) -> str:
-    """A path as one likes to read it: relative inside the working folder. Nothing is looked up on disk."""
+    """A readable path: relative inside the working folder. Does not touch the disk."""
     text = path.strip()
     root = str(cwd)
     if text == root:
@@ -68,14 +68,14 @@ def shown_path(path: str, cwd: Path) -> str:
 
 
 def shown_paths(paths: list[Any], cwd: Path, most: int = 3) -> str:
-    """Some paths in a row."""
+    """Several paths in a row."""
     named = [shown_path(path, cwd) for path in paths[:most] if isinstance(path, str)]
     more = len(paths) - most
     return ", ".join(named) + (f" and {more} more" if more > 0 else "")
 
 
 def in_paths(view: ToolCallView, theme: Theme) -> str:
-    """Where a call looks, behind its title; nothing for the working folder."""
+    """Where a call looks, after its title; empty for the working folder."""
     where = shown_paths(list_arg(view, "paths", "path"), view.cwd)
     return "" if where in ("", ".") else f" {theme['muted']('in')} {where}"
 
@@ -102,28 +102,28 @@ def duration(milliseconds: int) -> str:
 
 
 def took(milliseconds: int | None) -> str:
-    """How long something took, if that is long enough to be felt."""
+    """How long something took, if noticeable."""
     return "" if milliseconds is None or milliseconds < 95 else duration(milliseconds)
 
 
 def titled(theme: Theme, verb: str, what: str = "", *, token: str = "accent") -> str:
-    """What is done, and to what; an ellipsis where that is not known yet."""
+    """The action and its object; an ellipsis while that is unknown."""
     return f"{theme['strong'](verb)} {theme[token](what or theme.symbols.ellipsis)}"
 
 
 def changes(theme: Theme, added: int, removed: int) -> str:
-    """How many lines came and went."""
+    """How many lines were added and removed."""
     if theme.linear:
         return f"{added} added, {removed} removed"
     return f"{theme['diffAdded'](f'+{added}')} {theme['diffRemoved'](f'-{removed}')}"
 
 
 def ending(view: ToolCallView, theme: Theme, *facts: str) -> str:
-    """The note behind a title: facts, and how the call ended if not well."""
-    if view.state == "declined":  # nothing came of it
+    """The note after a title: facts, and how the call ended if not well."""
+    if view.state == "declined":  # it had no effect
         return ""
     told = [fact for fact in facts if fact]
-    if theme.linear:  # the block begins with the word
+    if theme.linear:  # the block starts with the word
         return ", ".join(told)
     if view.state == "failed":
         return ", ".join([theme["error"]("failed"), *(theme["muted"](fact) for fact in told)])

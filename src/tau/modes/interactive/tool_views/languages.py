@@ -1,4 +1,4 @@
-"""Which language a file is written in, by its name alone."""
+"""Guesses a file's language from its name."""
 
 _BY_NAME = {
     "brewfile": "ruby",
@@ -89,6 +89,6 @@ _BY_ENDING = {
 
 
 def language_of(path: str) -> str:
-    """The highlighter's name of the language; nothing where it is not known."""
+    """The highlighter's name of the language; empty if unknown."""
     name = path[-200:].replace("\\", "/").rpartition("/")[2].lower()
     return _BY_NAME.get(name) or _BY_ENDING.get(name.rpartition(".")[2], "")

@@ -1,4 +1,4 @@
-"""Where a pattern matches in a line, for marking it. The pattern is a model's: it must not cost time."""
+"""Where a pattern matches in a line. The pattern comes from a model, so it must be cheap to run."""
 
 import re
 from functools import lru_cache
@@ -10,15 +10,15 @@ MAX_PATTERN_CHARS = 120
 MAX_SPANS = 20
 _MAX_GROUPS = 2
 _MAX_REPEATS = 1
-"""Each repetition, and each group, multiplies the time that a failing match can take."""
-# Python warns about these inside a set, and reads them otherwise than others do.
+"""Each repetition and group multiplies the time of a failing match."""
+# Python warns about these inside a set, and treats them differently from other engines.
 _ODD = ("[[", "--", "&&", "||", "~~", "[:")
 _LITERAL = r"\w[\w ./:-]+\w|\w\w\w+"
 
 
 @lru_cache(maxsize=32)
 def marker(pattern: str, ignore_case: bool) -> "re.Pattern[str] | None":
-    """The pattern itself if it is simple, else the longest plain word in it; None if there is none."""
+    """The pattern itself if simple, else its longest plain word; None if there is none."""
     flags = re.IGNORECASE if ignore_case else 0
     if _is_simple(pattern):
         try:

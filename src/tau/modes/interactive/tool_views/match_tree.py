@@ -1,4 +1,4 @@
-"""Matches of a search as a tree: files, their counts, and the lines that match, marked."""
+"""Search matches as a tree: files, counts, and matching lines with highlights."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -42,7 +42,7 @@ def _row() -> re.Pattern[str]:
 
 
 def parsed(display: str) -> list[FileMatches]:
-    """The files of a page of matches as the tool shows it to people."""
+    """The files of a page of matches, parsed from the tool's display text."""
     files: list[FileMatches] = []
     lines: list[MatchLine] = []
     for text in display.split("\n", _MAX_PARSED_LINES)[:_MAX_PARSED_LINES]:
@@ -55,7 +55,7 @@ def parsed(display: str) -> list[FileMatches]:
 
 
 def tree(view: ToolCallView, theme: Theme, files: Sequence[FileMatches], mark: Mark) -> Component:
-    """Collapsed: some matching lines of each file. Expanded: all rows, with those around the matches."""
+    """Collapsed: some matching lines per file. Expanded: all rows, with context."""
     return LazyRows(theme, lambda width: _paint(view, theme, files, mark, width))
 
 
@@ -83,7 +83,7 @@ def _paint(
 
 
 def _lines_each(files: Sequence[FileMatches], limit: int) -> int:
-    """How many matches of each file there is room for, if all files are to be named."""
+    """How many matches per file fit if all files are to be named."""
     for each in range(limit, 0, -1):
         rows = sum(1 + min(file.matched, each) + (file.matched > each) for file in files)
         if rows <= limit:

@@ -1,4 +1,4 @@
-"""Loads ahead of time what the first calls need: in a thread, while one waits for the model anyway."""
+"""Preloads what the first calls need, in a thread, while waiting for the model."""
 
 from tau.base.late import late
 from tau.modes.interactive.tool_views.registry import RENDERERS
@@ -10,15 +10,15 @@ highlighting = late("tau.tui.widgets.highlight")
 
 TOOLS = ("bash", "edit", "find", "read", "search", "write")
 SAMPLES = {"bash": "ls | wc -l", "python": "import os"}
-"""A language is loaded when something in it is coloured; each costs some hundredths of a second once."""
+"""A language is loaded when first highlighted, which takes some hundredths of a second."""
 
 
 def warm() -> None:
-    """Nothing is drawn. To be called in a thread, once: `await asyncio.to_thread(warm)`."""
+    """Draws nothing. Call once, in a thread: `await asyncio.to_thread(warm)`."""
     _asked(diff_widget.DiffView, generic.draw, *(RENDERERS[name].draw for name in TOOLS))
     for language, code in SAMPLES.items():
         highlighting.highlight(code, language, Theme(PLAIN))
 
 
 def _asked(*names: object) -> None:
-    """Asking for a name of a late module loads it."""
+    """Accessing a name of a late module loads it."""

@@ -1,4 +1,4 @@
-"""read: one line for what was read; expanded, its numbered lines in their colours. Several in one block."""
+"""read: one line per read; expanded, its numbered, highlighted lines. Several share a block."""
 
 import re
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ from tau.tui.text.cut import truncate
 from tau.tui.text.wrap import wrap
 
 COLORED_LINES = 400
-"""More lines of one file are shown without colours: they would cost a person the wait for them."""
+"""Longer files are not highlighted, since it would take too long."""
 
 
 @cache
@@ -47,7 +47,7 @@ def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
 
 
 def draw_group(views: Sequence[ToolCallView], theme: Theme) -> RenderedCall:
-    """Reads that follow each other: a line for each; expanded, all that was read."""
+    """Consecutive reads: a line each; expanded, all content."""
     body: list[Component] = []
     if any(view.expanded for view in views):
         for view in views:
@@ -118,7 +118,7 @@ def _facts(view: ToolCallView, details: ReadDetails | None) -> str:
 
 
 def _told(details: ReadDetails | None, theme: Theme) -> list[Component]:
-    """What one should know without expanding it."""
+    """What to know without expanding it."""
     if details is None or details.suffix_resolution is UNSET:
         return []
     return [remark(theme, f"{details.suffix_resolution.removesuffix('.')}.")]

@@ -1,4 +1,4 @@
-"""Which renderer draws which tool: found by name, loaded when its first call is shown."""
+"""Maps tools to renderers, loaded when their first call is shown."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -40,24 +40,24 @@ RENDERERS: dict[str, Renderer] = {
 
 
 def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
-    """How a call looks now. Never an exception: what a model or a file sent may be anything."""
+    """How a call looks now. Never raises, whatever a model or file sent."""
     try:
         if view.name in RENDERERS:
             return RENDERERS[view.name].draw(view, theme)
     except Exception as error:
-        fault_log.log_once(f"The look of a call of {view.name} failed.", error)
+        fault_log.log_once(f"Drawing a {view.name} call failed.", error)
     try:
         return generic.draw(view, theme)
     except Exception as error:
-        fault_log.log_once("The look of a call of any tool failed.", error)
+        fault_log.log_once("Drawing a call generically failed.", error)
         bare: RenderedCall = generic.bare(view, theme)
         return bare
 
 
 def draw_group(views: Sequence[ToolCallView], theme: Theme) -> RenderedCall:
-    """Several reads as one; the same promise."""
+    """Several reads as one. Never raises."""
     try:
         return read.draw_group(views, theme)
     except Exception as error:
-        fault_log.log_once("The look of a group of reads failed; only the last one is shown.", error)
+        fault_log.log_once("Drawing a group of reads failed; showing only the last one.", error)
         return draw(views[-1], theme)

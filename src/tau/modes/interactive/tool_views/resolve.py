@@ -1,4 +1,4 @@
-"""resolve: what became of a preview."""
+"""resolve: applies or discards a preview."""
 
 from msgspec import UNSET
 
@@ -30,7 +30,7 @@ def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
         )
     discarded = details_as(ResolveDetails, view.details)
     if discarded is not None:
-        body = [remark(theme, f"{one_line(discarded.title)}: nothing was changed.")]
+        body = [remark(theme, f"{one_line(discarded.title)}: nothing changed.")]
     elif view.text.strip():
         body = [head(theme, view.text, rows_limit(view, HEAD_ROWS), token="muted")]
     return RenderedCall(title, body)
@@ -42,5 +42,5 @@ def _applied(view: ToolCallView, theme: Theme, details: AstEditDetails) -> list[
         parts = diff_of_files(theme, details, MAX_ROWS)
     if details.refused is not UNSET and details.refused:
         names = shown_paths(list(details.refused), view.cwd, 5)
-        parts.append(remark(theme, f"Left as they are, since they changed meanwhile: {names}.", "warning"))
+        parts.append(remark(theme, f"Skipped, since they changed meanwhile: {names}.", "warning"))
     return parts

@@ -1,4 +1,4 @@
-"""rewind: the report with which the conversation goes back to its checkpoint."""
+"""rewind: the report that replaces everything since the checkpoint."""
 
 from tau.coding.tools.rewind import RewindDetails
 from tau.modes.interactive.tool_views.body_parts import HEAD_ROWS, prose, remark, tail
@@ -19,5 +19,5 @@ def draw(view: ToolCallView, theme: Theme) -> RenderedCall:
     else:
         body += prose(view, theme, report)
     if view.state == "done":
-        body.append(remark(theme, "Of what came after the checkpoint, this report is kept."))
+        body.append(remark(theme, "This report replaces everything since the checkpoint."))
     return RenderedCall(title, body, ending(view, theme))

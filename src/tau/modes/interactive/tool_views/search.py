@@ -1,4 +1,4 @@
-"""search: how many matches in which files, and the lines themselves with the matches marked."""
+"""search: match counts and the matching lines, highlighted."""
 
 from functools import partial
 
@@ -64,7 +64,7 @@ def _spans(pattern: str, ignore_case: bool, line: str) -> match_highlight.Spans:
 
 
 def told(theme: Theme, text: str) -> list[Component]:
-    """What the tool says below its matches, a line each."""
+    """The tool's remarks below its matches, a line each."""
     lines = text.rstrip("\n").rsplit("\n", TAIL_ROWS)[-TAIL_ROWS:]
     notes: list[str] = []
     for line in reversed(lines):

@@ -1,4 +1,4 @@
-"""ssh: a command on another host, shown as one on this host is."""
+"""ssh: a command on another host, shown like a local one."""
 
 from msgspec import UNSET
 

@@ -1,4 +1,4 @@
-"""todo: the phases and tasks of the agent with their states."""
+"""todo: the agent's phases and tasks with their states."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -100,7 +100,7 @@ def _paint(view: ToolCallView, theme: Theme, details: TodoDetails, new: set[str]
 
 
 def _phase(view: ToolCallView, theme: Theme, phase: TodoPhase, new: set[str], width: int) -> list[str]:
-    """A phase without open tasks is one row, unless something in it was just closed."""
+    """A phase without open tasks is one row, unless a task in it was just closed."""
     closed = sum(not task.is_open for task in phase.tasks)
     facts = f"{closed} of {len(phase.tasks)}"
     row = f"{theme['strong'](one_line(phase.name))}  {theme['muted'](facts)}"

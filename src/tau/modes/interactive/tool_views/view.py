@@ -1,4 +1,4 @@
-"""What a renderer is given to draw a tool call, and what it gives back."""
+"""The input and output of tool renderers."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,15 +10,16 @@ from tau.ai.wire import ImageContent, TextContent, UserContent
 from tau.tui.component import Component
 
 CallState = Literal["streaming", "pending", "running", "done", "failed", "aborted", "declined"]
-"""streaming: its arguments arrive; pending: they are complete; running: it has begun; then how it ended.
+"""streaming: arguments arrive; pending: they are complete; running: started; then how it ended.
 
-A declined call is one that the person did not allow."""
+A declined call is one the user did not allow.
+"""
 
 T = TypeVar("T")
 
 
 class ToolCallView(NamedTuple):
-    """A call as it stands now. `args` may be incomplete, and of any type: a model wrote them."""
+    """The current state of a call. `args` may be incomplete and of any type, since a model wrote them."""
 
     name: str
     args: dict[str, Any]
@@ -27,10 +28,10 @@ class ToolCallView(NamedTuple):
     content: Sequence[UserContent] = ()
     """The result so far: partial while it runs."""
     details: Any = None
-    """What the tool tells people: its struct, or plain data where the session was read from disk."""
+    """The tool's details for users: its struct, or plain data if loaded from disk."""
     expanded: bool = False
     elapsed_ms: int | None = None
-    """How long it has run, or ran; None where nobody measured it."""
+    """How long it ran so far; None if not measured."""
 
     @property
     def over(self) -> bool:
@@ -46,23 +47,23 @@ class ToolCallView(NamedTuple):
         return [part for part in self.content if isinstance(part, ImageContent)]
 
     def arg(self, name: str) -> str:
-        """An argument as text, or nothing."""
+        """An argument as text, or empty."""
         value = self.args.get(name)
         return value if isinstance(value, str) else "" if value is None else str(value)
 
 
 class RenderedCall(NamedTuple):
-    """How a call looks: one line, then what stands below it, if anything."""
+    """A drawn call: a title line and an optional body."""
 
     title: str
-    """Styled already, one line; the block puts the sign of its state before it and cuts it to the width."""
+    """One styled line; the block puts a sign before it and cuts it to the width."""
     body: Sequence[Component] = ()
     note: str = ""
-    """A few words behind the title: `12 matches`, `exit 1, 3.2 s`; styled already."""
+    """A short styled note after the title: `12 matches`, `exit 1, 3.2 s`."""
 
 
 def details_as(kind: type[T], details: Any) -> T | None:
-    """The details as the tool's own struct, wherever they come from; None if they are something else."""
+    """The details as the tool's struct, wherever they come from; None if they are something else."""
     if isinstance(details, kind):
         return details
     try:

@@ -1,4 +1,4 @@
-"""write: a new file in its colours, a replaced one as a diff; while it is being written, its last lines."""
+"""write: a new file highlighted, a replaced one as a diff; while streaming, its last lines."""
 
 from msgspec import UNSET
 
@@ -53,14 +53,14 @@ def _done(
         if details.diff.strip():
             body.append(diff_body.diff(theme, [details.diff], rows_limit(view, TAIL_ROWS), named=False))
         else:
-            body.append(remark(theme, "The file had this content already."))
+            body.append(remark(theme, "The file already had this content."))
     elif content:
         body.append(shown)
     return RenderedCall(title, body, ending(view, theme, *facts))
 
 
 def _arriving(view: ToolCallView, theme: Theme, content: str, path: str) -> list[Component]:
-    """The last lines; of a call that is complete, the first ones."""
+    """The last lines; once complete, the first ones."""
     language = language_of(path)
     if view.state != "streaming":
         limit = rows_limit(view, HEAD_ROWS)

@@ -1,1 +1,1 @@
-"""What stands in the transcript: messages, calls, notices, summaries; each a block that becomes final."""
+"""The blocks of the transcript: messages, tool calls, notices, summaries; each eventually becomes final."""

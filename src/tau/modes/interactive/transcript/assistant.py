@@ -1,4 +1,4 @@
-"""What the model says, as Markdown while it arrives."""
+"""The model's text, rendered as Markdown while it streams."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -15,19 +15,19 @@ markdown = late("tau.tui.widgets.markdown")
 
 
 class TextBlock(Block):
-    """`append` what arrives, then `finish`. Once it is shown for good it keeps nothing but its text."""
+    """`append` deltas, then `finish`. Once final, it keeps only its text."""
 
     def __init__(self, scene: BlockContext, text: str | None = None) -> None:
         self._scene = scene
         self._text = text
-        """None while it arrives."""
+        """None while streaming."""
         self._markdown: Markdown | None = None
 
     def append(self, delta: str) -> None:
         self._component().append(delta)
 
     def finish(self, text: str) -> None:
-        """This is all of it."""
+        """Set the complete text."""
         self._text = text
         if self._markdown is not None and self._markdown.text == text:
             self._markdown.finish()
@@ -41,7 +41,7 @@ class TextBlock(Block):
         return self._component().render(width)
 
     def commit_boundary(self) -> CommitBoundary | None:
-        """While it arrives: what of it is settled may scroll away."""
+        """While streaming, settled parts may scroll away."""
         return None if self._text is not None else self._component().commit_boundary()
 
     def invalidate(self) -> None:

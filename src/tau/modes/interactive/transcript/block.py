@@ -1,4 +1,4 @@
-"""The base of the blocks of a transcript: rows are made once, folded or in full, until something changes."""
+"""Base classes of transcript blocks: rows are cached, collapsed or expanded, until something changes."""
 
 from collections.abc import Sequence
 
@@ -10,21 +10,21 @@ from tau.tui.text.wrap import wrap
 from tau.tui.widgets.transcript import Block
 
 INDENT = 2
-"""Columns of the sign before a block's first row; its other rows begin below its text."""
+"""Columns of the sign before the first row; other rows align with its text."""
 _NARROWEST = 12
-"""Below this many columns rows are not indented."""
+"""Rows are not indented on narrower screens."""
 KEPT_CHARS = 256 * KIB
-"""What a block keeps of a text; sessions keep all of it."""
+"""How much text a block keeps; sessions keep all of it."""
 
 
 class CachedBlock(CachedComponent, Block):
-    """A block that keeps its rows until something of it changes."""
+    """A block that caches its rows until it changes."""
 
     def __init__(self, scene: BlockContext) -> None:
         self._scene = scene
         self._theme = scene.theme
         self.alone = False
-        """Whether this one is shown in full while others are not."""
+        """Whether only this one is expanded."""
 
     @property
     def expanded(self) -> bool:
@@ -32,18 +32,18 @@ class CachedBlock(CachedComponent, Block):
 
     @property
     def can_expand(self) -> bool:
-        """Whether there may be more to show than it shows when folded."""
+        """Whether expanding may show more."""
         return False
 
     def leave(self) -> None:
-        """It is not shown any more: what the terminal holds for it is given back."""
+        """Release terminal resources when the block is no longer shown."""
 
 
 class GrowingBlock(CachedBlock):
-    """A block that changes until it is finished, its first row too.
+    """A block that changes until it is finished, including its first row.
 
-    Until then it takes no more rows than the window has for it: rows that leave the window are history, and
-    would tell for ever that it is at work. Its last rows are shown; all of them once they are taken.
+    Until then it stays within the window: rows that leave it become history and would show it as running
+    forever. It shows its last rows while it grows, and all of them once it is final.
     """
 
     def __init__(self, scene: BlockContext) -> None:
@@ -55,11 +55,11 @@ class GrowingBlock(CachedBlock):
         scene.unfinished += 1
 
     def commit_boundary(self) -> CommitBoundary | None:
-        """Nothing of it may scroll away before it is finished."""
+        """Nothing may scroll away before it is finished."""
         return None if self._is_taken else CommitBoundary(0)
 
     def is_finished(self) -> bool:
-        """Whether it will not change any more."""
+        """Whether it can no longer change."""
         raise NotImplementedError
 
     def is_final(self) -> bool:
@@ -91,7 +91,7 @@ def indent_of(width: int) -> int:
 
 
 def hung(sign: str, rows: Sequence[str], width: int) -> list[str]:
-    """Rows that were laid out for the rest of the width, with a sign of one column before the first."""
+    """Rows laid out for the remaining width, with a one-column sign before the first."""
     if not indent_of(width):
         return list(rows)
     blanks = " " * INDENT
@@ -100,7 +100,7 @@ def hung(sign: str, rows: Sequence[str], width: int) -> list[str]:
 
 
 def indented(rows: Sequence[str], width: int) -> Sequence[str]:
-    """Rows that were laid out for the rest of the width, below the text of the block's first row."""
+    """Rows laid out for the remaining width, aligned with the text of the first row."""
     if not indent_of(width):
         return rows
     blanks = " " * INDENT
@@ -108,21 +108,21 @@ def indented(rows: Sequence[str], width: int) -> Sequence[str]:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """A text of unknown origin as rows beside the indent."""
+    """Wrap untrusted text beside the indent."""
     return wrap(clean(text), max(width - indent_of(width), 1))
 
 
 def kept(text: str, limit: int = KEPT_CHARS) -> str:
-    """The text, or its beginning and its end with a note of what is missing between them."""
+    """The text, shortened in the middle if it is too long."""
     if len(text) <= limit:
         return text
     head, tail = limit * 3 // 4, limit // 4
     missing = format_bytes(len(text) - head - tail)
-    return f"{text[:head]}\n[{missing} are left out here; /export has all of it.]\n{text[-tail:]}"
+    return f"{text[:head]}\n[{missing} not shown; see /export.]\n{text[-tail:]}"
 
 
 def first_lines(text: str, lines: int, max_chars: int = 4 * KIB) -> tuple[str, int]:
-    """The first lines of a text, and how many lines are left out. A long line is cut and counts as one."""
+    """The first lines of a text and how many are left out. A long line is cut and counts as one."""
     end = -1
     for _ in range(lines):
         end = text.find("\n", end + 1)

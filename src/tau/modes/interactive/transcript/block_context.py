@@ -1,4 +1,4 @@
-"""What the blocks of a transcript share: theme and keys, and what of them is folded."""
+"""State shared by transcript blocks: theme, keys, and what is expanded."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ from tau.tui.terminal.port import Capabilities
 
 
 class BlockContext:
-    """One for all blocks. Its owner changes a field, then has the transcript drawn anew."""
+    """Shared by all blocks. After changing a field, redraw the transcript."""
 
     def __init__(
         self,
@@ -27,16 +27,16 @@ class BlockContext:
         self._keys = keys
         self._cwd = cwd
         self.now = now
-        """Seconds of a clock that never goes back."""
+        """A monotonic clock, in seconds."""
         self.capabilities = capabilities
-        """What the terminal can do, as far as is known now."""
+        """Terminal capabilities known so far."""
         self.budget = budget
-        """Of pictures on the terminal."""
+        """Identifies images on the terminal."""
         self._room = room
         self.unfinished = 0
-        """How many blocks wait for what they show."""
+        """How many blocks are unfinished."""
         self.expanded = False
-        """Whether everything is shown in full."""
+        """Whether everything is expanded."""
         self.hide_thinking = False
         self.hyperlinks = True
 
@@ -45,14 +45,14 @@ class BlockContext:
         return self._cwd()
 
     def share(self, width: int) -> int:
-        """The rows that each of the blocks which are not finished may take, so that all of them are seen."""
+        """Rows available to each unfinished block, so that all stay visible."""
         count = max(self.unfinished, 1)
         return max((self._room(width) - count) // count, 1)
 
     def hint(self, hidden: int, what: str = "line", *, missing: int = 0) -> str:
-        """What stands where something is left out, with the key that shows it.
+        """A note that something is hidden, with the key that shows it.
 
-        `missing` more are not here at all, so that no key can show them.
+        `missing` more are unavailable, so no key can show them.
         """
         plural = "" if hidden + missing == 1 else "s"
         key = self._keys.label("app.tools.expand")

@@ -1,4 +1,4 @@
-"""From messages to blocks of the transcript, in order: as they arrive, and when a session is read again."""
+"""Turns messages into transcript blocks, live or when a session is loaded."""
 
 from collections import deque
 
@@ -37,10 +37,10 @@ summaries = late("tau.modes.interactive.transcript.summary")
 
 
 class TranscriptBuilder:
-    """The one who adds to the transcript. It knows which calls wait for a result and how the last turn ended.
+    """Adds blocks to the transcript and tracks pending calls and how the last turn ended.
 
-    `failure_text` is what the last failure said, so that nobody says it twice; a stop is told once, too.
-    `max_pictures` is how many pictures are kept; `shows_usage` adds the tokens to each answer.
+    `failure_text` is the last failure shown, so that it is not repeated; a stop is shown once, too.
+    `max_pictures` limits the images kept; `shows_usage` adds token counts to each answer.
     """
 
     def __init__(self, scene: BlockContext, transcript: Transcript) -> None:
@@ -56,14 +56,14 @@ class TranscriptBuilder:
         self._pictured: deque[ToolCallState] = deque()
 
     def add(self, block: Component) -> None:
-        """One more block: reads that come later begin another list, and a retry has come to something."""
+        """Add a block, closing an open list of reads and settling a retry."""
         self._close_reads()
         if self._failure is not None and self._failure.is_retried:
             self._settle_failure()
         self.transcript.add(block)
 
     def message(self, message: AppMessage) -> None:
-        """A whole message, as it stands in a session."""
+        """Add a complete message."""
         match message:
             case UserMessage():
                 self._settle_failure()
@@ -81,7 +81,7 @@ class TranscriptBuilder:
                 text = content if isinstance(content, str) else text_of(content)
                 self.add(summaries.CustomBlock(self.scene, message.custom_type, text))
             case BranchSummaryMessage():
-                title = "What was tried on the branch that was left is summarised"
+                title = "Summary of the abandoned branch"
                 self.add(summaries.SummaryBlock(self.scene, title, message.summary))
             case CompactionSummaryMessage():
                 self.compaction(message.summary, message.tokens_before)
@@ -91,14 +91,14 @@ class TranscriptBuilder:
         self.add(summaries.SummaryBlock(self.scene, title, summary))
 
     def begin_answer(self) -> None:
-        """An answer begins: if the one before failed, this is another attempt."""
+        """Start an answer; after a failure, this is a retry."""
         self._stop_told = False
         if self._failure is not None:
             self._failure.retried()
             self.failure_text = ""
 
     def text(self, text: str | None = None) -> TextBlock:
-        """Words of the model: complete, or to be appended to."""
+        """Add model text, complete or to be appended to."""
         block = TextBlock(self.scene, text)
         self.add(block)
         return block
@@ -109,7 +109,7 @@ class TranscriptBuilder:
         return block
 
     def call(self, id: str, name: str, whole: ToolCall | None = None) -> ToolCallState:
-        """A call of a tool, which gets a block, or joins the list of reads."""
+        """Add a tool call, as a new block or in an open list of reads."""
         call = self._calls[id] = ToolCallState(
             self.scene, id, name, None if whole is None else whole.arguments
         )
@@ -122,11 +122,11 @@ class TranscriptBuilder:
         return call
 
     def waiting(self, id: str) -> ToolCallState | None:
-        """The call that waits for its result."""
+        """The call waiting for its result."""
         return self._calls.get(id)
 
     def result(self, result: ToolResultMessage) -> None:
-        """A result finds its call. One whose call nobody has seen is shown all the same."""
+        """Attach a result to its call; a result without one is shown anyway."""
         id, name = result.tool_call_id, result.tool_name
         call = self._calls.get(id) or self.call(id, name, ToolCall(id, name, {}))
         call.finish(result)
@@ -137,7 +137,7 @@ class TranscriptBuilder:
                 self._pictured.popleft().drop_pictures()
 
     def end_answer(self, message: AssistantMessage) -> None:
-        """How an answer ended. Calls of one that was broken off never run."""
+        """Show how an answer ended. Calls of an incomplete one never run."""
         if message.stop_reason in ("error", "aborted"):
             for part in message.tool_calls:
                 if (call := self._calls.pop(part.id, None)) is not None:
@@ -158,13 +158,13 @@ class TranscriptBuilder:
             self.add(UsageLine(self.scene, message.usage))
 
     def stopped(self) -> None:
-        """The person stopped the run."""
+        """The user stopped the run."""
         if not self._stop_told and not self.failure_text:
             self._stop_told = True
             self.add(TurnEndBlock(self.scene, "stopped"))
 
     def settle(self) -> None:
-        """Nothing that is open goes on: the run is over."""
+        """The run is over: finish everything still open."""
         for call in self._calls.values():
             call.abandon(never_ran=False)
         self._calls.clear()

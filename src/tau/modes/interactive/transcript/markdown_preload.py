@@ -1,4 +1,4 @@
-"""Loads what Markdown needs while the model has yet to answer, so that its first words hold up no key."""
+"""Preloads the Markdown renderer while waiting for the model, so that its first words do not block keys."""
 
 import threading
 
@@ -12,11 +12,11 @@ parsing = late("tau.tui.widgets.markdown.parse")
 python = late("pygments.lexers.python")
 
 DELAY_S = 0.1
-"""By then a request is on its way."""
+"""By then a request has been sent."""
 
 
 class MarkdownPreload:
-    """Done once, in a thread: the loop goes on meanwhile."""
+    """Runs once, in a thread, without blocking the event loop."""
 
     def __init__(self, timer: Timer) -> None:
         self._timer = timer
@@ -28,7 +28,7 @@ class MarkdownPreload:
             self._handle = self._timer.call_later(DELAY_S, self._start)
 
     def cancel(self) -> None:
-        """Not now; it may be asked for again."""
+        """Cancel for now; it can be requested again."""
         if self._handle is not None:
             self._handle.cancel()
             self._handle = None
@@ -40,7 +40,7 @@ class MarkdownPreload:
 
 
 def _load() -> None:
-    """Modules only: what they keep while they work is the loop's."""
+    """Import modules only; their state belongs to the event loop."""
     try:
         for module, name in (
             (markdown, "Markdown"),
@@ -49,5 +49,5 @@ def _load() -> None:
             (python, "PythonLexer"),
         ):
             getattr(module, name)
-    except Exception as error:  # whoever needs it in earnest will say so
-        log.error("Markdown could not be loaded ahead of time.", error)
+    except Exception as error:  # the first real use reports the error
+        log.error("Could not preload Markdown.", error)

@@ -1,4 +1,4 @@
-"""Lines that are not part of the conversation: what to know, to mind, or to mend."""
+"""Lines outside the conversation: information, warnings and errors."""
 
 from tau.agent.ui import NoticeLevel
 from tau.modes.interactive.transcript.block import KEPT_CHARS, CachedBlock, hung, indent_of, kept, wrapped
@@ -12,7 +12,7 @@ _TOKENS: dict[NoticeLevel, str] = {"info": "muted", "warning": "warning", "error
 
 
 class NoticeBlock(CachedBlock):
-    """`typed` is the command whose answer it is; it stands above."""
+    """`typed` is the command it answers, shown above."""
 
     def __init__(self, scene: BlockContext, text: str, level: NoticeLevel = "info", typed: str = "") -> None:
         super().__init__(scene)
@@ -33,7 +33,7 @@ class NoticeBlock(CachedBlock):
 
 
 def noticed(theme: Theme, text: str, level: NoticeLevel, width: int) -> list[str]:
-    """A text with the sign of its level, in as many rows as it needs."""
+    """A text with the sign of its level, wrapped."""
     token = theme[_TOKENS[level]]
     if theme.linear:
         word = "" if level == "info" else f"{level.capitalize()}: "

@@ -1,4 +1,4 @@
-"""A session that was there before, as the blocks that it had while it was live."""
+"""Rebuilds the transcript of a stored session."""
 
 from collections.abc import Sequence
 
@@ -23,12 +23,12 @@ from tau.modes.interactive.transcript.tool_call import was_stopped
 from tau.modes.interactive.transcript.user import picture
 
 MAX_MESSAGES = 400
-"""A long session shows so many of its last messages."""
+"""How many of its last messages a long session shows."""
 _SHOWN = frozenset({"message", "custom_message", "branch_summary", "compaction"})
 
 
 def tell(story: TranscriptBuilder, log: SessionLog, max_messages: int = MAX_MESSAGES) -> None:
-    """The branch that ends in the leaf, from what the last compaction kept on, and not too much of it."""
+    """Show the active branch since the last compaction, up to a limit."""
     branch = log.branch()
     start = _first_kept(branch, log)
     nodes = [node for node in branch[start:] if node.type in _SHOWN][-max_messages:]
@@ -38,7 +38,7 @@ def tell(story: TranscriptBuilder, log: SessionLog, max_messages: int = MAX_MESS
     earlier = sum(node.type == "message" for node in branch) - shown
     if earlier:
         what = "1 earlier message is" if earlier == 1 else f"{earlier:,} earlier messages are"
-        story.add(NoticeBlock(story.scene, f"{what} not shown here; /tree and /export show all."))
+        story.add(NoticeBlock(story.scene, f"{what} not shown; see /tree or /export."))
     with_pictures = _last_pictures(nodes, log, story.max_pictures)
     stopped = False
     for node in nodes:
@@ -56,7 +56,7 @@ def tell(story: TranscriptBuilder, log: SessionLog, max_messages: int = MAX_MESS
 
 
 def is_unanswered(log: SessionLog) -> bool:
-    """Whether the last thing said is a message that nobody has answered: tau was killed meanwhile."""
+    """Whether the last message has no answer, because tau was killed."""
     last = next((node for node in reversed(log.branch()) if node.type in _SHOWN), None)
     entry = None if last is None else _entry(log, last)
     return isinstance(entry, s.MessageEntry) and isinstance(entry.message, UserMessage)
@@ -76,7 +76,7 @@ def _tell_entry(story: TranscriptBuilder, entry: s.KnownEntry | None) -> None:
 
 
 def _first_kept(branch: Sequence[EntryNode], log: SessionLog) -> int:
-    """Where the part of the branch begins that the last compaction has left."""
+    """The start of the branch part that the last compaction kept."""
     for place in range(len(branch) - 1, -1, -1):
         if branch[place].type != "compaction":
             continue
@@ -88,7 +88,7 @@ def _first_kept(branch: Sequence[EntryNode], log: SessionLog) -> int:
 
 
 def _from_a_call_on(nodes: list[EntryNode], log: SessionLog) -> list[EntryNode]:
-    """Without results at the beginning whose calls are among what is not shown."""
+    """Drop leading results whose calls are not shown."""
     for place, node in enumerate(nodes):
         entry = _entry(log, node)
         if not (isinstance(entry, s.MessageEntry) and isinstance(entry.message, ToolResultMessage)):
@@ -97,7 +97,7 @@ def _from_a_call_on(nodes: list[EntryNode], log: SessionLog) -> list[EntryNode]:
 
 
 def _last_pictures(nodes: Sequence[EntryNode], log: SessionLog, most: int) -> set[str]:
-    """The entries whose pictures are fetched: the last ones, not more than can be shown."""
+    """Entries whose images to load: the last ones, up to a limit."""
     found: set[str] = set()
     for node in reversed(nodes):
         if most <= 0:
@@ -109,7 +109,7 @@ def _last_pictures(nodes: Sequence[EntryNode], log: SessionLog, most: int) -> se
 
 
 def _entry(log: SessionLog, node: EntryNode, *, whole: bool = False) -> s.KnownEntry | None:
-    """An entry; unless it is wanted whole, with words in the place of its pictures."""
+    """Load an entry; unless `whole`, replace its images with text."""
     if whole:
         return log.decode(node)
     entry = s.decode_known(log.line(node))

@@ -1,4 +1,4 @@
-"""What stands for other parts of the conversation: summaries, and words of those who are neither side."""
+"""Blocks for summaries and for messages from neither user nor model."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ _SHOWN_LINES = 4
 
 
 class _Titled(CachedBlock):
-    """A title on one line, and a text below it, which is not always shown."""
+    """A one-line title and a text below it, which can be collapsed."""
 
     def __init__(self, scene: BlockContext, title: str, text: str) -> None:
         super().__init__(scene)
@@ -40,7 +40,7 @@ class _Titled(CachedBlock):
 
 
 class SummaryBlock(_Titled):
-    """One line, which opens to a text in Markdown."""
+    """One line that expands to Markdown text."""
 
     def _render_rows(self, width: int) -> Sequence[str]:
         theme = self._theme
@@ -52,7 +52,7 @@ class SummaryBlock(_Titled):
 
 
 class CustomBlock(_Titled):
-    """What somebody other than the person and the model has said, such as a job that has ended."""
+    """A message from neither user nor model, such as a finished job."""
 
     def _render_rows(self, width: int) -> Sequence[str]:
         theme = self._theme
@@ -66,7 +66,7 @@ class CustomBlock(_Titled):
 
 def compaction_title(tokens_before: int, tokens_after: int | None) -> str:
     if not tokens_before:
-        return "What was said before is summarised"
+        return "Summarized earlier messages"
     if tokens_after is None:
-        return f"What was said before is summarised; it took {tokens_before:,} tokens"
-    return f"What was said before is summarised: {tokens_before:,} tokens became {tokens_after:,}"
+        return f"Summarized earlier messages ({tokens_before:,} tokens)"
+    return f"Summarized earlier messages: {tokens_before:,} tokens became {tokens_after:,}"

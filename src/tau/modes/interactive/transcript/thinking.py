@@ -1,4 +1,4 @@
-"""What the model thinks: its last lines while it arrives, one line afterwards, all of it on demand."""
+"""The model's thinking: its last lines while it streams, then one line, expandable."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from tau.tui.widgets.loader import format_elapsed
 markdown = late("tau.tui.widgets.markdown")
 
 TAIL_ROWS = 5
-"""So few that they never leave the window: what folds away later must not be in the terminal's history."""
+"""Few enough never to leave the window: what collapses later must not enter the terminal history."""
 _TAIL_CHARS = 4 * KIB
 _SHOWN_COLUMNS = 120
 _FIRST_CHARS = 200
@@ -23,7 +23,7 @@ class ThinkingBlock(CachedBlock):
     def __init__(self, scene: BlockContext, text: str | None = None, *, redacted: bool = False) -> None:
         super().__init__(scene)
         self._text = None if text is None else kept(text)
-        """None while it arrives."""
+        """None while streaming."""
         self._redacted = redacted
         self._tail = ""
         self._began = scene.now()
@@ -52,7 +52,7 @@ class ThinkingBlock(CachedBlock):
         if self._text is None:
             return self._arriving(width)
         if not self._text.strip():
-            return self._titled("its text is withheld by the provider", "", width) if self._redacted else []
+            return self._titled("text withheld by the provider", "", width) if self._redacted else []
         if not self.expanded:
             words = clean_line(self._text[:_FIRST_CHARS].replace("*", ""))
             first = truncate(words, _SHOWN_COLUMNS, self._theme.symbols.ellipsis)

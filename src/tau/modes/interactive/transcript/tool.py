@@ -1,4 +1,4 @@
-"""Tool calls: one block for a call, or for reads that follow each other."""
+"""Tool calls: one block per call, or per run of consecutive reads."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,7 +23,7 @@ image_body = late("tau.modes.interactive.tool_views.image_body")
 registry = late("tau.modes.interactive.tool_views.registry")
 
 GROUPED = "read"
-"""The tool whose calls are listed in one block: they are many, and their results are for the model."""
+"""The tool whose calls share a block: they are many, and their results are for the model."""
 _LAST_LINES = 6
 _TAIL_CHARS = 8_000
 _SHORT_CHARS = 200
@@ -40,14 +40,14 @@ _WORDS: dict[CallState, str] = {
 
 
 class ToolBlock(GrowingBlock):
-    """A call, or a list of calls: `close` says that no further one joins it."""
+    """A call or a list of calls; after `close`, no further one joins."""
 
     def __init__(self, scene: BlockContext, call: ToolCallState) -> None:
         super().__init__(scene)
         self._calls = [call]
         self._is_open = call.name == GROUPED
         self._pictured: RenderedCall | None = None
-        """What it shows, if there are pictures in it: the terminal holds them until it is drawn anew."""
+        """The drawn content if it has images: the terminal holds them until it is redrawn."""
         self._seen = -1
 
     @property
@@ -92,11 +92,11 @@ class ToolBlock(GrowingBlock):
         return rows
 
     def _shortened(self, rows: Sequence[str], share: int) -> Sequence[str]:
-        """Half a picture is none."""
+        """Never show part of an image."""
         return rows[:1] if self._pictured is not None else super()._shortened(rows, share)
 
     def _state(self) -> CallState:
-        """How the call stands, or the calls: at work while one is, and well only if all are."""
+        """The combined state: running while any call is, successful only if all are."""
         states = [call.state for call in self._calls]
         for state in _BY_WEIGHT:
             if state in states:
@@ -105,7 +105,7 @@ class ToolBlock(GrowingBlock):
 
 
 def draw(views: Sequence[ToolCallView], theme: Theme) -> RenderedCall:
-    """As the renderer of the tool draws it; a plain form where that fails."""
+    """Draw with the tool's renderer, or plainly if that fails."""
     try:
         drawn = registry.draw(views[0], theme) if len(views) == 1 else registry.draw_group(views, theme)
     except Exception as error:
@@ -115,7 +115,7 @@ def draw(views: Sequence[ToolCallView], theme: Theme) -> RenderedCall:
 
 
 def plainly_drawn(view: ToolCallView, theme: Theme) -> RenderedCall:
-    """Name, short arguments, the last lines."""
+    """Name, short arguments, last lines."""
     title = f"{theme['strong'](clean_line(view.name))} {theme['muted'](_short(view.args))}".rstrip()
     text = view.text.rstrip()
     body: list[Component] = []
@@ -127,9 +127,9 @@ def plainly_drawn(view: ToolCallView, theme: Theme) -> RenderedCall:
 
 
 def _title(theme: Theme, state: CallState, drawn: RenderedCall, width: int) -> str:
-    """Sign, title and note in one row; of a title that is too long the end is cut, the note stays."""
+    """Sign, title and note in one row; a long title is cut, the note stays."""
     note = drawn.note
-    if not note and state in ("aborted", "failed") and not theme.linear:  # there, the first word tells it
+    if not note and state in ("aborted", "failed") and not theme.linear:  # there, the first word says it
         note = theme["error"]("failed") if state == "failed" else theme["warning"]("stopped")
     sign = f"{_WORDS[state]}:" if theme.linear else _sign(theme, state)
     ellipsis = theme.symbols.ellipsis

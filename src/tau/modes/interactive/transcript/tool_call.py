@@ -1,4 +1,4 @@
-"""One tool call as it stands: its arguments as they arrive, its output as it comes, how it ended."""
+"""The state of one tool call: arguments, output and outcome, as they arrive."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,14 +18,14 @@ from tau.modes.interactive.transcript.block_context import BlockContext
 from tau.modes.interactive.transcript.user import picture
 
 _READ_AGAIN_FROM = 16 * KIB
-"""Arguments longer than this are read again only when they have grown by an eighth."""
-LOST = "No result of this call was recorded; it may have done part of its work."
+"""Longer arguments are reparsed only after growing by an eighth."""
+LOST = "No result recorded; the call may have partly run."
 _CUT_SHORT = (STOPPED, UNFINISHED)
 _NEVER_RAN = (NOT_STARTED, SKIPPED)
 
 
 class ToolCallState:
-    """`changed` is a count: whoever has drawn it knows by it whether to draw it again."""
+    """`changed` is a counter that tells viewers when to redraw."""
 
     __slots__ = (
         "_began",
@@ -63,14 +63,14 @@ class ToolCallState:
         return self.state in ("done", "failed", "aborted", "declined")
 
     def feed(self, delta: str) -> None:
-        """More of its arguments; they are read when somebody looks."""
+        """Append to the arguments; they are parsed on demand."""
         self._pieces.append(delta)
         self._size += len(delta)
         if self._size >= self._read_at:
             self.changed += 1
 
     def complete(self, call: ToolCall) -> None:
-        """Its arguments are all there."""
+        """Set the complete arguments."""
         self.args = _shorter(call.arguments)
         self.name = call.name
         self._pieces = []
@@ -90,7 +90,7 @@ class ToolCallState:
             self.changed += 1
 
     def finish(self, result: ToolResultMessage) -> None:
-        """Its result. What a stopped call had shown so far stays."""
+        """Set the result. A stopped call keeps its output so far."""
         words = text_of(result.content) if result.is_error else ""
         self.state = _end(words) if result.is_error else "done"
         if not (words in _CUT_SHORT and self._content):
@@ -101,7 +101,7 @@ class ToolCallState:
         self.changed += 1
 
     def abandon(self, *, never_ran: bool) -> None:
-        """No result will come: it was not to be run, or nobody knows what became of it."""
+        """No result will come: the call never ran, or its outcome is unknown."""
         if not self.over:
             self._pieces = []
             self.state = "aborted"
@@ -110,7 +110,7 @@ class ToolCallState:
             self.changed += 1
 
     def drop_pictures(self) -> None:
-        """Make room for newer ones; words stand in their place when it is drawn again."""
+        """Free the images for newer ones; text replaces them on the next redraw."""
         self._content = [
             TextContent(picture(part)) if isinstance(part, ImageContent) else part for part in self._content
         ]
@@ -138,19 +138,19 @@ class ToolCallState:
 
 
 def _end(words: str) -> CallState:
-    """How a call ended that did not end well, by what the model is told of it."""
+    """The state of a failed call, from the text the model sees."""
     if words in (*_CUT_SHORT, *_NEVER_RAN):
         return "aborted"
     return "failed" if declined(words) is None else "declined"
 
 
 def was_stopped(result: ToolResultMessage) -> bool:
-    """Whether the person stopped the run when this call was at work, or before it began."""
+    """Whether the user stopped the run during or before this call."""
     return result.is_error and text_of(result.content) in (*_CUT_SHORT, NOT_STARTED)
 
 
 def _shorter(args: dict[str, Any]) -> dict[str, Any]:
-    """The arguments, with texts that nobody would read to the end cut."""
+    """The arguments, with overlong texts cut."""
     if not any(isinstance(value, str) and len(value) > KEPT_CHARS for value in args.values()):
         return args
     return {name: kept(value) if isinstance(value, str) else value for name, value in args.items()}
@@ -163,7 +163,7 @@ def _shorter_content(content: Sequence[UserContent]) -> Sequence[UserContent]:
 
 
 def _small(details: Any) -> Any:
-    """The details, unless they are too large to be kept; the call is then shown by its text."""
+    """The details, unless they are too large; the call is then shown by its text."""
     if details is UNSET or details is None:
         return None
     try:

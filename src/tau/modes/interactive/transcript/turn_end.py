@@ -1,4 +1,4 @@
-"""How an answer ended where it did not simply end, and what to do next; what it cost, if that is wanted."""
+"""How an answer ended if not normally, what to do next, and optionally its usage."""
 
 from typing import Literal
 
@@ -14,18 +14,18 @@ failures = late("tau.ai.apis.error_response")
 End = Literal["stopped", "failed", "retried", "cut off"]
 
 _ERROR_CHARS = 8_000
-_ANOTHER_KEY = "/login gives tau another one."
-"""On the screen there is a shorter way than the one that holds everywhere."""
-_ANOTHER_MODEL = "/model chooses another one; /retry sends it again then."
+_ANOTHER_KEY = "Add another one with /login."
+"""The screen offers a shorter way than the general advice."""
+_ANOTHER_MODEL = "Choose another one with /model, then /retry."
 _NEXT = {
-    "stopped": "Type to go on, or /retry.",
-    "failed": "Type to go on, or /retry to send it again.",
-    "cut off": 'Type "go on" for the rest.',
+    "stopped": "Type to continue, or /retry.",
+    "failed": "Type to continue, or /retry.",
+    "cut off": 'Type "continue" for the rest.',
 }
 
 
 class TurnEndBlock(CachedBlock):
-    """One that failed is open until it is known whether the same is tried again."""
+    """A failure stays open until it is known whether it will be retried."""
 
     def __init__(self, scene: BlockContext, end: End, reason: str = "", *, is_open: bool = False) -> None:
         super().__init__(scene)
@@ -35,7 +35,7 @@ class TurnEndBlock(CachedBlock):
         self.reason = kept(reason, _ERROR_CHARS)
 
     def retried(self) -> None:
-        """It is tried again; it stays open until that brings something else."""
+        """It is being retried; stay open until the outcome is known."""
         self._end = "retried"
         self._tries += 1
         self._rows = None
@@ -45,7 +45,7 @@ class TurnEndBlock(CachedBlock):
         return self._end == "retried"
 
     def again(self, reason: str) -> bool:
-        """The next attempt failed too; whether it did so in the same way and is told here."""
+        """The next attempt failed too; whether it failed the same way and is counted here."""
         if not self._is_open or kept(reason, _ERROR_CHARS) != self.reason:
             return False
         self._end = "failed"
@@ -53,7 +53,7 @@ class TurnEndBlock(CachedBlock):
         return True
 
     def settle(self) -> None:
-        """It stays as it is."""
+        """Make it final."""
         if self._is_open:
             self._is_open = False
             self._rows = None
@@ -68,7 +68,7 @@ class TurnEndBlock(CachedBlock):
                 return noticed(theme, f"Stopped. {_NEXT['stopped']}", "warning", width)
             case "retried":
                 times = f" {self._tries} times" if self._tries > 1 else ""
-                return noticed(theme, f"{reason} It was tried again{times}.", "warning", width)
+                return noticed(theme, f"{reason} Retried{times}.", "warning", width)
             case "cut off":
                 return noticed(theme, f"{reason} {_NEXT['cut off']}", "warning", width)
             case "failed":
@@ -76,7 +76,7 @@ class TurnEndBlock(CachedBlock):
                 reason = reason.replace(failures.ANOTHER_KEY, _ANOTHER_KEY)
                 lacks_model = failures.ANOTHER_MODEL in reason
                 reason = reason.replace(failures.ANOTHER_MODEL, "").rstrip()
-                rows = noticed(theme, f"Failed{times}: {reason or 'no answer came.'}", "error", width)
+                rows = noticed(theme, f"Failed{times}: {reason or 'no response.'}", "error", width)
                 if self._is_open:
                     return rows
                 then = _ANOTHER_MODEL if lacks_model else _NEXT["failed"]
@@ -85,7 +85,7 @@ class TurnEndBlock(CachedBlock):
 
 
 class UsageLine(CachedBlock):
-    """The tokens of an answer."""
+    """The token usage of an answer."""
 
     def __init__(self, scene: BlockContext, usage: Usage) -> None:
         super().__init__(scene)
@@ -95,9 +95,9 @@ class UsageLine(CachedBlock):
         usage = self._usage
         parts = [f"{usage.input:,} tokens in", f"{usage.output:,} out"]
         if usage.cache_read:
-            parts.append(f"{usage.cache_read:,} from the cache")
+            parts.append(f"{usage.cache_read:,} from cache")
         if usage.cache_write:
-            parts.append(f"{usage.cache_write:,} into it")
+            parts.append(f"{usage.cache_write:,} to cache")
         if usage.cost.total:
             parts.append(f"${usage.cost.total:.4f}")
         return [self._theme["dim"](row) for row in indented(wrapped(", ".join(parts), width), width)]

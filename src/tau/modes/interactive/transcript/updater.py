@@ -1,4 +1,4 @@
-"""What each event of a session does to the screen while the session is live."""
+"""Updates the screen for each event of a live session."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from tau.modes.interactive.transcript.user_execution import UserExecutionBlock
 
 WAITING = "Waiting for the model"
-NOTING = "Noting what has changed"
+NOTING = "Recording changes"
 _MAX_NAMED = 3
 
 
 class TranscriptUpdater:
-    """`words` takes what arrives of an answer, `event` all else."""
+    """`words` handles streamed deltas, `event` everything else."""
 
     def __init__(
         self,
@@ -47,14 +47,14 @@ class TranscriptUpdater:
         self._activity = activity
         self.story = story
         self.lines: list[UserExecutionBlock] = []
-        """Lines of the person's that run."""
+        """The user's running lines."""
         self._pending = pending
         self._todo = todo
         self._arriving = StreamingMessage(story)
         self._running: dict[str, str] = {}
         self._warming = MarkdownPreload(display.timer)
         self._is_open = False
-        """Whether an answer has begun and not ended."""
+        """Whether an answer is being streamed."""
         self._takes: dict[type, Callable[[Any], None]] = {
             e.AgentStart: self._agent_start,
             e.AgentEnd: self._agent_end,
@@ -66,7 +66,7 @@ class TranscriptUpdater:
             e.TurnEnd: self._turn_end,
             e.RetryStart: self._retry_start,
             e.RetryEnd: self._retry_end,
-            e.FallbackApplied: lambda event: self._activity.goes_on(f"Going on with {event.to}"),
+            e.FallbackApplied: lambda event: self._activity.goes_on(f"Switching to {event.to}"),
             e.CompactionStart: self._compaction_start,
             e.CompactionEnd: self._compaction_end,
             e.Compacted: lambda event: self.story.compaction(
@@ -80,7 +80,7 @@ class TranscriptUpdater:
         }
 
     def words(self, event: AssistantMessageEvent) -> None:
-        """The hot path: one call for each piece of an answer."""
+        """The hot path: called for each delta."""
         kind = type(event)
         if kind is TextDelta or kind is ThinkingDelta or kind is ToolCallDelta:
             delta: str = event.delta  # type: ignore[union-attr]
@@ -99,7 +99,7 @@ class TranscriptUpdater:
             self._request_render()
 
     def over(self) -> None:
-        """The run, or the session, is at its end: nothing of it is expected any more."""
+        """The run or session is over: expect nothing more."""
         self._warming.cancel()
         self._arriving = StreamingMessage(self.story)
         self._running.clear()
@@ -112,7 +112,7 @@ class TranscriptUpdater:
         self._activity.begin(WAITING)
 
     def _agent_end(self, event: e.AgentEnd) -> None:
-        """The model has stopped; the run is over when what it did is noted, which may take a moment."""
+        """The model has stopped; the run ends once its changes are recorded, which may take a moment."""
         if self._current.running:
             self._activity.doing(NOTING)
         else:
@@ -148,7 +148,7 @@ class TranscriptUpdater:
             call.update(event.partial_result)
 
     def _tool_end(self, event: e.ToolEnd) -> None:
-        """The result itself comes as a message, with all that belongs to it."""
+        """The result arrives separately, as a message."""
         self._running.pop(event.tool_call_id, None)
         if event.tool_name == "todo":
             self._todo.refresh()
@@ -169,7 +169,7 @@ class TranscriptUpdater:
 
     def _retry_start(self, event: e.RetryStart) -> None:
         words = f"attempt {event.attempt} of {event.max_attempts}"
-        if self._theme.linear:  # the record tells the reason only when it is known what came of it
+        if self._theme.linear:  # the transcript shows the reason only once the outcome is known
             words += f": {event.error_message}"
         self._activity.retry(event.delay_ms / 1000, words)
 
@@ -179,12 +179,12 @@ class TranscriptUpdater:
 
     def _compaction_start(self, event: e.CompactionStart) -> None:
         why = {
-            "threshold": "The conversation grows long",
-            "overflow": "The conversation is too long for the model",
-            "incomplete": "The conversation leaves no room for an answer",
+            "threshold": "The conversation is getting long",
+            "overflow": "The conversation exceeds the context window",
+            "incomplete": "No room left for an answer",
             "idle": "The conversation is long",
         }[event.reason]
-        what = "its older output is dropped" if event.action == "shake" else "it is being summarised"
+        what = "dropping old output" if event.action == "shake" else "summarizing it"
         self._activity.goes_on(f"{why}: {what}")
 
     def _compaction_end(self, event: e.CompactionEnd) -> None:
@@ -192,14 +192,14 @@ class TranscriptUpdater:
         if line is not None:
             self._say(line, "info" if event.aborted else "warning")
         elif event.result is None and event.skipped is not True:
-            self._say("The longest parts were shortened to make room; the session keeps them whole.", "info")
+            self._say("Shortened the longest parts to make room; the session keeps them in full.", "info")
         if self._current.running:
             self._activity.goes_on(WAITING)
         else:
             self._activity.end()
 
     def _bash_end(self, event: e.BashEnd) -> None:
-        """A line whose block is there ends in it; one that somebody else ran gets a block."""
+        """Finish the line's block, or add one for a line run elsewhere."""
         for line in self.lines:
             if line.kind == "bash" and not line.over and line.runs(event.message.command):
                 line.finish(event.message)
@@ -211,7 +211,7 @@ class TranscriptUpdater:
         count = len(event.todos)
         open_tasks = "1 task is" if count == 1 else f"{count} tasks are"
         self._say(
-            f"{open_tasks} still open; the agent was reminded ({event.attempt} of {event.max_attempts}).",
+            f"{open_tasks} still open; reminded the agent ({event.attempt} of {event.max_attempts}).",
             "info",
         )
 
@@ -220,9 +220,9 @@ class TranscriptUpdater:
 
 
 class StreamingMessage:
-    """An answer while it arrives: each of its parts has a block that grows.
+    """A streaming answer: each part has a block that grows.
 
-    `take` gives a few words about what the model does now, where that has changed.
+    `take` returns a short description of the activity when it changes.
     """
 
     def __init__(self, story: TranscriptBuilder) -> None:
@@ -230,7 +230,7 @@ class StreamingMessage:
         self._parts: dict[int, TextBlock | ThinkingBlock | ToolCallState] = {}
 
     def append(self, index: int, delta: str) -> None:
-        """More of a part: words, thoughts, or arguments."""
+        """Append to a part: text, thinking or arguments."""
         part = self._parts.get(index)
         if isinstance(part, TextBlock | ThinkingBlock):
             part.append(delta)
@@ -247,7 +247,7 @@ class StreamingMessage:
                 return "Thinking"
             case stream_events.ToolCallStart(index, id, name):
                 self._parts[index] = self._story.call(id, name)
-                return f"Writing a call of {name}"
+                return f"Preparing {name}"
             case stream_events.TextEnd(index, text) | stream_events.ThinkingEnd(index, text):
                 part = self._parts.get(index)
                 if isinstance(part, TextBlock | ThinkingBlock):

@@ -1,4 +1,4 @@
-"""What the person said."""
+"""The user's messages."""
 
 from collections.abc import Sequence
 
@@ -7,9 +7,9 @@ from tau.modes.interactive.transcript.block import CachedBlock, first_lines, hun
 from tau.modes.interactive.transcript.block_context import BlockContext
 
 MARK = "[Image #"
-"""How the mark begins that the editor leaves in a text for a picture."""
+"""The start of the editor's image placeholder."""
 FOLDED_LINES = 16
-"""A message with more lines, a paste most likely, shows so many of them."""
+"""A longer message, most likely a paste, shows this many lines."""
 
 
 class UserBlock(CachedBlock):
@@ -18,7 +18,7 @@ class UserBlock(CachedBlock):
         self._text = kept(content if isinstance(content, str) else text_of(content))
         pictures = [] if isinstance(content, str) else [picture(part) for part in content if is_picture(part)]
         self._pictures = pictures[self._text.count(MARK) :]
-        """Those that the text does not name itself."""
+        """Images the text does not mention."""
 
     @property
     def can_expand(self) -> bool:
@@ -43,6 +43,6 @@ def is_picture(part: UserContent) -> bool:
 
 
 def picture(part: UserContent) -> str:
-    """A few words in the place of a picture."""
+    """A short text instead of an image."""
     assert isinstance(part, ImageContent)
     return f"[Image: {part.mime_type}]"

@@ -1,4 +1,4 @@
-"""A line that the person ran: for the shell, or Python; its output as it comes."""
+"""A line the user ran, in the shell or Python, with its output."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -26,13 +26,13 @@ Ran = BashExecutionMessage | PythonExecutionMessage
 
 LAST_LINES = 20
 _GAP = re.compile(r"^\[… (\d+) lines not shown …\]$", re.MULTILINE)
-"""The row that stands for what a recorded output leaves out."""
+"""The row that represents omitted output."""
 _TAIL_CHARS = 16_000
 _CODE_LINES = 8
 
 
 class UserExecutionBlock(GrowingBlock):
-    """`write` what it says, then `finish` with what was recorded, or `fail` with why it did not run."""
+    """`write` output, then `finish` with the recorded result, or `fail` with the reason."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class UserExecutionBlock(GrowingBlock):
         self._on_change = on_change
         self._output = ""
         self._missing = 0
-        """Lines that are not in the output: the file has them, or nobody."""
+        """Lines missing from the output, whether or not a file has them."""
         self._message: Ran | None = None
         self._problem = ""
         self._began = scene.now()
@@ -58,7 +58,7 @@ class UserExecutionBlock(GrowingBlock):
 
     @classmethod
     def of(cls, scene: BlockContext, message: Ran) -> "UserExecutionBlock":
-        """One that ran before."""
+        """Create the block of a recorded execution."""
         is_bash = isinstance(message, BashExecutionMessage)
         text = message.command if isinstance(message, BashExecutionMessage) else message.code
         line = cls(scene, "bash" if is_bash else "python", text)
@@ -66,11 +66,11 @@ class UserExecutionBlock(GrowingBlock):
         return line
 
     def runs(self, command: str) -> bool:
-        """Whether this is the block of that command."""
+        """Whether this block belongs to that command."""
         return self._command == kept(command)
 
     def write(self, chunk: str) -> None:
-        """More output; the last of it is kept until it ends."""
+        """Append output; only the end is kept until it finishes."""
         if self._message is None and not self._problem:
             self._output += chunk
             if len(self._output) > 2 * KEPT_CHARS:
@@ -79,7 +79,7 @@ class UserExecutionBlock(GrowingBlock):
             self._changed()
 
     def finish(self, message: Ran | None = None) -> None:
-        """It has ended, and this was recorded; without anything recorded it counts as stopped."""
+        """Finish with the recorded result; without one, it counts as stopped."""
         if self._message is not None or self._problem:
             return
         self._elapsed_s = self._scene.now() - self._began
@@ -142,7 +142,7 @@ class UserExecutionBlock(GrowingBlock):
             lines = text[-_TAIL_CHARS:].split("\n")
             hidden = text.count("\n") + 1 - min(len(lines), LAST_LINES)
             if self._message is not None and self._missing:
-                hidden -= 1  # the row that stands for what is missing is no line
+                hidden -= 1  # the row for omitted output is not a line of it
             if hidden or self._missing:
                 hint = self._scene.hint(hidden, missing=self._missing)
                 rows += indented([self._theme["dim"](row) for row in wrapped(hint, width)], width)
@@ -151,7 +151,7 @@ class UserExecutionBlock(GrowingBlock):
         return [*rows, *indented(inner, width)]
 
     def _outcome(self) -> list[tuple[str, str]]:
-        """What to say below the output, each with its style."""
+        """Remarks below the output, each with its style."""
         if self._problem:
             return [(self._problem, "error" if self._problem != "Stopped." else "warning")]
         message = self._message
@@ -167,8 +167,8 @@ class UserExecutionBlock(GrowingBlock):
         if self._elapsed_s is not None and (time := took(round(self._elapsed_s * 1000))):
             notes.append(time)
         if self._exclude:
-            notes.append("the model is not told")
+            notes.append("not in the model's context")
         if message.full_output_path is not UNSET and message.truncated:
-            notes.append(f"all of it is in {message.full_output_path}")
+            notes.append(f"full output: {message.full_output_path}")
         token = "warning" if message.cancelled else "error" if message.exit_code else "dim"
         return [(", ".join(notes), token)] if notes else []

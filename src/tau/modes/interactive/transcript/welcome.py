@@ -1,4 +1,4 @@
-"""The first lines of a new conversation."""
+"""The greeting of a new conversation."""
 
 from typing import TYPE_CHECKING
 
@@ -22,9 +22,9 @@ class Greeting(Component):
         if width != self._width:
             theme, label = self._display.theme, self._display.keys.label
             hints = (
-                f"Type a message and press {label('tui.input.submit')}. @ names a file, / a command, "
-                "! runs one.",
-                f"{label('app.interrupt')} stops the agent. /help tells more, "
+                f"Type a message and press {label('tui.input.submit')}. Use @ for files, / for commands, "
+                "! for the shell.",
+                f"{label('app.interrupt')} stops the agent. /help shows more, "
                 f"{label('app.help.hotkeys')} all keys.",
             )
             title = theme["accent"](theme["strong"](f"tau {VERSION}"))

@@ -6,7 +6,7 @@ from tau.tui.widgets.editor import motions
 from tau.tui.widgets.editor.buffer import Position
 from tau.tui.widgets.editor.document import EditorDocument
 from tau.tui.widgets.editor.units import next_column, previous_column
-from tau.tui.widgets.editor.words import word_end, word_start
+from tau.tui.widgets.editor.word_boundaries import word_end, word_start
 
 _Command = Callable[[EditorDocument], bool]
 Motion = Callable[[motions.Lines, Position], Position]

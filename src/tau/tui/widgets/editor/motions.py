@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tau.tui.widgets.editor.buffer import START, Position
 from tau.tui.widgets.editor.units import next_column, previous_column, snap_column
-from tau.tui.widgets.editor.words import word_end, word_start
+from tau.tui.widgets.editor.word_boundaries import word_end, word_start
 
 Lines = Sequence[str]
 
