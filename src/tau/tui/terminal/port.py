@@ -73,17 +73,17 @@ class Terminal(Protocol):
         ...
 
     def suspend(self) -> None:
-        """Stop the process as Ctrl+Z does in other programs; returns, started again, when it goes on."""
+        """Stop the process like Ctrl+Z; returns, started again, when it is continued."""
         ...
 
     def set_title(self, text: str) -> None:
-        """The title of the window, until `stop`; nothing where there is no window."""
+        """Set the window title until `stop`; does nothing without a window."""
         ...
 
     def notify(self, title: str, body: str = "") -> None:
-        """A message for a person who looks elsewhere, in the way that the terminal knows."""
+        """Show a notification using the terminal's protocol."""
         ...
 
     def copy(self, text: str) -> bool:
-        """Text to the clipboard, through the terminal; False if it is too long for that."""
+        """Copy text to the clipboard through the terminal; False if it is too long."""
         ...

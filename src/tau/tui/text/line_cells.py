@@ -11,7 +11,7 @@ Open = dict[Slot, str]
 
 
 class TabStops:
-    """Where tabs lead: every `width` columns, on the whole screen. Set before the first frame."""
+    """Tab stops: every `width` columns, on the whole screen. Set before the first frame."""
 
     width = 4
 
