@@ -73,7 +73,7 @@ def test_a_busy_server_is_asked_again(program: Program, api: str, fault: Fault) 
     program.script(fault, "Here I am.")
     ran = program.ask("hi")
     assert (ran.returncode, ran.stdout) == (0, "Here I am.\n")
-    assert "Trying again in 0" in ran.stderr and "(1 of 2)" in ran.stderr
+    assert "Retrying in 0" in ran.stderr and "(1 of 2)" in ran.stderr
     assert len(program.server.requests) == 2
     assert program.server.requests[0].body == program.server.requests[1].body
 
@@ -135,7 +135,7 @@ def test_ctrl_c_ends_a_wait(program: Program) -> None:
     program.script(Status(429, "Slow down", retry_after="200"))
     running = program.start("-p", "hi")
     assert running.stderr is not None
-    assert b"Trying again in 200 s" in running.stderr.readline()
+    assert b"Retrying in 200 s" in running.stderr.readline()
     running.send_signal(signal.SIGINT)
     running.communicate(timeout=10)
     assert running.returncode == 130

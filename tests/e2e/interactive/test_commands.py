@@ -10,7 +10,7 @@ from tests.support.fake_answers import Call
 
 def test_an_unknown_command_suggests_the_nearest_and_is_typed_again(desk: Desk) -> None:
     seat = desk.start().send("/modle")
-    seat.see("There is no command /modle. Did you mean /model?")
+    seat.see("Unknown command /modle. Did you mean /model?")
     seat.editor_is("/modle")
     assert not desk.tau.server.requests
 
@@ -18,7 +18,7 @@ def test_an_unknown_command_suggests_the_nearest_and_is_typed_again(desk: Desk) 
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        ("/help", "show all keys"),
+        ("/help", "show keyboard shortcuts"),
         ("/help undo", "/undo"),
         ("/hotkeys", "Stop what runs"),
         ("/tools", "bash"),
@@ -40,7 +40,7 @@ def test_a_command_tells_something(desk: Desk, command: str, told: str) -> None:
 def test_name_and_session_tell_about_the_session(desk: Desk) -> None:
     seat = desk.start(columns=200).send("hello")
     seat.see(OK)
-    seat.send("/name Purple work").see('The session is called "Purple work".')
+    seat.send("/name Purple work").see('The session name is "Purple work".')
     seat.send("/session").see("1 message of yours", "Purple work")
 
 
@@ -178,6 +178,6 @@ def test_a_command_of_the_project_is_sent_with_its_arguments(desk: Desk) -> None
 def test_new_begins_an_empty_session(desk: Desk) -> None:
     desk.tau.script("Old answer.", "New answer.")
     seat = desk.start().ask("old question", "Old answer.")
-    seat.send("/new").see("Old answer.", "This is a new session.")
+    seat.send("/new").see("Old answer.", "Started a new session.")
     seat.send("new question").see("New answer.")
     assert desk.tau.said() == ["new question"]

@@ -37,7 +37,7 @@ def test_stats_counts_all_sessions_by_day_model_and_folder(desk: Desk) -> None:
 
 
 def test_stats_before_anything_was_said(desk: Desk) -> None:
-    desk.start().send("/stats 7").see("Nothing was used from")
+    desk.start().send("/stats 7").see("No usage from")
 
 
 def test_context_says_what_fills_the_window(desk: Desk) -> None:
@@ -70,7 +70,7 @@ def answers(*texts: str) -> tuple[Any, ...]:
 def test_handoff_goes_on_in_a_new_session_with_what_matters(desk: Desk) -> None:
     desk.tau.script("Elephants are grey.", "## Goal\nPaint the elephants blue.", "I take over.")
     seat = desk.start(rows=40).ask("about elephants", "Elephants are grey.")
-    seat.send("/handoff the colour").see("A new session takes over.", "I take over.")
+    seat.send("/handoff the colour").see("Continuing in a new session.", "I take over.")
     assert "the colour" in str(desk.tau.server.requests[1].body)
     said = desk.tau.said()
     assert len(said) == 1 and "Paint the elephants blue." in said[0]
@@ -112,13 +112,13 @@ def test_the_list_of_tasks_is_made_changed_and_kept(desk: Desk) -> None:
     seat.see("The todo list is empty; add a task with /todo append TEXT.")
     seat.send("/todo append find the fault").see("Added: find the fault", "1 task left.")
     seat.send("/todo append mend it").see("2 tasks left.")
-    seat.send("/todo start 1").see("At work: find the fault")
+    seat.send("/todo start 1").see("In progress: find the fault")
     seat.send("/todo").see("  1 [/] find the fault", "  2 [ ] mend it")
     seat.send("/todo done 1").see("Done: find the fault", "1 task left.")
     seat.send("/todo done nothing").see('No task has "nothing" in its text')
     seat.press("ctrl+c")
     seat.editor_is("")
-    seat.send("/todo export").see("The tasks are in")
+    seat.send("/todo export").see("Exported the tasks to")
     text = (desk.tau.project / "TODO.md").read_text()
     assert "- [x] find the fault" in text and "mend it" in text
     seat.ask("what is left?", OK)
@@ -127,7 +127,7 @@ def test_the_list_of_tasks_is_made_changed_and_kept(desk: Desk) -> None:
     back.see("what is left?")
     back.send("/todo").see("  1 [x] find the fault", "mend it")
     back.send("/todo clear").see("Todo list cleared.")
-    back.send("/todo import").see("The list has 2 tasks now.")
+    back.send("/todo import").see("The list now has 2 tasks.")
 
 
 def test_the_tasks_of_the_agent_are_shown_above_the_editor_until_alt_t(desk: Desk) -> None:
@@ -156,7 +156,7 @@ def test_a_job_is_listed_read_and_stopped(desk: Desk) -> None:
         seat.send(f"/jobs {job}").see(f"{job} running,")
     seat.send(f"/jobs cancel {job}").see("1 job stopped.")
     seat.send("/jobs").see("cancelled")
-    seat.send("/jobs cancel nobody").see('There is no job "nobody"; /jobs shows all of them.')
+    seat.send("/jobs cancel nobody").see('No job "nobody"; /jobs lists them.')
 
 
 def test_what_waits_is_listed_changed_and_dropped_by_its_number(desk: Desk) -> None:
@@ -173,5 +173,5 @@ def test_what_waits_is_listed_changed_and_dropped_by_its_number(desk: Desk) -> N
     seat.editor_is("first one")
     seat.press("ctrl+c")
     seat.editor_is("")
-    seat.send("/queue drop 7").see("Name one by its number, from 1 to 1")
+    seat.send("/queue drop 7").see("Give a number from 1 to 1")
     seat.see("Afterwards: third one")

@@ -45,7 +45,7 @@ def test_goto_an_answer_goes_on_behind_it(desk: Desk) -> None:
 
 def test_goto_nowhere_says_so_and_is_typed_again(desk: Desk) -> None:
     seat = talked(desk)
-    seat.send("/goto zzz").see('No entry has an id that begins with "zzz"')
+    seat.send("/goto zzz").see('No entry has an id starting with "zzz"')
     seat.editor_is("/goto zzz")
     seat.press("ctrl+c")
     seat.editor_is("")
@@ -145,7 +145,7 @@ def test_a_skill_is_offered_and_sent_with_what_is_wanted(desk: Desk) -> None:
 def test_a_skill_that_is_not_there_suggests_the_nearest(desk: Desk) -> None:
     skill(desk.tau.home, "sailing")
     seat = desk.start().send("/skill:saling")
-    seat.see("There is no command /skill:saling. Did you mean /skill:sailing?")
+    seat.see("Unknown command /skill:saling. Did you mean /skill:sailing?")
     seat.editor_is("/skill:saling")
     assert not desk.tau.server.requests
 

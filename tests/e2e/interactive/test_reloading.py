@@ -60,7 +60,7 @@ def test_a_theme_file_that_was_changed_is_shown(desk: Desk) -> None:
     folder.mkdir()
     (folder / "mine.json").write_text(json.dumps({"colors": {"accent": "#112233"}}))
     seat = desk.start(env={"COLORTERM": "truecolor"})
-    seat.send("/theme mine").see("The theme is mine, now and from now on.")
+    seat.send("/theme mine").see("Theme set to mine.")
     assert b"38;2;17;34;51" in seat.term.output
     (folder / "mine.json").write_text(json.dumps({"colors": {"accent": "#778899"}}))
     seat.send("/reload").see("No settings changed.")

@@ -80,7 +80,7 @@ def test_every_width_shows_all_of_it(tmp_path: Path, columns: int, command: str)
 def test_tools_are_told_with_what_they_take(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path, rows=40) as rig:
-            shown = await said(rig, "/tools", "tokens with each request.")
+            shown = await said(rig, "/tools", "tokens per request.")
             for tool in rig.session.setup().tools:
                 assert f"  {tool.name} " in shown
             rig.session.plan.enter()
@@ -127,7 +127,7 @@ def test_stats_are_told_over_all_sessions(tmp_path: Path) -> None:
     async def test() -> None:
         script = [[Say("One."), Count(1000, 200)], [Say("Two."), Count(500, 100)]]
         async with rigged(tmp_path, script, rows=50) as rig:
-            await said(rig, "/stats", "Nothing was used from")
+            await said(rig, "/stats", "No usage from")
             await said(rig, "hello", "One.")
             await rig.idle()
             first = rig.session

@@ -189,7 +189,7 @@ def test_handoff_goes_on_in_a_new_session(tmp_path: Path) -> None:
             await said(rig, "/handoff the tests", "I take over.")
             assert rig.session.log.header.id != before
             assert "What matters: the parser." in last_sent(rig)
-            assert "A new session takes over." in rig.tape()
+            assert "Continuing in a new session." in rig.tape()
 
     run(test)
 
@@ -227,7 +227,7 @@ def test_what_needs_rest_waits_for_the_agent(tmp_path: Path, command: str) -> No
     async def test() -> None:
         async with rigged(tmp_path, [[Say("Working"), Count(10, 10), Wait()]]) as rig:
             await said(rig, "go", "Working")
-            await said(rig, command, "The agent is at work; Esc stops it.")
+            await said(rig, command, "The agent is working; Esc stops it.")
             assert len(rig.faux.requests) == 1
             rig.session.abort()
             await rig.idle()

@@ -29,8 +29,8 @@ def test_new_begins_an_empty_session(tmp_path: Path) -> None:
             first = rig.session.log.header.id
             await other_session(rig, "/clear")
             assert rig.session.log.header.id != first and not rig.session.log.messages()
-            shown = await rig.show("This is a new session. /resume returns to the previous one.")
-            assert shown.index("First.") < shown.index("This is a new session.")
+            shown = await rig.show("Started a new session. /resume returns to the previous one.")
+            assert shown.index("First.") < shown.index("Started a new session.")
 
     run(test)
 
@@ -71,7 +71,7 @@ def test_name_is_shown_and_given(tmp_path: Path) -> None:
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await said(rig, "/name", "The session has no name.")
-            await said(rig, "/rename The  parser", 'The session is called "The parser".')
+            await said(rig, "/rename The  parser", 'The session name is "The parser".')
             assert rig.session.names.name == "The parser"
 
     run(test)
@@ -147,7 +147,7 @@ def test_goto_says_where_it_cannot_go(tmp_path: Path) -> None:
         async with rigged(tmp_path, [[Say("One.")]]) as rig:
             await said(rig, "first", "One.")
             await rig.idle()
-            await said(rig, "/goto zz", 'No entry has an id that begins with "zz"')
+            await said(rig, "/goto zz", 'No entry has an id starting with "zz"')
             rig.front.editor.clear()
             await said(rig, f"/goto {ids(rig)[-1]}", "Already at this point.")
             assert rig.session.log.leaf == ids(rig)[-1]

@@ -92,11 +92,11 @@ def test_an_unknown_command_names_the_nearest_and_stays_typed(tmp_path: Path) ->
         async with rigged(tmp_path) as rig:
             await rig.send("/compcat only the tests")
             shown = await rig.show("Did you mean /compact?")
-            assert "There is no command /compcat." in shown
+            assert "Unknown command /compcat." in shown
             await rig.until(lambda: rig.front.editor.text == "/compcat only the tests", "the text")
             rig.front.editor.clear()
             await rig.send("/zzzzz")
-            await rig.show("/help shows all of them.")
+            await rig.show("See /help.")
             assert rig.faux.requests == []
 
     run(test)
@@ -108,11 +108,11 @@ def test_a_command_that_has_to_wait_says_so_and_stays_typed(tmp_path: Path) -> N
             await rig.send("go")
             await rig.show("Working")
             await rig.send("/compact the tests")
-            shown = await rig.show("The agent is at work; Esc stops it.")
+            shown = await rig.show("The agent is working; Esc stops it.")
             assert "/compact the tests" in shown
             rig.front.editor.clear()
             await rig.send("/name While it works")
-            assert "While it works" in await rig.show('The session is called "While it works".')
+            assert "While it works" in await rig.show('The session name is "While it works".')
             rig.session.abort()
             await rig.idle()
 
@@ -168,9 +168,9 @@ def test_what_a_file_says_is_not_run_either_when_it_is_taken_back_and_sent_again
     put(tmp_path / ".tau/commands/a.md", "!touch made")
 
     async def test() -> None:
-        async with rigged(tmp_path, [[Say("At work"), Wait(None)], [Say("Understood.")]]) as rig:
+        async with rigged(tmp_path, [[Say("In progress"), Wait(None)], [Say("Understood.")]]) as rig:
             await rig.send("go")
-            await rig.show("At work")
+            await rig.show("In progress")
             await rig.send("/a")
             await rig.show("Next: !touch made")
             await rig.press("escape")
@@ -231,7 +231,7 @@ def test_a_file_that_is_broken_is_told_when_it_is_asked_for(tmp_path: Path) -> N
     async def test() -> None:
         async with rigged(tmp_path) as rig:
             await rig.send("/broken")
-            shown = await rig.show("There is no command /broken.")
+            shown = await rig.show("Unknown command /broken.")
             assert "no closing line" in shown
 
     run(test)

@@ -84,9 +84,9 @@ def test_jobs_are_listed_read_and_stopped(tmp_path: Path) -> None:
             assert "line 99" in shown
             await said(rig, f"/jobs cancel {first}", "1 job stopped.")
             assert rig.session.jobs.get(first).status == "cancelled"
-            await said(rig, "/jobs cancel x-9", 'There is no job "x-9"')
+            await said(rig, "/jobs cancel x-9", 'No job "x-9"')
             rig.front.editor.clear()
-            await said(rig, "/jobs x-8", 'There is no job "x-8"')
+            await said(rig, "/jobs x-8", 'No job "x-8"')
             rig.front.editor.clear()
             await said(rig, "/jobs cancel all", "No jobs stopped.")
 

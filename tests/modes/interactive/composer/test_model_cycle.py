@@ -101,7 +101,7 @@ def test_a_model_that_does_not_think_keeps_its_level(tmp_path: Path) -> None:
             await rig.press("ctrl+p")
             await rig.until(lambda: rig.session.model.key == "mine/small", "the model")
             await rig.press("shift+tab")
-            await rig.show("does not think.")
+            await rig.show("does not support thinking.")
             assert rig.session.thinking == "off"
 
     run(test)

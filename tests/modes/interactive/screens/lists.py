@@ -232,14 +232,14 @@ async def deleting(stage: Stage) -> None:
 
 async def debug_log(stage: Stage) -> None:
     await stage.send("/debug")
-    await stage.show("Look inside")
+    await stage.show("Debug")
     await stage.type("1")
     await stage.show("goes back")
 
 
 async def debug_requests(stage: Stage) -> None:
     await stage.send("/debug")
-    await stage.show("Look inside")
+    await stage.show("Debug")
     await stage.type("2")
     await stage.show("goes back")
 
@@ -249,7 +249,7 @@ async def debug_caches(stage: Stage) -> None:
     cache.mkdir(parents=True)
     (cache / "one").write_bytes(b"x" * 3000)
     await stage.send("/debug")
-    await stage.show("Look inside")
+    await stage.show("Debug")
     await stage.type("7")
     await stage.show("Remove these files?")
 
@@ -298,8 +298,8 @@ SCREENS = {
     ),
     "theme": Screen(
         typing("/theme", "dusk"),
-        ("Theme for", "dusk", "For dark terminals", "For both", "Enter keep it"),
-        told=("Theme for", "dusk", "Enter keep it"),
+        ("Theme for", "dusk", "For dark terminals", "For both", "Enter use"),
+        told=("Theme for", "dusk", "Enter use"),
         opens="selectors.theme_selector.choose_theme",
         command="theme",
         typed="Filter: ",
@@ -329,8 +329,8 @@ SCREENS = {
     ),
     "settings-choice": Screen(
         sub_list,
-        ("dusk", "ember", "Enter take it", "Esc leave it as it was"),
-        told=("dusk", "Enter take it", "Esc leave it as it was"),
+        ("dusk", "ember", "Enter apply", "Esc cancel"),
+        told=("dusk", "Enter apply", "Esc cancel"),
         opens="selectors.settings_selector.choose_settings",
         typed="Filter: ",
     ),
@@ -430,9 +430,9 @@ SCREENS = {
     ),
     "branch": Screen(
         going_back,
-        ("Branch:", "Which test is missing?", "What does this project do?", "Enter go back there"),
+        ("Branch:", "Which test is missing?", "What does this project do?", "Enter branch here"),
         TALK,
-        told=("Branch:", "Which test is missing?", "Enter go back there"),
+        told=("Branch:", "Which test is missing?", "Enter branch here"),
         opens="selectors.branch.choose_branch",
         command="branch",
         settings={"interaction.doubleEscape": "branch"},
@@ -453,12 +453,12 @@ SCREENS = {
             "Write a changelog",
             "为什么测试失败",
             "Explain how the names",
-            "Enter go on with it",
+            "Enter resume",
             "Esc leave",
         ),
         before=past_sessions,
         own="…".join(PAST),
-        told=("Sessions", "Fix the greeting", "Enter go on with it", "Esc leave"),
+        told=("Sessions", "Fix the greeting", "Enter resume", "Esc leave"),
         opens="selectors.session_selector.choose_session",
         command="resume",
         typed="Filter: ",
@@ -489,9 +489,9 @@ SCREENS = {
         typed=None,
     ),
     "debug": Screen(
-        typing("/debug", "Look inside"),
+        typing("/debug", "Debug"),
         (
-            "Look inside",
+            "Debug",
             "Log",
             "Raw responses",
             "System",

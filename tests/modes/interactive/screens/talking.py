@@ -106,7 +106,7 @@ async def refused(stage: Stage) -> None:
 
 async def again(stage: Stage) -> None:
     await stage.send("What is wrong with greet?")
-    await stage.show("Trying again in 8 s")
+    await stage.show("Retrying in 8 s")
 
 
 async def tried_again(stage: Stage) -> None:
@@ -132,7 +132,7 @@ async def queued(stage: Stage) -> None:
     await stage.type("Then write the changelog.")
     await stage.press("alt+enter")
     await stage.show("Then write the changelog.")
-    await stage.show("takes the last one back")
+    await stage.show("edits the last one")
 
 
 async def tasks(stage: Stage) -> None:
@@ -271,14 +271,14 @@ SCREENS = {
     ),
     "turn-retrying": Screen(
         again,
-        ("Too many requests", "Trying again in 8 s", "attempt 1 of 3"),
+        ("Too many requests", "Retrying in 8 s", "attempt 1 of 3"),
         [[Fail(ProviderError("Too many requests (429).", status=429, retryable=True, retry_after=8.0))]],
         wide=("Esc stops it",),
         settings={"retry.maxRetries": 3},
     ),
     "turn-retried": Screen(
         tried_again,
-        ("Too many requests (429). It was tried again.", "It returns nmae."),
+        ("Too many requests (429). Retried.", "It returns nmae."),
         [
             [Fail(ProviderError("Too many requests (429).", status=429, retryable=True))],
             [Say("It returns nmae."), USAGE],
@@ -301,7 +301,7 @@ SCREENS = {
     ),
     "queued": Screen(
         queued,
-        ("Next: Only those of greeting.py", "Afterwards: Then write", "Alt+Up takes the last one back"),
+        ("Next: Only those of greeting.py", "Afterwards: Then write", "Alt+Up edits the last one"),
         [[Use("bash", command=BUSY), USAGE]],
         told=("Next: Only those of greeting.py", "Afterwards: Then write the changelog."),
     ),

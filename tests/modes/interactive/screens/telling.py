@@ -68,12 +68,12 @@ async def tasks(stage: Stage) -> None:
 
 async def renamed(stage: Stage) -> None:
     await stage.send("/name Greeting by name")
-    await stage.show("The session is called")
+    await stage.show("The session name is")
 
 
 async def system(stage: Stage) -> None:
     await stage.send("/debug")
-    await stage.show("Look inside")
+    await stage.show("Debug")
     await stage.type("3")
     await stage.show("frames")
 
@@ -99,7 +99,7 @@ SCREENS = {
         told("/help undo", "Take back"), ("/undo [list] [N] [PATH ...]", "Take back"), command="help"
     ),
     "context": Screen(
-        told("/context", "Above about", "What does this project do?"),
+        told("/context", "Compacts automatically above", "What does this project do?"),
         ("of 200,000 tokens are used", "system prompt", "tools", "your messages", "answers", "free"),
         TALK,
         command="context",
@@ -155,6 +155,6 @@ SCREENS = {
         command="undo",
     ),
     "changelog": Screen(told("/changelog", "make bench"), ("make bench",), command="changelog", golden=False),
-    "name": Screen(renamed, ('The session is called "Greeting by name".',), command="name"),
+    "name": Screen(renamed, ('The session name is "Greeting by name".',), command="name"),
     "debug-system": Screen(system, ("processors", "tau memory", "frames"), command="debug", golden=False),
 }

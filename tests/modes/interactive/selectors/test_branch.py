@@ -47,7 +47,7 @@ def test_the_pictures_of_the_message_come_along(tmp_path: Path) -> None:
             await rig.show("Two.")
             await rig.idle()
             old = rig.session
-            async with opened(rig, choose_branch, "(a picture)"):
+            async with opened(rig, choose_branch, "(an image)"):
                 await rig.press("enter")
             await rig.until(lambda: rig.current.session not in (None, old), "another session")
             await rig.show("[picture 3 bytes]")

@@ -139,7 +139,7 @@ def test_tab_shows_all_models_or_the_users_set(tmp_path: Path, monkeypatch: pyte
         async with conversing(tmp_path, settings=settings) as rig, opened(rig, choose_model, YOURS):
             assert "Sonnet" not in rig.screen() and "Tab show all" in rig.screen()
             await rig.press("tab")
-            assert "Sonnet" in await rig.show("Tab show your set")
+            assert "Sonnet" in await rig.show("Tab show enabled")
             await rig.press("escape")
 
     run(test)

@@ -73,7 +73,7 @@ def test_titles_with_the_words_come_first_then_what_was_said_then_the_rest() -> 
 
 def test_a_preview_has_facts_prompts_and_the_last_answer() -> None:
     lines = preview_lines(found("x"), files.SessionPreview(["one", "two\x07"], 4, "done"))
-    assert lines[1:] == ["You: one", "You: two", "and 4 more of yours", "Last answer: done"]
+    assert lines[1:] == ["You: one", "You: two", "and 4 more prompts", "Last answer: done"]
 
 
 def test_the_place_follows_the_setting_and_the_flag(tmp_path: Path) -> None:

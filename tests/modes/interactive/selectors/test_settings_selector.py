@@ -186,7 +186,7 @@ def test_a_number_is_checked_before_it_is_written(tmp_path: Path) -> None:
                 await rig.press("backspace", "backspace")
                 await rig.type("8")
                 await rig.press("enter")
-                await rig.show("a change is seen when tau is started")
+                await rig.show("changes take effect after restarting")
                 await rig.press("escape")
             assert written(rig) == {"display": {"tabWidth": 8}}
 
@@ -242,7 +242,7 @@ def test_what_a_project_sets_wins_and_is_told(tmp_path: Path) -> None:
                 await rig.type("show images")
                 await rig.show("Show images")
                 await rig.press("enter")
-                await rig.show("sets it, and wins.")
+                await rig.show("overrides it here.")
                 await rig.press("escape")
             assert written(rig) == {"display": {"showImages": True}}
             assert rig.current.settings.display.show_images is False

@@ -145,7 +145,7 @@ def test_a_renderer_that_fails_gives_the_look_of_any_tool(monkeypatch: pytest.Mo
     monkeypatch.setattr(read, "draw", broken)
     for _ in range(3):
         assert title(drawn("read", {"path": "a.py"})) == "read a.py"
-    assert noted == ["The look of a call of read failed."]
+    assert noted == ["Drawing a read call failed."]
 
 
 def test_what_no_renderer_can_draw_still_has_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
