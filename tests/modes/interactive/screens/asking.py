@@ -102,7 +102,7 @@ async def comment(stage: Stage) -> None:
 
 
 async def set_up(stage: Stage) -> None:
-    await stage.show("it needs a model")
+    await stage.show("choose a model")
 
 
 async def explained(stage: Stage) -> None:

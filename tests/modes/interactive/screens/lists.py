@@ -184,13 +184,13 @@ async def sub_list(stage: Stage) -> None:
     await stage.send("/settings")
     await stage.show("Settings")
     await stage.press("enter")
-    await stage.show("take it")
+    await stage.show("Enter apply")
 
 
 async def copying(stage: Stage) -> None:
     await stage.ask("What is wrong with greet?", "the docs")
     await stage.send("/copy")
-    await stage.show("All of it")
+    await stage.show("Everything")
 
 
 async def going_back(stage: Stage) -> None:
@@ -220,7 +220,7 @@ async def found_sessions(stage: Stage) -> None:
 async def renaming(stage: Stage) -> None:
     await sessions(stage)
     await stage.press("ctrl+r")
-    await stage.show("Name of")
+    await stage.show("Rename")
     await stage.type("Hello")
 
 
@@ -421,9 +421,9 @@ SCREENS = {
     ),
     "copy": Screen(
         copying,
-        ("Copy", "Last answer", "All of it", "Code: python", "Enter copy", "Esc leave"),
+        ("Copy", "Last answer", "Everything", "Code: python", "Enter copy", "Esc leave"),
         [[Say(ANSWER), USAGE]],
-        told=("Copy", "All of it", "Enter copy"),
+        told=("Copy", "Everything", "Enter copy"),
         opens="selectors.copy.choose_copy",
         command="copy",
         typed="Filter: ",
@@ -473,7 +473,7 @@ SCREENS = {
     ),
     "resume-rename": Screen(
         renaming,
-        ("Name of Fix the greeting", "Hello", "Enter rename"),
+        ("Rename Fix the greeting", "Hello", "Enter rename"),
         before=past_sessions,
         own="…".join(PAST),
         opens="selectors.session_selector.SessionSelector.rename",
@@ -481,10 +481,10 @@ SCREENS = {
     ),
     "resume-delete": Screen(
         deleting,
-        ("Delete Fix the greeting?", "Keep it", "Move the session to the trash"),
+        ("Delete Fix the greeting?", "Keep", "Move to trash"),
         before=past_sessions,
         own="…".join(PAST),
-        told=("Delete Fix the greeting?", "Keep it"),
+        told=("Delete Fix the greeting?", "Keep"),
         opens="selectors.session_selector.SessionSelector.delete",
         typed=None,
     ),

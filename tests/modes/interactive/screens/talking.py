@@ -100,7 +100,7 @@ async def stopped(stage: Stage) -> None:
 
 async def refused(stage: Stage) -> None:
     await stage.send("What is wrong with greet?")
-    await stage.show("/retry to send it again")
+    await stage.show("or /retry.")
     await stage.until(lambda: not stage.current.busy, "the end")
 
 
@@ -266,7 +266,7 @@ SCREENS = {
     ),
     "turn-failed": Screen(
         refused,
-        ("Failed: The server of Example is overloaded (529).", "/retry to send it again."),
+        ("Failed: The server of Example is overloaded (529).", "or /retry.."),
         [[Fail(ProviderError("The server of Example is overloaded (529).", status=529))]],
     ),
     "turn-retrying": Screen(

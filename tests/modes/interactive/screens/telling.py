@@ -96,7 +96,7 @@ SCREENS = {
         command="help",
     ),
     "help-one": Screen(
-        told("/help undo", "Take back"), ("/undo [list] [N] [PATH ...]", "Take back"), command="help"
+        told("/help undo", "Undo the agent"), ("/undo [list] [N] [PATH ...]", "Undo the agent"), command="help"
     ),
     "context": Screen(
         told("/context", "Compacts automatically above", "What does this project do?"),
@@ -107,12 +107,12 @@ SCREENS = {
     ),
     "usage": Screen(
         told("/usage", "came from the cache", "What does this project do?"),
-        ("example/example-large", "requests", "cached", "output", "All of it cost"),
+        ("example/example-large", "requests", "cached", "output", "Total cost"),
         TALK,
         command="usage",
     ),
     "stats": Screen(
-        told("/stats", "tau stats shows", "What does this project do?"),
+        told("/stats", "For details run", "What does this project do?"),
         ("1 session", "2 requests", "example-large", "~/greeting"),
         TALK,
         command="stats",
@@ -124,7 +124,7 @@ SCREENS = {
         command="session",
     ),
     "tools": Screen(
-        told("/tools", "tokens with each request"),
+        told("/tools", "tokens per request"),
         ("read", "bash", "edit", "write"),
         command="tools",
         varies=r"  \d+  |about [\d,]+",

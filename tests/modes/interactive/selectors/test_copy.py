@@ -43,7 +43,7 @@ def test_the_last_answer_comes_first_with_its_code() -> None:
     ]
     parts = list(copy_parts(newest_first))
     assert [(part.name, part.group) for part in parts] == [
-        ("All of it", "Last answer"),
+        ("Everything", "Last answer"),
         ("Code: python", "Last answer"),
         ("Code", "Last answer"),
         ("You", "Earlier"),

@@ -22,7 +22,7 @@ CHOOSERS: list[tuple[Chooser, str, str]] = [
     (choose_model, "Model", "❯ Faux"),
     (choose_thinking, "Thinking", "❯ high"),
     (choose_hotkeys, "Keys", "❯ Esc"),
-    (choose_copy, "Copy", "❯ All of it"),
+    (choose_copy, "Copy", "❯ Everything"),
     (choose_branch, "Branch", "❯ second"),
     (choose_entry, "Session tree", "❯ • assistant: Ans"),
     (choose_settings, "Settings", "❯ Dark"),

@@ -237,12 +237,12 @@ def test_a_session_is_moved_to_the_trash_after_a_question(tmp_path: Path) -> Non
         async with conversing(tmp_path) as rig:
             async with opened(rig, choose_session, "1 of this folder"):
                 await rig.press("ctrl+d")
-                await rig.show("❯ Keep it")
+                await rig.show("❯ Keep")
                 await rig.press("enter")
                 await rig.show(SHOWS)
                 assert path.exists()
                 await rig.press("ctrl+d")
-                await rig.show("❯ Keep it")
+                await rig.show("❯ Keep")
                 await rig.press("down", "enter")
                 await rig.show("brings it back")
                 await rig.show("There are no sessions of this folder yet")
@@ -280,7 +280,7 @@ def test_a_session_of_another_window_says_so_and_is_left_alone(tmp_path: Path) -
             await rig.press("enter")
             await rig.show("is open in another tau")
             await rig.press("ctrl+d")
-            await rig.show("Keep it")
+            await rig.show("Keep")
             await rig.press("down", "enter")
             await rig.show("is open in another tau")
             await rig.press("escape")
